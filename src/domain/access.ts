@@ -1,0 +1,38 @@
+// Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
+
+export type KeyRole = "member" | "admin";
+
+/** A key as it is stored; the secret itself is shown once and never kept. */
+export interface AccessKey {
+  readonly id: string;
+  readonly entity: string;
+  readonly role: KeyRole;
+  /** A name for people; feedback records carry it as the author. */
+  readonly owner: string;
+  /** Lower-case hex SHA-256 of the secret. */
+  readonly secretHash: string;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+/** Whoever sent a request, after authentication. */
+export interface Caller {
+  readonly keyId: string;
+  readonly entity: string;
+  readonly role: KeyRole;
+  readonly owner: string;
+}
+
+/** True when the caller may use what belongs to the entity. */
+export function mayReach(caller: Caller, entity: string): boolean {
+  return caller.role === "admin" || caller.entity === entity;
+}
+
+export interface KeyStore {
+  create(key: AccessKey): Promise<void>;
+  /** The live key with this hash, or null. */
+  findByHash(secretHash: string): Promise<AccessKey | null>;
+  list(): Promise<readonly AccessKey[]>;
+  /** Returns false when there is no such live key. */
+  revoke(id: string, at: Date): Promise<boolean>;
+}

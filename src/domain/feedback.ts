@@ -1,0 +1,54 @@
+// Feedback records: what people and programs said of an object, an op or a call.
+import type { JsonObject } from "./trajectory.ts";
+
+/** The content of a record, as a caller gives it; unset references are null. */
+export interface FeedbackContent {
+  readonly projectId: string;
+  /** What the feedback is on: an object, an op or a call. */
+  readonly vendorRef: string;
+  readonly feedbackType: string;
+  readonly payload: JsonObject;
+  readonly creator: string | null;
+  readonly annotationRef: string | null;
+  readonly runnableRef: string | null;
+  readonly callRef: string | null;
+  readonly triggerRef: string | null;
+  readonly queueId: string | null;
+}
+
+export interface FeedbackRecord extends FeedbackContent {
+  readonly id: string;
+  /** UTC, milliseconds. */
+  readonly createdAt: Date;
+  /** The owner of the key that wrote it. */
+  readonly vendorUserId: string;
+  /** Hex SHA-256 of the content as sent: what tells a retry from a conflict. */
+  readonly contentHash: string;
+}
+
+export interface FeedbackRevision {
+  readonly replacedAt: Date;
+  readonly record: FeedbackRecord;
+}
+
+export interface FeedbackStore {
+  /**
+   * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
+   * with the same content hash is returned as stored and not written again; with another hash the whole
+   * call throws `conflict` and names every such index in its faults (location `body, batch, <index>, id`).
+   * The same id twice in one call follows the same rule.
+   */
+  create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
+  find(projectId: string, id: string): Promise<FeedbackRecord | null>;
+  /**
+   * Replaces the content, keeps `id` and `createdAt`, and puts what was replaced in the history; atomic.
+   * Null, and nothing written, when the project has no such record.
+   */
+  replace(
+    projectId: string,
+    id: string,
+    content: Omit<FeedbackRecord, "id" | "createdAt">,
+    at: Date,
+  ): Promise<FeedbackRecord | null>;
+  history(projectId: string, id: string): Promise<readonly FeedbackRevision[]>;
+}

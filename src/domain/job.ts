@@ -1,0 +1,122 @@
+// A training job: its states, its events, and the store that makes both durable.
+import type { ModelVersion } from "./model.ts";
+import type { Page, PageRequest } from "./page.ts";
+import type { TrainingConfig } from "./training-config.ts";
+import type { JsonObject, TrajectoryGroup } from "./trajectory.ts";
+
+export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
+
+/** Which states may follow which. `running -> queued` is a rescue: the attempt was lost, the job was not. */
+export const jobTransitions: { readonly [State in JobState]: readonly JobState[] } = {
+  queued: ["running", "cancelled", "failed"],
+  running: ["succeeded", "failed", "cancelled", "queued"],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+};
+
+export function isTerminal(state: JobState): boolean {
+  return jobTransitions[state].length === 0;
+}
+
+export interface JobProgress {
+  readonly gradientStepCount: number;
+  readonly gradientStepCountTotal: number;
+}
+
+/** Why trajectories did not train, and how many; and what did. */
+export interface JobCounts {
+  readonly groupsSubmitted: number;
+  readonly groupsTrainable: number;
+  readonly trajectories: number;
+  readonly sequences: number;
+  readonly trainableTokens: number;
+  /** Reason to count: `zero_variance`, `no_trainable_tokens`, `too_long`. */
+  readonly skipped: Readonly<Record<string, number>>;
+}
+
+export interface TrainingJob {
+  readonly id: string;
+  readonly modelId: string;
+  readonly state: JobState;
+  readonly config: TrainingConfig;
+  /** Keys of the configuration that were sent and are not applied. */
+  readonly configNotApplied: readonly string[];
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+  /** For people; null unless failed or cancelled. */
+  readonly errorMessage: string | null;
+  readonly attemptCount: number;
+  readonly progress: JobProgress | null;
+  readonly counts: JobCounts | null;
+  /** The step it published. */
+  readonly resultStep: number | null;
+  /** Set when somebody asked to cancel a running job. */
+  readonly cancelRequested: boolean;
+}
+
+export type JobEventType = "training_started" | "gradient_step" | "training_ended" | "training_failed";
+
+export interface JobEvent {
+  /** Stable and increasing within the job: the page cursor. */
+  readonly id: string;
+  readonly type: JobEventType;
+  /** Numbers only, but for `error_message` of `training_failed`. */
+  readonly data: JsonObject;
+}
+
+export interface IdempotencyKey {
+  readonly keyId: string;
+  readonly key: string;
+  /** Hex SHA-256 of the request body as received. */
+  readonly bodyHash: string;
+}
+
+export interface JobStore {
+  /**
+   * Stores the job with its trajectories, durable when it resolves. With an idempotency key seen before:
+   * the same body hash returns the earlier job's id, another one throws `conflict`.
+   */
+  create(
+    job: TrainingJob,
+    groups: readonly TrajectoryGroup[],
+    idempotency: IdempotencyKey | null,
+  ): Promise<{ readonly id: string; readonly isNew: boolean }>;
+  find(id: string): Promise<TrainingJob | null>;
+  /** What the job trains on. */
+  findTrajectories(id: string): Promise<readonly TrajectoryGroup[] | null>;
+  list(
+    filter: { readonly modelIds: readonly string[] | null; readonly state: JobState | null },
+    page: PageRequest,
+  ): Promise<Page<TrainingJob>>;
+  /**
+   * Takes the oldest queued job of any model that has no running job, marks it running for `owner`, and
+   * counts the attempt. Null when there is none.
+   */
+  claim(owner: string, at: Date, leaseUntil: Date): Promise<TrainingJob | null>;
+  /** Extends the lease; false when the job is no longer this owner's to run. */
+  heartbeat(id: string, owner: string, leaseUntil: Date): Promise<boolean>;
+  /** Puts running jobs whose lease ran out (or, with `owner`, all of that owner's) back in the queue; returns their ids. */
+  rescue(filter: { readonly leaseBefore: Date } | { readonly owner: string }): Promise<readonly string[]>;
+  updateProgress(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
+  /**
+   * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
+   * so a resumed job repeats nothing (0 is `training_started`, then one per gradient step).
+   */
+  appendEvent(id: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
+  listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
+  /** In one transaction: the version, the state `succeeded`, the result step and the event `training_ended`. */
+  succeed(
+    id: string,
+    owner: string,
+    version: ModelVersion,
+    counts: JobCounts,
+    at: Date,
+    data: JsonObject,
+  ): Promise<void>;
+  /** In one transaction: the state and the event `training_failed` with the message. */
+  end(id: string, state: "failed" | "cancelled", errorMessage: string, at: Date): Promise<void>;
+  /** Cancels a queued job at once, marks a running one; returns the state after. */
+  requestCancel(id: string, at: Date): Promise<JobState | null>;
+}

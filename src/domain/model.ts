@@ -1,0 +1,58 @@
+// Base models, trained models and their versions, and the store of the trained ones.
+import type { Page, PageRequest } from "./page.ts";
+
+/** A folder in the Hugging Face layout, known under a short name. */
+export interface BaseModel {
+  readonly name: string;
+  readonly folder: string;
+}
+
+/** A model under training: (entity, project, name) over a base model. Its version 0 is the base itself. */
+export interface TrainedModel {
+  readonly id: string;
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly baseModel: string;
+  readonly createdAt: Date;
+}
+
+/** One version of a trained model; step 0 has no adapter. */
+export interface ModelVersion {
+  readonly id: string;
+  readonly modelId: string;
+  /** Version number, policy version and step are the same thing. */
+  readonly step: number;
+  /** The PEFT folder, relative to the data folder; null for step 0. */
+  readonly adapterFolder: string | null;
+  /** The job that made it; null for step 0. */
+  readonly jobId: string | null;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly createdAt: Date;
+}
+
+export interface ModelStore {
+  /** Stores the model and its version 0 in one transaction; throws `conflict` when the name exists. */
+  create(model: TrainedModel, versionZero: ModelVersion): Promise<void>;
+  find(id: string): Promise<TrainedModel | null>;
+  findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
+  /** Newest first; `entity` null lists those of every entity. */
+  list(filter: { readonly entity: string | null }): Promise<readonly TrainedModel[]>;
+  /** Removes the model with its versions, jobs, events, trajectories and metrics; false when there is none. */
+  delete(id: string): Promise<boolean>;
+  /** The newest version, deleted ones left out. */
+  newestVersion(modelId: string): Promise<ModelVersion | null>;
+  findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
+  listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
+  /** Step 0 is never removed from serving: asking for it counts as done and changes nothing. */
+  deleteVersions(
+    modelId: string,
+    steps: readonly number[],
+  ): Promise<{ readonly deleted: readonly number[]; readonly notFound: readonly number[] }>;
+  /** Lays these metrics over those the version has. */
+  updateVersionMetrics(
+    modelId: string,
+    step: number,
+    metrics: Readonly<Record<string, number>>,
+  ): Promise<void>;
+}

@@ -1,0 +1,74 @@
+// Randomness: a seeded generator for everything that must be repeatable, and the system's for secrets and ids.
+import { createHash, randomBytes } from "node:crypto";
+
+/** A stream of random numbers. */
+export interface Random {
+  /** Uniform in [0, 1), 53 bits. */
+  uniform(): number;
+  /** Uniform integer in [0, count). */
+  index(count: number): number;
+  /** The generator's state, to go on later from here. */
+  state(): RandomState;
+}
+
+export type RandomState = readonly [number, number, number, number];
+
+/**
+ * xoshiro128** (Blackman and Vigna, 2018), seeded from the SHA-256 of the key parts, so that
+ * streams of neighbouring keys are unrelated.
+ */
+export function seededRandom(...key: readonly (string | number)[]): Random {
+  const digest = createHash("sha256").update(JSON.stringify(key)).digest();
+  return resumeRandom([
+    digest.readUInt32LE(0),
+    digest.readUInt32LE(4),
+    digest.readUInt32LE(8),
+    digest.readUInt32LE(12) | 1,
+  ]);
+}
+
+/** Goes on with a stream from a state that `state()` returned. */
+export function resumeRandom(state: RandomState): Random {
+  let [a, b, c, d] = state.map((word) => word | 0) as [number, number, number, number];
+  const next = (): number => {
+    const scrambled = Math.imul(rotateLeft(Math.imul(b, 5), 7), 9);
+    const shifted = b << 9;
+    c ^= a;
+    d ^= b;
+    b ^= c;
+    a ^= d;
+    c ^= shifted;
+    d = rotateLeft(d, 11);
+    return scrambled >>> 0;
+  };
+  const uniform = (): number => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
+  return {
+    uniform,
+    index: (count) => Math.floor(uniform() * count),
+    state: () => [a >>> 0, b >>> 0, c >>> 0, d >>> 0],
+  };
+}
+
+function rotateLeft(word: number, count: number): number {
+  return (word << count) | (word >>> (32 - count));
+}
+
+/** Cryptographically secure bytes from the system. */
+export function secureBytes(count: number): Uint8Array {
+  return randomBytes(count);
+}
+
+/** A fresh seed for a request that brought none: a safe integer. */
+export function freshSeed(): number {
+  return randomBytes(6).readUIntBE(0, 6);
+}
+
+/** The items in a random order; the input is not modified. */
+export function shuffled<T>(random: Random, items: readonly T[]): T[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = random.index(last + 1);
+    [result[last], result[other]] = [result[other], result[last]];
+  }
+  return result;
+}

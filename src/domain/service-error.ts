@@ -1,0 +1,56 @@
+// The one error that operating code throws on purpose, and the codes it may carry.
+// Status numbers live in http/ alone; a code says what went wrong, not how it is told.
+
+/** What went wrong, in words that hold for every transport. */
+export type ErrorCode =
+  | "invalid" // the shape, type, range or combination of what was sent is wrong
+  | "unsupported" // well formed, but this model or server cannot do it
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "conflict"
+  | "too_large"
+  | "overloaded"
+  | "unavailable" // starting, draining, or the engine is down
+  | "cancelled"
+  | "timeout"
+  | "internal";
+
+/** One fault in what a caller sent. `location` starts with `body`, `path`, `query` or `header`; list indices are decimal strings. */
+export interface Fault {
+  readonly location: readonly string[];
+  readonly message: string;
+  /** Machine-readable kind, such as `missing`, `int_type`, `value_error`. */
+  readonly type: string;
+}
+
+export interface ServiceErrorOptions {
+  readonly code: ErrorCode;
+  /** For the caller: what was wrong, the value, the limit, the cure. */
+  readonly message: string;
+  /** Every fault found; empty where the message alone says it. */
+  readonly faults?: readonly Fault[];
+  /** For `overloaded` and `unavailable`: when trying again may help. */
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/** An operating error whose message is meant for the caller; its cause goes to the log only. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode;
+  readonly faults: readonly Fault[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(options: ServiceErrorOptions) {
+    super(options.message, { cause: options.cause });
+    this.name = "ServiceError";
+    this.code = options.code;
+    this.faults = options.faults ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Builds the `not_found` error for a thing of the given kind. */
+export function notFound(kind: string, id: string): ServiceError {
+  return new ServiceError({ code: "not_found", message: `There is no ${kind} ${JSON.stringify(id)}.` });
+}
