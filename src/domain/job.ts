@@ -1,5 +1,5 @@
 // A training job: its states, its events, and the store that makes both durable.
-import type { ModelVersion } from "./model.ts";
+import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { TrainingConfig } from "./training-config.ts";
 import type { JsonObject, TrajectoryGroup } from "./trajectory.ts";
@@ -119,4 +119,42 @@ export interface JobStore {
   end(id: string, state: "failed" | "cancelled", errorMessage: string, at: Date): Promise<void>;
   /** Cancels a queued job at once, marks a running one; returns the state after. */
   requestCancel(id: string, at: Date): Promise<JobState | null>;
+}
+
+/** Everything an attempt at a job needs to know. */
+export interface JobAssignment {
+  readonly job: TrainingJob;
+  readonly model: TrainedModel;
+  /** The newest version at the time of the claim: where training starts. */
+  readonly from: ModelVersion;
+  /** The step the result will have: one more than any version the model ever had. */
+  readonly resultStep: number;
+}
+
+/** What an attempt tells while it runs; each resolves when it is durable. */
+export interface JobReport {
+  /** `training_started`: how many gradient steps will follow. The same numbers on every attempt. */
+  started(gradientStepCountTotal: number, counts: JobCounts): Promise<void>;
+  /** `gradient_step` number `index`, from 0; every value is finite. */
+  stepped(index: number, metrics: Readonly<Record<string, number>>): Promise<void>;
+}
+
+export interface JobOutcome {
+  /** Relative to the data folder; complete and on disk. */
+  readonly adapterFolder: string;
+  readonly counts: JobCounts;
+  /** Metrics of the version and of `training_ended`. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface JobRunner {
+  /**
+   * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
+   * died) and another may succeed, `cancelled` when the signal aborted, any other code when the job itself cannot work.
+   */
+  run(
+    assignment: JobAssignment,
+    report: JobReport,
+    options: { readonly signal: AbortSignal },
+  ): Promise<JobOutcome>;
 }

@@ -42,6 +42,8 @@ export interface ModelStore {
   delete(id: string): Promise<boolean>;
   /** The newest version, deleted ones left out. */
   newestVersion(modelId: string): Promise<ModelVersion | null>;
+  /** The greatest step any version ever had, deleted ones included: the next one is one more. */
+  greatestStep(modelId: string): Promise<number>;
   findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
   listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
   /** Step 0 is never removed from serving: asking for it counts as done and changes nothing. */

@@ -1,0 +1,62 @@
+// Counters, gauges and histograms in Prometheus' text form. One registry per server, so that tests do not meet.
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface MetricOptions {
+  /** With the prefix `hone_`; a unit last. */
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+/** Everything a process measures of itself. */
+export interface Metrics {
+  counter(options: MetricOptions): { increase(labels?: Labels, by?: number): void };
+  histogram(options: MetricOptions & { readonly buckets: readonly number[] }): {
+    observe(value: number, labels?: Labels): void;
+  };
+  /** `read` is called at each scrape. */
+  gauge(
+    options: MetricOptions,
+    read: () => readonly { readonly labels?: Labels; readonly value: number }[],
+  ): void;
+  /** The exposition text and its content type. */
+  expose(): Promise<{ readonly text: string; readonly contentType: string }>;
+}
+
+/** @param processMetrics whether to add those of the Node process (memory, event loop) */
+export function createMetrics(options: { readonly processMetrics: boolean }): Metrics {
+  const registry = new Registry();
+  if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  return {
+    counter: ({ name, help, labels = [] }) => {
+      const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] });
+      return { increase: (values = {}, by = 1) => counter.inc(values, by) };
+    },
+    histogram: ({ name, help, labels = [], buckets }) => {
+      const histogram = new Histogram({
+        name,
+        help,
+        labelNames: [...labels],
+        buckets: [...buckets],
+        registers: [registry],
+      });
+      return { observe: (value, values = {}) => histogram.observe(values, value) };
+    },
+    gauge: ({ name, help, labels = [] }, read) => {
+      // The gauge registers itself; prom-client calls `collect` with the gauge as `this`.
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect: () => {
+          gauge.reset();
+          for (const { labels: values = {}, value } of read()) gauge.set(values, value);
+        },
+      });
+    },
+    expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
+  };
+}
