@@ -1,0 +1,8 @@
+// `npm run demo`: sets up what is missing, then runs `hone demo`. Flags after `--` go to it.
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { root, setUp } from "./setup.js";
+
+setUp();
+const { main } = await import(pathToFileURL(join(root, "dist", "src", "cli", "main.js")).href);
+await main(["demo", ...process.argv.slice(2)]);

@@ -1,0 +1,61 @@
+// What every command needs before it can run: the dependencies, and the build. Does only what is missing, and says so.
+// Plain JavaScript, since it runs before anything is built.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const installStamp = join(root, "node_modules", ".hone-installed");
+const buildStamp = join(root, "dist", ".hone-built");
+const sourceFolders = ["src", "bench", "recipes", "test"];
+
+/** Installs and builds what is missing or out of date. Ends the process when that fails. */
+export function setUp() {
+  const lockHash = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+  if (!existsSync(installStamp) || readFileSync(installStamp, "utf8") !== lockHash) {
+    say("installing dependencies (npm ci)");
+    // The variable keeps ONNX Runtime's install step from downloading CUDA libraries, also with an older npm.
+    run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { ONNXRUNTIME_NODE_INSTALL: "skip" });
+    writeFileSync(installStamp, lockHash);
+  }
+  const newest = newestChange();
+  if (!existsSync(buildStamp) || statSync(buildStamp).mtimeMs < newest) {
+    say("building (tsc)");
+    run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", root], {});
+    writeFileSync(buildStamp, "");
+  }
+}
+
+/** Says on standard error what is being done, so that standard output stays the command's own. */
+export function say(what) {
+  process.stderr.write(`hone: ${what}\n`);
+}
+
+function run(command, parameters, environment) {
+  const result = spawnSync(command, parameters, {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...environment },
+  });
+  if (result.status !== 0) {
+    say(`${command} ${parameters.join(" ")} failed${result.error ? `: ${result.error.message}` : ""}`);
+    process.exit(result.status ?? 1);
+  }
+}
+
+function newestChange() {
+  let newest = statSync(join(root, "tsconfig.json")).mtimeMs;
+  const visit = (folder) => {
+    newest = Math.max(newest, statSync(folder).mtimeMs);
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (entry.name !== "fixtures") visit(path);
+      } else if (entry.name.endsWith(".ts")) newest = Math.max(newest, statSync(path).mtimeMs);
+    }
+  };
+  for (const folder of sourceFolders) visit(join(root, folder));
+  return newest;
+}

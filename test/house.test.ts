@@ -1,0 +1,189 @@
+// The house as a test: which folder may import which, which vendor belongs to which folder, and a few absences.
+// The table is that of docs/architecture.md; a change there and here is one change.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { test } from "node:test";
+
+interface Room {
+  readonly rank: number;
+  readonly mayImport: readonly string[];
+  readonly vendors: readonly string[];
+}
+
+const house: Readonly<Record<string, Room>> = {
+  domain: { rank: 0, mayImport: [], vendors: [] },
+  graph: { rank: 1, mayImport: ["domain"], vendors: ["@bufbuild/protobuf"] },
+  tokenizer: { rank: 1, mayImport: ["domain"], vendors: ["@huggingface/tokenizers", "@huggingface/jinja"] },
+  telemetry: { rank: 1, mayImport: ["domain"], vendors: ["pino", "prom-client"] },
+  storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql"] },
+  client: { rank: 1, mayImport: ["domain"], vendors: [] },
+  runtime: { rank: 2, mayImport: ["domain", "graph"], vendors: ["onnxruntime-node"] },
+  model: { rank: 2, mayImport: ["domain", "graph"], vendors: [] },
+  jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
+  trajectories: { rank: 2, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
+  feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
+  engine: { rank: 3, mayImport: ["domain", "telemetry", "graph", "model", "runtime"], vendors: [] },
+  chat: { rank: 4, mayImport: ["domain", "telemetry", "tokenizer", "trajectories"], vendors: [] },
+  training: {
+    rank: 4,
+    mayImport: ["domain", "telemetry", "graph", "model", "runtime", "tokenizer", "trajectories"],
+    vendors: [],
+  },
+  http: {
+    rank: 5,
+    mayImport: ["domain", "telemetry", "chat", "jobs", "trajectories", "feedback"],
+    vendors: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
+  },
+  server: {
+    rank: 6,
+    mayImport: [
+      "domain",
+      "graph",
+      "tokenizer",
+      "telemetry",
+      "storage",
+      "runtime",
+      "model",
+      "jobs",
+      "trajectories",
+      "feedback",
+      "engine",
+      "chat",
+      "training",
+      "http",
+    ],
+    vendors: [],
+  },
+  cli: { rank: 7, mayImport: ["domain", "client", "server"], vendors: ["commander"] },
+};
+
+const forbiddenNames = ["utils", "helpers", "common", "misc", "shared", "types", "constants"];
+
+interface Source {
+  /** Relative to the repository, with forward slashes. */
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+}
+
+function sources(): readonly Source[] {
+  return readdirSync("src", { recursive: true })
+    .map((name) => String(name).replaceAll("\\", "/"))
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => ({
+      path: `src/${name}`,
+      room: name.split("/")[0] ?? "",
+      text: readFileSync(join("src", name), "utf8"),
+    }));
+}
+
+const isTest = (path: string): boolean => path.endsWith(".test.ts");
+
+/** Every module a source names in a static or dynamic import, or a re-export. */
+function importsOf(text: string): readonly string[] {
+  const withoutComments = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, "");
+  const pattern = /(?:^|[\s;}])(?:import|export)\s(?:[^"'`;]*?\sfrom\s)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
+  return [...withoutComments.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "");
+}
+
+function packageOf(specifier: string): string {
+  const parts = specifier.split("/");
+  return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : (parts[0] ?? "");
+}
+
+/** What is wrong with one import of one file, or null. */
+function importFault(source: Source, specifier: string): string | null {
+  if (specifier.startsWith("node:")) return null;
+  const room = house[source.room];
+  if (room === undefined) return `${source.path}: the folder ${source.room} is not in the house`;
+  if (!specifier.startsWith(".")) {
+    return room.vendors.includes(packageOf(specifier)) ? null : `${source.path}: ${source.room} may not import the package ${specifier}`;
+  }
+  const target = posix.join(posix.dirname(source.path), specifier).split("/");
+  if (target[0] !== "src") return `${source.path}: imports ${specifier}, which is outside src`;
+  const other = target[1] ?? "";
+  if (other === source.room || room.mayImport.includes(other)) return null;
+  return `${source.path}: ${source.room} may not import ${other}`;
+}
+
+test("imports stay within the house's table", () => {
+  const checked = sources().filter((source) => !isTest(source.path));
+  let importCount = 0;
+  const faults: string[] = [];
+  for (const source of checked) {
+    for (const specifier of importsOf(source.text)) {
+      importCount += 1;
+      const fault = importFault(source, specifier);
+      if (fault !== null) faults.push(fault);
+    }
+  }
+  assert.deepEqual(faults, []);
+  assert.ok(checked.length > 60, `saw only ${checked.length} files`);
+  assert.ok(importCount > 200, `saw only ${importCount} imports`);
+  assert.deepEqual(
+    Object.keys(house).filter((room) => !checked.some((source) => source.room === room)),
+    [],
+    "every folder of the table exists",
+  );
+});
+
+test("the table itself only points downwards", () => {
+  for (const [name, room] of Object.entries(house)) {
+    for (const other of room.mayImport) {
+      const target = house[other];
+      assert.ok(target !== undefined && target.rank < room.rank, `${name} -> ${other}`);
+    }
+  }
+});
+
+test("the check refuses what it should refuse", () => {
+  const at = (path: string): Source => ({ path, room: path.split("/")[1] ?? "", text: "" });
+  assert.notEqual(importFault(at("src/domain/clock.ts"), "../engine/engine.ts"), null);
+  assert.notEqual(importFault(at("src/chat/complete-chat.ts"), "../http/sse.ts"), null);
+  assert.notEqual(importFault(at("src/http/server.ts"), "onnxruntime-node"), null);
+  assert.notEqual(importFault(at("src/http/server.ts"), "../../bench/limits.ts"), null);
+  assert.equal(importFault(at("src/http/server.ts"), "fastify"), null);
+  assert.deepEqual(importsOf('import { a } from "./a.ts";\nexport type { B } from "./b.ts";\nawait import("./c.ts");'), [
+    "./a.ts",
+    "./b.ts",
+    "./c.ts",
+  ]);
+});
+
+test("no file or folder has a name that says nothing", () => {
+  const faults = sources().filter((source) =>
+    source.path.split("/").some((part) => forbiddenNames.includes(part.replace(/(\.test)?\.ts$/, ""))),
+  );
+  assert.deepEqual(faults.map((source) => source.path), []);
+});
+
+test("time, randomness and the environment are read in one place each", () => {
+  const rules: readonly { readonly pattern: RegExp; readonly allowed: readonly string[] }[] = [
+    { pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, allowed: ["src/domain/clock.ts"] },
+    { pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/, allowed: ["src/domain/random.ts", "src/domain/ids.ts"] },
+    { pattern: /\bprocess\.env\b/, allowed: ["src/server/config.ts"] },
+  ];
+  const faults: string[] = [];
+  for (const source of sources().filter((candidate) => !isTest(candidate.path))) {
+    for (const { pattern, allowed } of rules) {
+      if (pattern.test(source.text) && !allowed.includes(source.path)) faults.push(`${source.path}: ${pattern.source}`);
+    }
+  }
+  assert.deepEqual(faults, []);
+});
+
+test("every source opens by saying what it is", () => {
+  const faults = sources().filter((source) => !/^(#!.*\n)?(\/\/|\/\*)/.test(source.text));
+  assert.deepEqual(faults.map((source) => source.path), []);
+});
+
+test("a folder stays small enough to know", () => {
+  const counts = new Map<string, number>();
+  for (const source of sources().filter((candidate) => !isTest(candidate.path))) {
+    const folder = posix.dirname(source.path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const tooFull = [...counts].filter(([folder, count]) => count > (folder === "src/domain" ? 25 : 16));
+  assert.deepEqual(tooFull, []);
+});
