@@ -99,6 +99,15 @@ export interface JobStore {
   heartbeat(id: string, owner: string, leaseUntil: Date): Promise<boolean>;
   /** Puts running jobs whose lease ran out (or, with `owner`, all of that owner's) back in the queue; returns their ids. */
   rescue(filter: { readonly leaseBefore: Date } | { readonly owner: string }): Promise<readonly string[]>;
+  /**
+   * Puts a job this owner runs back in the queue, to be claimed no earlier than `notBefore`; false when it is not
+   * this owner's. `refundAttempt` takes the attempt off the count: the server ended it, it was not lost.
+   */
+  release(
+    id: string,
+    owner: string,
+    options: { readonly notBefore: Date; readonly refundAttempt: boolean },
+  ): Promise<boolean>;
   updateProgress(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
   /**
    * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
@@ -115,8 +124,17 @@ export interface JobStore {
     at: Date,
     data: JsonObject,
   ): Promise<void>;
-  /** In one transaction: the state and the event `training_failed` with the message. */
-  end(id: string, state: "failed" | "cancelled", errorMessage: string, at: Date): Promise<void>;
+  /**
+   * In one transaction: the state and the event `training_failed` with the message. Throws `conflict` when the job has
+   * ended, or when `owner` is given and the job is not running for it.
+   */
+  end(
+    id: string,
+    state: "failed" | "cancelled",
+    errorMessage: string,
+    at: Date,
+    options?: { readonly owner?: string },
+  ): Promise<void>;
   /** Cancels a queued job at once, marks a running one; returns the state after. */
   requestCancel(id: string, at: Date): Promise<JobState | null>;
 }
