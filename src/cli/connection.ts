@@ -1,0 +1,48 @@
+// How a command finds its server and its key: flags, then the environment, then the key in the data folder.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { HoneClient } from "../client/hone-client.ts";
+import { readClientSettings } from "../server/config.ts";
+
+export interface ConnectionFlags {
+  readonly url?: string;
+  readonly key?: string;
+  readonly data?: string;
+}
+
+/** Adds the flags that every command with a server behind it has. */
+export function addConnectionFlags(command: Command): Command {
+  return command
+    .option("--url <address>", "the server (HONE_URL; default http://127.0.0.1:8000)")
+    .option("--key <key>", "an API key (HONE_API_KEY; default: the admin key in the data folder)")
+    .option("--data <folder>", "the data folder to find the admin key in (HONE_DATA; default .hone)");
+}
+
+/** A client for the server that the flags and the environment name. */
+export function connect(flags: ConnectionFlags): HoneClient {
+  const settings = readClientSettings();
+  const keyFile = join(flags.data ?? settings.data, "admin-key");
+  const kept = existsSync(keyFile) ? readFileSync(keyFile, "utf8").trim() : null;
+  return new HoneClient({ baseUrl: flags.url ?? settings.url, apiKey: flags.key ?? settings.apiKey ?? kept });
+}
+
+/** Prints data: one JSON document with `--json`, a table of columns otherwise. */
+export function printRows(rows: readonly Readonly<Record<string, unknown>>[], options: { readonly json?: boolean; readonly columns: readonly string[] }): void {
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  if (rows.length === 0) {
+    process.stdout.write("none\n");
+    return;
+  }
+  const table = [options.columns, ...rows.map((row) => options.columns.map((column) => cell(row[column])))];
+  const widths = options.columns.map((_, index) => Math.max(...table.map((line) => (line[index] ?? "").length)));
+  for (const line of table) process.stdout.write(`${line.map((text, index) => text.padEnd(widths[index] ?? 0)).join("  ").trimEnd()}\n`);
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,78 @@
+// What the demo shows in a terminal: the curve, drawn again at every point where the terminal can go back,
+// a bar per point where it cannot.
+import { drawBar, drawCurve } from "./draw-curve.ts";
+import { demoTargets, type DemoEvent, type DemoPoint, type DemoResult, type DemoSample } from "./run-demo.ts";
+import type { Word } from "./task.ts";
+
+export interface DemoScreenOptions {
+  readonly taught: Word;
+  readonly seed: number;
+  readonly jobCountMax: number;
+  readonly output: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly isSilent: boolean;
+}
+
+export interface DemoScreen {
+  begin(): void;
+  show(event: DemoEvent): void;
+  end(result: DemoResult): void;
+}
+
+const plotHeight = 11;
+
+export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
+  const points: DemoPoint[] = [];
+  const print = (line: string): void => {
+    if (!options.isSilent) options.output.write(`${line}\n`);
+  };
+  let drawnLineCount = 0;
+
+  const drawPoint = (point: DemoPoint): void => {
+    points.push(point);
+    const status = statusOf(point);
+    if (options.output.isTTY !== true || options.isSilent) {
+      print(`▕${drawBar(point.sampledReward, 30)}▏ ${status}`);
+      return;
+    }
+    const curve = drawCurve(
+      points.map(({ sampledReward }) => sampledReward),
+      { height: plotHeight, stride: 4, min: 0.5, max: 1, target: demoTargets.sampledReward, pointCountMax: options.jobCountMax + 1 },
+    );
+    if (drawnLineCount > 0) options.output.write(`\u001b[${drawnLineCount}A\u001b[J`);
+    const lines = ["mean reward of the samples", ...curve, status];
+    for (const line of lines) print(line);
+    drawnLineCount = lines.length;
+  };
+
+  return {
+    begin: () => {
+      print(`Teaching hone-tiny to prefer '${options.taught}' when asked for one of a few words (seed ${options.seed}).`);
+      print(`Each job: 8 prompts x 8 answers, judged by their first word, then one training job over HTTP.\n`);
+    },
+    show: (event) => {
+      if (event.kind === "point") drawPoint(event.point);
+      else printSamples(event.when, event.samples, print);
+    },
+    end: ({ hasLearned, points: all }) => {
+      const [first, last] = [all[0], all.at(-1)];
+      if (first === undefined || last === undefined) return;
+      print(
+        `\n${hasLearned ? "Learned" : "Not learned"} in ${last.jobCount} jobs and ${(last.elapsedMs / 1000).toFixed(1)} s: ` +
+          `sampled reward ${first.sampledReward.toFixed(2)} -> ${last.sampledReward.toFixed(2)}, greedy ${first.greedyReward.toFixed(2)} -> ${last.greedyReward.toFixed(2)}.`,
+      );
+    },
+  };
+}
+
+function statusOf(point: DemoPoint): string {
+  return (
+    `job ${String(point.jobCount).padStart(2)}  sampled ${point.sampledReward.toFixed(3)}` +
+    `  greedy ${point.greedyReward.toFixed(3)}  ${(point.elapsedMs / 1000).toFixed(1)} s`
+  );
+}
+
+function printSamples(when: "before" | "after", samples: readonly DemoSample[], print: (line: string) => void): void {
+  print(when === "before" ? "Before:" : "\nAfter:");
+  for (const { prompt, answer } of samples) print(`  ${prompt}  ->  ${JSON.stringify(answer)}`);
+  if (when === "before") print("");
+}

@@ -1,0 +1,44 @@
+// Pictures in a terminal: a bar for one value, and a curve for many. Text only; whoever calls prints it.
+
+const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/** A bar of `width` cells for a value in [0, 1]. */
+export function drawBar(value: number, width: number): string {
+  const filled = Math.round(Math.min(1, Math.max(0, value)) * width * 8);
+  return ("█".repeat(Math.floor(filled / 8)) + (eighths[filled % 8] ?? "")).padEnd(width);
+}
+
+export interface CurveOptions {
+  /** Lines of the plot. */
+  readonly height: number;
+  /** Cells between two points. */
+  readonly stride: number;
+  readonly min: number;
+  readonly max: number;
+  /** A value drawn as a dashed line. */
+  readonly target: number;
+  /** How many points the axis has room for. */
+  readonly pointCountMax: number;
+}
+
+/** A curve through the values, oldest first, with an axis; one text per line. */
+export function drawCurve(values: readonly number[], options: CurveOptions): readonly string[] {
+  const { height, stride, min, max, target, pointCountMax } = options;
+  const rowOf = (value: number): number => Math.round(((Math.min(max, Math.max(min, value)) - min) / (max - min)) * (height - 1));
+  const columnCount = (pointCountMax - 1) * stride + 1;
+  const grid: string[][] = Array.from({ length: height }, (_, row) =>
+    Array.from({ length: columnCount }, (_, column) => (row === rowOf(target) && column % 2 === 0 ? "╌" : " ")),
+  );
+  const put = (row: number, column: number, mark: string): void => {
+    const line = grid[row];
+    if (line !== undefined && column < columnCount) line[column] = mark;
+  };
+  values.forEach((value, point) => {
+    const next = values[point + 1];
+    for (let step = 1; next !== undefined && step < stride; step++) put(rowOf(value + ((next - value) * step) / stride), point * stride + step, "·");
+    put(rowOf(value), point * stride, "●");
+  });
+  const lines = grid.map((line, row) => `${(min + ((max - min) * row) / (height - 1)).toFixed(2).padStart(6)} ┤${line.join("")}`).reverse();
+  const labels = Array.from({ length: pointCountMax }, (_, point) => String(point).padEnd(stride)).join("");
+  return [...lines, `${" ".repeat(7)}└${"─".repeat(columnCount)}`, `${" ".repeat(8)}${labels.trimEnd()}  jobs`];
+}

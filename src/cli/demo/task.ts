@@ -1,0 +1,35 @@
+// The demo's task: eight prompts that ask for one of a few words, and a reward for the word that came first.
+// The trainability form of yes-no-maybe: reward 1.0 for the word that is taught, 0.75 and 0.5 for the others, else 0.
+
+export const words = ["yes", "no", "maybe"] as const;
+export type Word = (typeof words)[number];
+
+/** What each word earns, by the word that is taught. */
+const rewards: Readonly<Record<Word, Readonly<Record<Word, number>>>> = {
+  maybe: { maybe: 1, no: 0.75, yes: 0.5 },
+  yes: { yes: 1, no: 0.75, maybe: 0.5 },
+  no: { no: 1, maybe: 0.75, yes: 0.5 },
+};
+
+/** Every order of the three words, and two pairs. */
+export const prompts: readonly string[] = [
+  ["yes", "no", "maybe"],
+  ["yes", "maybe", "no"],
+  ["no", "yes", "maybe"],
+  ["no", "maybe", "yes"],
+  ["maybe", "yes", "no"],
+  ["maybe", "no", "yes"],
+  ["yes", "no"],
+  ["yes", "maybe"],
+].map((choices) => `respond with exactly one of ${choices.map((word) => `'${word}'`).join(", ")}`);
+
+/** The reward of an answer, by its first word without punctuation, in lower case. */
+export function rewardOf(answer: string, taught: Word): number {
+  const first = answer
+    .trim()
+    .toLowerCase()
+    .split(/\s+/, 1)[0]
+    ?.replaceAll(/[^\p{L}\p{N}]/gu, "");
+  const word = words.find((candidate) => candidate === first);
+  return word === undefined ? 0 : rewards[taught][word];
+}

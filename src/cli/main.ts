@@ -1,0 +1,29 @@
+// The `hone` command: one file a command, thin over the client and the server. Errors are one line, and a status.
+import { Command } from "commander";
+import { ServiceError } from "../domain/service-error.ts";
+import { HoneApiError } from "../client/transport.ts";
+import { addChatCommand } from "./commands/chat.ts";
+import { addDemoCommand } from "./commands/demo.ts";
+import { addJobsCommand } from "./commands/jobs.ts";
+import { addKeysCommand } from "./commands/keys.ts";
+import { addModelsCommand } from "./commands/models.ts";
+import { addServeCommand } from "./commands/serve.ts";
+
+/**
+ * Runs one command line.
+ *
+ * @param words without the interpreter and the script
+ */
+export async function main(words: readonly string[]): Promise<void> {
+  const program = new Command("hone")
+    .description("Serve a language model, record what it says, judge it, and train it to do better.")
+    .showHelpAfterError("(--help shows what there is)");
+  for (const add of [addServeCommand, addChatCommand, addModelsCommand, addJobsCommand, addKeysCommand, addDemoCommand]) add(program);
+  try {
+    await program.parseAsync([...words], { from: "user" });
+  } catch (error) {
+    if (error instanceof ServiceError || error instanceof HoneApiError) process.stderr.write(`hone: ${error.message}\n`);
+    else process.stderr.write(`hone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}

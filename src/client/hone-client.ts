@@ -1,0 +1,134 @@
+// Typed calls to the server's API: chat, models, training jobs, logs. Runs wherever there is `fetch`.
+import type {
+  ChatAnswer,
+  ChatBody,
+  ChatChunk,
+  CheckpointResource,
+  JobEventResource,
+  ModelResource,
+  PageResource,
+  TrainingConfigBody,
+  TrainingJobResource,
+  TrajectoryGroupBody,
+} from "./resources.ts";
+import { readServerSentEvents } from "./server-sent-events.ts";
+import { createTransport, HoneApiError, type CallOptions, type Transport, type TransportOptions } from "./transport.ts";
+
+type Cancellable = { readonly signal?: AbortSignal };
+
+/** A connection to one server with one key. Every method throws HoneApiError for an answer that is not a success. */
+export class HoneClient {
+  readonly #transport: Transport;
+
+  constructor(options: TransportOptions) {
+    this.#transport = createTransport(options);
+  }
+
+  /** One chat completion, whole. */
+  chat(body: ChatBody, options: Cancellable = {}): Promise<ChatAnswer> {
+    return this.#transport.json("POST", "/v1/chat/completions", { body, ...options });
+  }
+
+  /** One chat completion as it is made. An error event of the stream is thrown. */
+  async *streamChat(body: ChatBody, options: Cancellable = {}): AsyncGenerator<ChatChunk> {
+    const response = await this.#transport.open("POST", "/v1/chat/completions", { body: { ...body, stream: true }, ...options });
+    for await (const data of readServerSentEvents(response)) {
+      if (data === "[DONE]") return;
+      const event = JSON.parse(data) as ChatChunk & { readonly error?: { readonly message: string } };
+      if (event.error !== undefined) {
+        throw new HoneApiError({ status: response.status, message: event.error.message, requestId: response.headers.get("x-request-id"), body: event });
+      }
+      yield event;
+    }
+  }
+
+  /** The names of the base models. */
+  listBaseModels(options: Cancellable = {}): Promise<readonly string[]> {
+    return this.#transport.json("GET", "/v1/preview/base-models", options);
+  }
+
+  /** Registers a model to train, or returns the one of that name. */
+  registerModel(
+    model: { readonly entity?: string; readonly project: string; readonly name: string; readonly base_model: string },
+    options: Cancellable = {},
+  ): Promise<ModelResource> {
+    return this.#transport.json("POST", "/v1/preview/models", { body: { ...model, return_existing: true }, ...options });
+  }
+
+  listModels(options: Cancellable = {}): Promise<readonly ModelResource[]> {
+    return this.#all("/v1/preview/models", {}, options);
+  }
+
+  deleteModel(modelId: string, options: Cancellable = {}): Promise<unknown> {
+    return this.#transport.json("DELETE", `/v1/preview/models/${encodeURIComponent(modelId)}`, options);
+  }
+
+  /** The live versions, oldest first. */
+  listCheckpoints(modelId: string, options: Cancellable = {}): Promise<readonly CheckpointResource[]> {
+    return this.#all(`/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints`, {}, options);
+  }
+
+  /** Logs trajectories under a split; returns the metrics of them. */
+  async log(
+    modelId: string,
+    body: { readonly split?: string; readonly trajectory_groups: readonly TrajectoryGroupBody[] },
+    options: Cancellable = {},
+  ): Promise<Readonly<Record<string, number>>> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/log`;
+    const answer = await this.#transport.json<{ readonly metrics: Readonly<Record<string, number>> }>("POST", path, { body, ...options });
+    return answer.metrics;
+  }
+
+  /** Creates a training job; it is on disk when this returns. */
+  async createTrainingJob(
+    body: { readonly model_id: string; readonly trajectory_groups: readonly TrajectoryGroupBody[]; readonly experimental_config?: TrainingConfigBody },
+    options: Cancellable = {},
+  ): Promise<string> {
+    return (await this.#transport.json<{ readonly id: string }>("POST", "/v1/preview/training-jobs", { body, ...options })).id;
+  }
+
+  findTrainingJob(jobId: string, options: Cancellable = {}): Promise<TrainingJobResource> {
+    return this.#transport.json("GET", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}`, options);
+  }
+
+  listTrainingJobs(filter: { readonly model_id?: string; readonly state?: string } = {}, options: Cancellable = {}): Promise<readonly TrainingJobResource[]> {
+    return this.#all("/v1/preview/training-jobs", filter, options);
+  }
+
+  cancelTrainingJob(jobId: string, options: Cancellable = {}): Promise<TrainingJobResource> {
+    return this.#transport.json("POST", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/cancel`, { body: {}, ...options });
+  }
+
+  /** The job's events as they come; ends after `training_ended` or `training_failed`. */
+  async *watchTrainingJob(jobId: string, options: Cancellable = {}): AsyncGenerator<JobEventResource> {
+    const response = await this.#transport.open("GET", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/events`, {
+      headers: { accept: "text/event-stream" },
+      ...options,
+    });
+    for await (const data of readServerSentEvents(response)) {
+      if (data === "[DONE]") return;
+      yield JSON.parse(data) as JobEventResource;
+    }
+  }
+
+  /** Waits for the end of a job and returns its gradient steps; throws when it failed. */
+  async waitForTrainingJob(jobId: string, options: Cancellable = {}): Promise<readonly JobEventResource[]> {
+    const steps: JobEventResource[] = [];
+    for await (const event of this.watchTrainingJob(jobId, options)) {
+      if (event.type === "gradient_step") steps.push(event);
+      if (event.type === "training_ended") return steps;
+      if (event.type === "training_failed") throw new Error(`Training job ${jobId} failed: ${event.data["error_message"] ?? "no reason given"}`);
+    }
+    throw new Error(`The events of training job ${jobId} ended before the job did.`);
+  }
+
+  async #all<T extends { readonly id: string }>(path: string, query: CallOptions["query"], options: Cancellable): Promise<readonly T[]> {
+    const items: T[] = [];
+    for (let after: string | null = null; ; ) {
+      const page: PageResource<T> = await this.#transport.json("GET", path, { query: { ...query, after, limit: 100 }, ...options });
+      items.push(...page.data);
+      if (!page.has_more) return items;
+      after = page.last_id;
+    }
+  }
+}

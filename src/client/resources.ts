@@ -1,0 +1,108 @@
+// The parts of the API's answers that this client reads, in the API's own spelling. The server may send more.
+
+/** A message of a conversation, as sent and as answered. */
+export interface Message {
+  readonly role: string;
+  readonly content: string | null;
+}
+
+/** What a chat request may hold; any other field of the interface passes through. */
+export interface ChatBody {
+  readonly model?: string;
+  readonly messages: readonly Message[];
+  readonly n?: number;
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly max_tokens?: number;
+  readonly seed?: number;
+  readonly stop?: string | readonly string[];
+  readonly logprobs?: boolean;
+  readonly top_logprobs?: number;
+  readonly return_token_ids?: boolean;
+}
+
+/** One reply; send it back whole in a trajectory, and its exact tokens train. */
+export interface Choice {
+  readonly index: number;
+  readonly message: Message;
+  readonly finish_reason: string;
+  readonly logprobs: { readonly content: readonly { readonly token: string; readonly logprob: number }[] | null } | null;
+  readonly token_ids?: readonly number[] | null;
+  readonly prompt_token_ids?: readonly number[] | null;
+}
+
+export interface ChatAnswer {
+  readonly id: string;
+  readonly model: string;
+  readonly choices: readonly Choice[];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number };
+}
+
+export interface ChatChunk {
+  readonly id: string;
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: { readonly role?: string; readonly content?: string | null };
+    readonly finish_reason: string | null;
+  }[];
+}
+
+export interface ModelResource {
+  readonly id: string;
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly base_model: string;
+}
+
+export interface CheckpointResource {
+  readonly id: string;
+  readonly step: number;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface TrainingJobResource {
+  readonly id: string;
+  readonly model_id: string;
+  readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+  readonly error_message: string | null;
+}
+
+export interface JobEventResource {
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, number | string>>;
+}
+
+export interface TrajectoryBody {
+  readonly messages_and_choices: readonly (Message | Choice)[];
+  readonly reward: number;
+  readonly metrics?: Readonly<Record<string, number | boolean>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface TrajectoryGroupBody {
+  readonly trajectories: readonly TrajectoryBody[];
+}
+
+/** The fields of section 2.5 of the interface; absent ones take their defaults. */
+export interface TrainingConfigBody {
+  readonly learning_rate?: number;
+  readonly ppo?: boolean;
+  readonly epsilon?: number;
+  readonly epsilon_high?: number;
+  readonly importance_sampling_level?: "token" | "sequence" | "average" | "geometric_average";
+  readonly vendor_k2_tau?: number;
+  readonly mask_prob_ratio?: boolean;
+  readonly max_negative_advantage_importance_sampling_weight?: number;
+  readonly precalculate_logprobs?: boolean;
+  readonly scale_rewards?: boolean;
+  readonly advantage_balance?: number;
+}
+
+/** A page of any list. */
+export interface PageResource<T> {
+  readonly data: readonly T[];
+  readonly last_id: string;
+  readonly has_more: boolean;
+}

@@ -1,0 +1,20 @@
+// Reads a stream of server-sent events (the `data:` lines of the WHATWG format; ids and event names are not used here).
+
+/** The data of every event of the body, until it ends. */
+export async function* readServerSentEvents(response: Response): AsyncGenerator<string> {
+  if (response.body === null) return;
+  const decoder = new TextDecoder();
+  let pending = "";
+  let data: string[] = [];
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    pending += decoder.decode(bytes, { stream: true });
+    const lines = pending.split("\n");
+    pending = lines.pop() ?? "";
+    for (const line of lines.map((text) => text.replace(/\r$/, ""))) {
+      if (line === "") {
+        if (data.length > 0) yield data.join("\n");
+        data = [];
+      } else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// HTTP calls with the product's credentials and errors. Retries nothing: whoever calls knows whether it is safe.
+
+/** What the server answered instead of success. */
+export class HoneApiError extends Error {
+  readonly status: number;
+  readonly requestId: string | null;
+  readonly body: unknown;
+
+  constructor(options: { readonly status: number; readonly message: string; readonly requestId: string | null; readonly body: unknown }) {
+    super(options.message);
+    this.name = "HoneApiError";
+    this.status = options.status;
+    this.requestId = options.requestId;
+    this.body = options.body;
+  }
+}
+
+export interface TransportOptions {
+  /** Such as `http://127.0.0.1:8000`; a trailing `/v1` or slash is taken off. */
+  readonly baseUrl: string;
+  /** Null sends no credentials. */
+  readonly apiKey: string | null;
+  /** Longest wait for an answer to begin, in milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly query?: Readonly<Record<string, string | number | null | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface Transport {
+  /** The parsed JSON answer. The caller names the shape that the route documents. */
+  json<T>(method: string, path: string, options?: CallOptions): Promise<T>;
+  /** The answer as it comes, for streams. */
+  open(method: string, path: string, options?: CallOptions): Promise<Response>;
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  const base = options.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
+  const timeoutMs = options.timeoutMs ?? 600_000;
+
+  const open: Transport["open"] = async (method, path, call = {}) => {
+    const url = new URL(base + path);
+    for (const [name, value] of Object.entries(call.query ?? {})) {
+      if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(options.apiKey === null ? {} : { authorization: `Bearer ${options.apiKey}` }),
+        ...call.headers,
+      },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
+    });
+    if (!response.ok) throw await apiError(response);
+    return response;
+  };
+
+  return {
+    open,
+    // The shape is what the route documents; this client trusts its own server.
+    json: async <T>(method: string, path: string, call?: CallOptions) => (await (await open(method, path, call)).json()) as T,
+  };
+}
+
+async function apiError(response: Response): Promise<HoneApiError> {
+  const text = await response.text();
+  let body: unknown = text;
+  let message = text.slice(0, 400) || response.statusText;
+  try {
+    body = JSON.parse(text);
+    const error = (body as { readonly error?: { readonly message?: unknown } }).error;
+    if (typeof error?.message === "string") message = error.message;
+  } catch {
+    // Not JSON: somebody else answered, and its text is the best message there is.
+  }
+  return new HoneApiError({
+    status: response.status,
+    message: `${response.status}: ${message}`,
+    requestId: response.headers.get("x-request-id"),
+    body,
+  });
+}

@@ -1,0 +1,127 @@
+// The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
+// passed down. The only place that reads the environment. Each folder describes its own settings.
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ServiceError } from "../domain/service-error.ts";
+import { defaultsOf, readSetting, type Setting, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
+import { sections, type SectionName } from "./settings.ts";
+
+export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> };
+
+/** A setting with all its spellings. */
+export interface SettingSpelling {
+  readonly section: SectionName;
+  readonly name: string;
+  /** `--engine-threads` */
+  readonly flag: string;
+  /** `HONE_ENGINE_THREADS` */
+  readonly variable: string;
+  readonly setting: Setting;
+}
+
+/** Every setting there is, in the order of the sections. Those of `server` carry no section name in their spellings. */
+export function allSettings(): readonly SettingSpelling[] {
+  return (Object.keys(sections) as SectionName[]).flatMap((section) =>
+    Object.entries<Setting>(sections[section] as SettingsSchema).map(([name, setting]) => {
+      const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      const spelled = section === "server" ? words : `${section}-${words}`;
+      return { section, name, flag: `--${spelled}`, variable: `HONE_${spelled.toUpperCase().replaceAll("-", "_")}`, setting };
+    }),
+  );
+}
+
+/** Values by flag name without the dashes (`engine-threads`), as a command line gives them. */
+export type FlagValues = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the configuration.
+ *
+ * @throws ServiceError `invalid` naming the setting, its value and its range; unknown keys of `hone.json` and unknown
+ *   `HONE_*` variables are refused by name
+ */
+export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = process.env): HoneConfig {
+  const spellings = allSettings();
+  refuseUnknownVariables(spellings, environment);
+  const values = Object.fromEntries(
+    (Object.keys(sections) as SectionName[]).map((section) => [section, { ...defaultsOf(sections[section] as SettingsSchema) }]),
+  ) as Record<SectionName, Record<string, unknown>>;
+  const dataFolder = resolve(String(flags["data"] ?? environment["HONE_DATA"] ?? sections.server.data.default));
+  const file = readConfigFile(join(dataFolder, "hone.json"), spellings);
+  for (const spelling of spellings) {
+    const { section, name, flag, variable, setting } = spelling;
+    const given: readonly (readonly [string, unknown])[] = [
+      [flag, flags[flag.slice(2)]],
+      [variable, environment[variable]],
+      [`hone.json: ${section}.${name}`, file[section]?.[name]],
+    ];
+    const first = given.find(([, value]) => value !== undefined);
+    if (first !== undefined) values[section][name] = readSetting(first[0], setting, first[1]);
+  }
+  values.server["data"] = dataFolder;
+  // The record was filled from the sections' own schemas.
+  const config = values as unknown as HoneConfig;
+  refuseUnsafe(config);
+  for (const section of Object.values(config)) Object.freeze(section);
+  return Object.freeze(config);
+}
+
+function refuseUnknownVariables(spellings: readonly SettingSpelling[], environment: NodeJS.ProcessEnv): void {
+  const known = new Set([...spellings.map((spelling) => spelling.variable), "HONE_URL"]);
+  const unknown = Object.keys(environment).filter((name) => name.startsWith("HONE_") && !known.has(name));
+  if (unknown.length > 0) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `Unknown environment variable ${unknown.join(", ")}; \`hone serve --help\` lists those that exist.`,
+    });
+  }
+}
+
+type ConfigFile = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+
+function readConfigFile(path: string, spellings: readonly SettingSpelling[]): ConfigFile {
+  if (!existsSync(path)) return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new ServiceError({ code: "invalid", message: `${path} is not JSON: ${String(cause)}`, cause });
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    throw new ServiceError({ code: "invalid", message: `${path} must hold an object of sections, such as {"server": {"port": 8000}}.` });
+  }
+  const file = parsed as ConfigFile;
+  for (const [section, settings] of Object.entries(file)) {
+    for (const name of Object.keys(settings ?? {})) {
+      if (!spellings.some((spelling) => spelling.section === section && spelling.name === name)) {
+        throw new ServiceError({ code: "invalid", message: `${path}: there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist.` });
+      }
+    }
+  }
+  return file;
+}
+
+function refuseUnsafe(config: HoneConfig): void {
+  const { auth, host, databaseUrl } = config.server;
+  const isLoopback = host === "localhost" || host === "::1" || /^127\./.test(host ?? "");
+  if (auth === "off" && !isLoopback) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_AUTH=off is allowed only on a loopback address; the host is ${host}. Bind to 127.0.0.1 or leave authentication on.`,
+    });
+  }
+  if (databaseUrl !== null && !databaseUrl.startsWith("file:")) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_DATABASE_URL is ${databaseUrl.replace(/\/\/[^@/]*@/, "//***@")}; this version knows file: URLs (SQLite) only.`,
+    });
+  }
+}
+
+/** What a command that talks to a server reads from the environment. */
+export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): { readonly url: string; readonly apiKey: string | null; readonly data: string } {
+  return {
+    url: environment["HONE_URL"] ?? `http://127.0.0.1:${environment["HONE_PORT"] ?? sections.server.port.default}`,
+    apiKey: environment["HONE_API_KEY"] ?? null,
+    data: environment["HONE_DATA"] ?? sections.server.data.default,
+  };
+}
