@@ -1,3 +1,4 @@
+// AdamW against values worked out by hand; the five golden steps are in golden.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";

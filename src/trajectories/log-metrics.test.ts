@@ -1,0 +1,186 @@
+// The metrics of logs: means, prefixes, running sums and refusals.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../domain/service-error.ts";
+import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
+import { logMetrics } from "./log-metrics.ts";
+import { scenarioIdsOf } from "./scenario-ids.ts";
+
+function trajectory(reward: number, metrics: Trajectory["metrics"] = {}): Trajectory {
+  return {
+    messagesAndChoices: [],
+    tools: null,
+    additionalHistories: [],
+    reward,
+    initialPolicyVersion: null,
+    finalPolicyVersion: null,
+    metrics,
+    metadata: {},
+    logs: [],
+    startTime: null,
+    extra: {},
+  };
+}
+
+function group(trajectories: readonly Trajectory[], rest: Partial<TrajectoryGroup> = {}): TrajectoryGroup {
+  return { trajectories, exceptions: [], metadata: {}, metrics: {}, logs: [], extra: {}, ...rest };
+}
+
+function check(
+  split: string,
+  groups: readonly TrajectoryGroup[],
+  expected: Readonly<Record<string, number>>,
+  earlier: Readonly<Record<string, number>> = {},
+): void {
+  const metrics = logMetrics({
+    split,
+    groups,
+    step: 3,
+    earlier,
+    uniqueScenarioCount: null,
+    wallClockSeconds: 12,
+  });
+  assert.deepEqual(metrics, { ...expected, training_step: 3, "time/wall_clock_sec": 12 });
+}
+
+const twoGroups = [
+  group([trajectory(1, { correct: true, steps: 4 }), trajectory(0, { correct: false })], {
+    metrics: { level: 2 },
+  }),
+  group([trajectory(0.5)], { exceptions: [{ type: "TimeoutError" }], metrics: { level: 4 } }),
+  group([], { metrics: { level: 100 } }),
+];
+
+test("averages rewards, metrics and group metrics, and counts exceptions", () => {
+  check("val", twoGroups, {
+    "val/reward": 0.5,
+    "val/exception_rate": 0.25,
+    "val/reward_std_dev": 0.5,
+    "val/correct": 0.5,
+    "val/steps": 4,
+    "val/group_level": 3,
+    "data/step_num_scenarios": 3,
+    "data/step_num_trajectories": 4,
+    "data/step_num_groups_submitted": 3,
+    "data/cum/num_scenarios": 3,
+    "data/cum/num_trajectories": 4,
+    "data/cum/num_groups_submitted": 3,
+  });
+});
+
+test("the split train counts trainable groups, and sums go on from the earlier row", () => {
+  check(
+    "train",
+    [group([trajectory(1), trajectory(0)]), group([trajectory(1), trajectory(1)])],
+    {
+      "train/reward": 0.75,
+      "train/exception_rate": 0,
+      "train/reward_std_dev": 0.25,
+      "data/step_num_scenarios": 2,
+      "data/step_num_trajectories": 4,
+      "data/step_num_groups_submitted": 2,
+      "data/step_num_groups_trainable": 1,
+      "data/cum/num_scenarios": 12,
+      "data/cum/num_trajectories": 4,
+      "data/cum/num_groups_submitted": 2,
+      "data/cum/num_groups_trainable": 1,
+      "costs/cum/all": 7,
+    },
+    { "data/cum/num_scenarios": 10, "costs/cum/all": 7, "val/reward": 0.2 },
+  );
+});
+
+const oneTrajectory = (metrics: Trajectory["metrics"]): TrajectoryGroup[] => [
+  group([trajectory(1, metrics)]),
+];
+const oneTrajectoryData = {
+  "data/step_num_scenarios": 1,
+  "data/step_num_trajectories": 1,
+  "data/step_num_groups_submitted": 1,
+  "data/cum/num_scenarios": 1,
+  "data/cum/num_trajectories": 1,
+  "data/cum/num_groups_submitted": 1,
+};
+
+test("names in a section stand for themselves under a standard split only", () => {
+  const metrics = { "loss/extra": 2, "lossy/extra": 3, "test/x": 1 };
+  check("val", oneTrajectory(metrics), {
+    "val/reward": 1,
+    "val/exception_rate": 0,
+    "val/reward_std_dev": 0,
+    "loss/extra": 2,
+    "val/lossy/extra": 3,
+    "test/x": 1,
+    ...oneTrajectoryData,
+  });
+  check("held_out", oneTrajectory(metrics), {
+    "held_out/reward": 1,
+    "held_out/exception_rate": 0,
+    "held_out/reward_std_dev": 0,
+    "held_out/loss/extra": 2,
+    "held_out/lossy/extra": 3,
+    "held_out/test/x": 1,
+    ...oneTrajectoryData,
+  });
+});
+
+test("costs add up to their parents and to their running sums", () => {
+  check(
+    "test",
+    oneTrajectory({ "costs/judge/input": 1, "costs/judge/output": 2, "costs/actor": 4 }),
+    {
+      "test/reward": 1,
+      "test/exception_rate": 0,
+      "test/reward_std_dev": 0,
+      "costs/judge/input": 1,
+      "costs/judge/output": 2,
+      "costs/actor": 4,
+      "costs/judge": 3,
+      "costs/all": 7,
+      "costs/cum/judge/input": 1,
+      "costs/cum/judge/output": 2,
+      "costs/cum/actor": 4,
+      "costs/cum/judge": 3,
+      "costs/cum/all": 17,
+      ...oneTrajectoryData,
+    },
+    { "costs/cum/all": 10 },
+  );
+});
+
+test("a log without trajectories has neither a reward nor a rate", () => {
+  check("val", [], {
+    "val/reward_std_dev": 0,
+    "data/step_num_scenarios": 0,
+    "data/step_num_trajectories": 0,
+    "data/step_num_groups_submitted": 0,
+    "data/cum/num_scenarios": 0,
+    "data/cum/num_trajectories": 0,
+    "data/cum/num_groups_submitted": 0,
+  });
+});
+
+test("refuses every number that is not finite and every name that begins with costs_", () => {
+  const groups = [group([trajectory(Infinity, { costs_judge: 1 })], { metrics: { level: NaN } })];
+  assert.throws(
+    () => check("val", groups, {}),
+    (error) =>
+      error instanceof ServiceError &&
+      error.code === "invalid" &&
+      assert.deepEqual(
+        error.faults.map((fault) => fault.location.slice(2).join(".")),
+        ["0.metrics.level", "0.trajectories.0.reward", "0.trajectories.0.metrics.costs_judge"],
+      ) === undefined,
+  );
+});
+
+test("a group's scenario id comes before those of its trajectories", () => {
+  const tagged = (id: string | null): Trajectory => ({ ...trajectory(0), metadata: { scenario_id: id } });
+  assert.deepEqual(
+    scenarioIdsOf([
+      group([tagged("a")], { metadata: { scenario_id: 7 } }),
+      group([tagged("b"), tagged(null), tagged("b")]),
+    ]),
+    ["7", "b", "b"],
+  );
+});
