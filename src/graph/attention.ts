@@ -1,0 +1,197 @@
+/**
+ * Attention from plain operations, and the masks it adds to its scores.
+ *
+ * Query heads that share a key head are laid out as extra rows of one matrix, so keys and values are
+ * never repeated. Serving whole sequences has a fused operation instead
+ * (`GraphBuilder.causalAttention`). Masks are made once per graph and reused by all layers.
+ */
+import { assert } from "../domain/assert.ts";
+import type { GraphBuilder } from "./builder.ts";
+import { dimensionProduct, dimensionSum } from "./dimension.ts";
+import type { Dimension } from "./dimension.ts";
+import type { Value } from "./graph.ts";
+import { dimensionAt } from "./shape-rules.ts";
+
+/** Far below any score, yet finite: a row that masks everything gives no NaN. */
+const MASKED = -1e30;
+
+export interface AttentionOptions {
+  readonly queryHeads: number;
+  readonly kvHeads: number;
+  readonly headSize: number;
+  /** Multiplies the scores, usually headSize^-0.5. */
+  readonly scale: number;
+  /** Added to the scores; see the functions for its shape. */
+  readonly mask: Value;
+}
+
+/**
+ * The mask of whole sequences.
+ *
+ * @param window how many tokens a position sees, itself included; absent means all before it
+ * @returns float32 [T, T], 0 where row may see column
+ */
+export function causalMask(builder: GraphBuilder, length: Dimension, window?: number): Value {
+  const position = builder.iota(length);
+  const queries = builder.reshape(position, [length, 1]);
+  const keys = builder.reshape(position, [1, length]);
+  return toMask(builder, isVisible(builder, queries, keys, window));
+}
+
+/**
+ * The mask of new tokens over a cache, of which each row has filled its own length, and themselves.
+ *
+ * @param options.pastLengths int64 [B], the filled part of the cache and the position of the first new token
+ * @param options.length T, the number of new tokens; `options.capacity` C, the cache's size
+ * @param options.window how many tokens a position sees, itself included; absent means all before it
+ * @returns float32 [B, 1, 1, T, C+T] (cache first), or [B, 1, 1, C+1] if T is the number 1
+ */
+export function cacheMask(
+  builder: GraphBuilder,
+  options: {
+    readonly pastLengths: Value;
+    readonly length: Dimension;
+    readonly capacity: Dimension;
+    readonly window?: number | undefined;
+  },
+): Value {
+  const { pastLengths, length, capacity, window } = options;
+  const rows = dimensionAt(pastLengths.shape, 0);
+  const past = builder.reshape(pastLengths, [rows, 1, 1]);
+  const offsets = builder.iota(length);
+  const queries = builder.add(past, builder.reshape(offsets, [1, length, 1]));
+  const newKeys = builder.add(past, builder.reshape(offsets, [1, 1, length]));
+  const slots = builder.reshape(builder.iota(capacity), [1, 1, capacity]);
+  const inCache = builder.less(slots, past);
+  const cacheVisible =
+    window === undefined
+      ? builder.expand(inCache, [rows, length, capacity])
+      : builder.and(inCache, builder.less(builder.subtract(queries, slots), window));
+  const newVisible = isVisible(builder, queries, newKeys, window);
+  const mask = toMask(builder, builder.concat([cacheVisible, newVisible], 2));
+  const keys = dimensionSum([capacity, length]);
+  return builder.reshape(mask, length === 1 ? [rows, 1, 1, keys] : [rows, 1, 1, length, keys]);
+}
+
+/**
+ * Attention of sequences to themselves, with a gradient, for training.
+ *
+ * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
+ * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, T], such as `causalMask`
+ * @returns [B, T, Hq*K]
+ */
+export function selfAttention(
+  builder: GraphBuilder,
+  inputs: { readonly q: Value; readonly k: Value; readonly v: Value },
+  options: AttentionOptions,
+): Value {
+  const queries = groupQueries(builder, inputs.q, options);
+  const keys = splitHeads(builder, inputs.k, options);
+  const values = splitHeads(builder, inputs.v, options);
+  const scores = builder.matMul(queries, keys, { transposeB: true, alpha: options.scale });
+  const probabilities = maskedSoftmax(builder, scores, { q: inputs.q, ...options });
+  return ungroupQueries(builder, builder.matMul(probabilities, values), inputs.q, options);
+}
+
+/**
+ * Attention of new tokens to a cache and to themselves, for serving.
+ *
+ * The cache is only read: an output as large as the cache would be copied on every run.
+ *
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
+ * @param options.mask `cacheMask` of the same B, T and C
+ * @returns attention [B, T, Hq*K], and the new keys and values as the cache wants them, [B, Hkv, T, K]
+ */
+export function cacheAttention(
+  builder: GraphBuilder,
+  inputs: {
+    readonly q: Value;
+    readonly k: Value;
+    readonly v: Value;
+    readonly cacheKeys: Value;
+    readonly cacheValues: Value;
+  },
+  options: AttentionOptions,
+): { readonly attention: Value; readonly keys: Value; readonly values: Value } {
+  const { q, cacheKeys, cacheValues } = inputs;
+  const capacity = dimensionAt(cacheKeys.shape, 2);
+  const queries = groupQueries(builder, q, options);
+  const keys = splitHeads(builder, inputs.k, options);
+  const values = splitHeads(builder, inputs.v, options);
+  const product = { transposeB: true, alpha: options.scale };
+  const scores = builder.concat(
+    [builder.matMul(queries, cacheKeys, product), builder.matMul(queries, keys, product)],
+    3,
+  );
+  const probabilities = maskedSoftmax(builder, scores, { q, ...options });
+  const attended = builder.add(
+    builder.matMul(builder.slice(probabilities, 3, 0, capacity), cacheValues),
+    builder.matMul(builder.slice(probabilities, 3, capacity), values),
+  );
+  return { attention: ungroupQueries(builder, attended, q, options), keys, values };
+}
+
+function isVisible(builder: GraphBuilder, queries: Value, keys: Value, window: number | undefined): Value {
+  const isBefore = builder.lessOrEqual(keys, queries);
+  if (window === undefined) return isBefore;
+  return builder.and(isBefore, builder.less(builder.subtract(queries, keys), window));
+}
+
+function toMask(builder: GraphBuilder, visible: Value): Value {
+  return builder.where(visible, builder.scalar(0), builder.scalar(MASKED));
+}
+
+/** [B, T, Hkv*K] to [B, Hkv, T, K]; free for one token. */
+function splitHeads(builder: GraphBuilder, x: Value, { kvHeads, headSize }: AttentionOptions): Value {
+  const [rows, length] = sizes(x);
+  if (length === 1) return builder.reshape(x, [rows, kvHeads, 1, headSize]);
+  const split = builder.reshape(x, [rows, length, kvHeads, headSize]);
+  return builder.transpose(split, [0, 2, 1, 3]);
+}
+
+/** [B, T, Hq*K] to [B, Hkv, (Hq/Hkv)*T, K]; free for one token. */
+function groupQueries(builder: GraphBuilder, q: Value, options: AttentionOptions): Value {
+  const { kvHeads, headSize } = options;
+  const [rows, length] = sizes(q);
+  const group = groupSize(options);
+  if (length === 1) return builder.reshape(q, [rows, kvHeads, group, headSize]);
+  const split = builder.reshape(q, [rows, length, kvHeads * group, headSize]);
+  const heads = builder.transpose(split, [0, 2, 1, 3]);
+  return builder.reshape(heads, [rows, kvHeads, dimensionProduct([group, length]), headSize]);
+}
+
+/** The reverse of `groupQueries`. */
+function ungroupQueries(
+  builder: GraphBuilder,
+  grouped: Value,
+  like: Value,
+  options: AttentionOptions,
+): Value {
+  const { queryHeads, headSize } = options;
+  const [rows, length] = sizes(like);
+  if (length === 1) return builder.reshape(grouped, like.shape);
+  const heads = builder.reshape(grouped, [rows, queryHeads, length, headSize]);
+  return builder.reshape(builder.transpose(heads, [0, 2, 1, 3]), like.shape);
+}
+
+function maskedSoftmax(
+  builder: GraphBuilder,
+  scores: Value,
+  options: AttentionOptions & { readonly q: Value },
+): Value {
+  const [rows, length] = sizes(options.q);
+  if (length === 1) return builder.softmax(builder.add(scores, options.mask));
+  // Rows of one key head are its group's heads one after the other: the mask repeats for each.
+  const keys = dimensionAt(scores.shape, 3);
+  const perHead = builder.reshape(scores, [rows, options.kvHeads, groupSize(options), length, keys]);
+  return builder.reshape(builder.softmax(builder.add(perHead, options.mask)), scores.shape);
+}
+
+function sizes(x: Value): readonly [Dimension, Dimension] {
+  return [dimensionAt(x.shape, 0), dimensionAt(x.shape, 1)];
+}
+
+function groupSize({ queryHeads, kvHeads }: AttentionOptions): number {
+  assert(queryHeads % kvHeads === 0, `${queryHeads} query heads over ${kvHeads} key heads`);
+  return queryHeads / kvHeads;
+}

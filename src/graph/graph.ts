@@ -1,0 +1,155 @@
+/**
+ * A tensor program as an immutable value: operations in the order in which they can run.
+ *
+ * An operation's kind decides its attributes (`OpAttributes`); shape, gradient, lowering and
+ * interpretation are records over all kinds, so a forgotten rule does not compile. Graphs are made
+ * with `GraphBuilder`; nothing here computes.
+ */
+import type { Dimension, Shape } from "./dimension.ts";
+
+export type DataType = "float32" | "int64" | "int32" | "bool";
+
+/** What is known of a tensor before the program runs. */
+export interface TensorType {
+  readonly dtype: DataType;
+  readonly shape: Shape;
+}
+
+/** A handle on one tensor of a program under construction or built. */
+export interface Value extends TensorType {
+  /** Unique in its builder; the order of ids is an order in which the program can run. */
+  readonly id: number;
+}
+
+type None = Readonly<Record<string, never>>;
+
+/** Attributes by operation kind. `dtype` and `shape` appear only where inputs do not decide them. */
+export interface OpAttributes {
+  // Sources.
+  readonly input: TensorType & { readonly name: string };
+  /** A named initialiser; its data is given to the session by name. */
+  readonly parameter: TensorType & { readonly name: string };
+  /** A small tensor in the program itself, row-major; booleans are 0 and 1. */
+  readonly constant: TensorType & { readonly values: readonly number[] };
+  /** 0, 1, …, length-1 as int64. */
+  readonly iota: { readonly length: Dimension };
+
+  // Elementwise, one operand.
+  readonly negate: None;
+  readonly exp: None;
+  readonly log: None;
+  readonly sqrt: None;
+  readonly tanh: None;
+  readonly sigmoid: None;
+  /** x · sigmoid(x). */
+  readonly silu: None;
+  /** The tanh approximation of GELU. */
+  readonly geluTanh: None;
+  readonly not: None;
+  readonly cast: { readonly dtype: DataType };
+  readonly clip: { readonly minimum: number; readonly maximum: number };
+  readonly stopGradient: None;
+
+  // Elementwise, broadcast over several operands.
+  readonly add: None;
+  readonly subtract: None;
+  readonly multiply: None;
+  readonly divide: None;
+  readonly maximum: None;
+  readonly minimum: None;
+  readonly less: None;
+  readonly lessOrEqual: None;
+  readonly greater: None;
+  readonly greaterOrEqual: None;
+  readonly equal: None;
+  readonly and: None;
+  readonly or: None;
+  /** (condition, then, otherwise). */
+  readonly where: None;
+
+  // Shape.
+  readonly reshape: { readonly shape: Shape };
+  readonly transpose: { readonly permutation: readonly number[] };
+  readonly concat: { readonly axis: number };
+  readonly slice: {
+    readonly axis: number;
+    readonly start: Dimension;
+    readonly end: Dimension;
+  };
+  readonly expand: { readonly shape: Shape };
+
+  // Reduction.
+  readonly reduceSum: Reduction;
+  readonly reduceMean: Reduction;
+  readonly reduceMax: Reduction;
+
+  // Linear algebra.
+  /** alpha · op(a) · op(b) over the last two axes, batched and broadcast over the others. */
+  readonly matMul: {
+    readonly transposeA: boolean;
+    readonly transposeB: boolean;
+    readonly alpha: number;
+  };
+
+  // Indexing.
+  /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
+  readonly gatherRows: None;
+  /** (updates [...ids, ...rest], ids) → [rows, ...rest]: sums the updates of equal ids. */
+  readonly scatterAddRows: { readonly rows: Dimension };
+  /** (x [..., N], ids [..., M]) → [..., M]: picks along the last axis. */
+  readonly gatherLast: None;
+
+  // Along the last axis.
+  readonly softmax: None;
+  readonly logSoftmax: None;
+  /** (logits [..., V], ids [...]) → [...]: log-softmax at one id of each row. */
+  readonly tokenLogprob: None;
+  /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */
+  readonly rmsNorm: { readonly epsilon: number };
+
+  // Attention.
+  /** (x [B, T, H*K], positions [B, T], cos [P, K/2], sin [P, K/2]); pairs are (i, i + K/2). */
+  readonly rotary: { readonly inverse: boolean };
+  /**
+   * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K],
+   * keys [B, Hkv, T, K], values [B, Hkv, T, K]); every row starts at its first token.
+   * Serving only: it has no gradient. `window` 0 means unlimited.
+   */
+  readonly causalAttention: {
+    readonly queryHeads: number;
+    readonly kvHeads: number;
+    readonly scale: number;
+    readonly window: number;
+  };
+}
+
+interface Reduction {
+  readonly axes: readonly number[];
+  readonly keepDimensions: boolean;
+}
+
+export type OpKind = keyof OpAttributes;
+
+/** One operation. Narrow on `kind` to reach its attributes. */
+export type Node<K extends OpKind = OpKind> = {
+  readonly [P in K]: {
+    readonly kind: P;
+    readonly inputs: readonly Value[];
+    readonly attributes: OpAttributes[P];
+    readonly outputs: readonly Value[];
+  };
+}[K];
+
+export interface NamedValue {
+  readonly name: string;
+  readonly value: Value;
+}
+
+export interface Graph {
+  /** In topological order; sources included; nothing that no output needs. */
+  readonly nodes: readonly Node[];
+  /** Inputs in the order in which they were declared, also those that no output needs. */
+  readonly inputs: readonly NamedValue[];
+  readonly parameters: readonly NamedValue[];
+  readonly outputs: readonly NamedValue[];
+}

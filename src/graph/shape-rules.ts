@@ -1,0 +1,323 @@
+/**
+ * Result types of every operation, and the refusal of operands that do not fit.
+ *
+ * A refusal is a mistake in the program that builds the graph, so it is an assertion whose text
+ * names the operation and both shapes. Only types are looked at, never data.
+ */
+import { assert, present } from "../domain/assert.ts";
+import { dimensionDifference, dimensionProduct, dimensionSum } from "./dimension.ts";
+import type { Dimension, Shape } from "./dimension.ts";
+import type { DataType, OpAttributes, OpKind, TensorType } from "./graph.ts";
+
+type Operands = readonly TensorType[];
+type ShapeRule<K extends OpKind> = (operands: Operands, attributes: OpAttributes[K]) => readonly TensorType[];
+
+/** One rule per operation kind: operand types and attributes to result types. */
+export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
+  input: (_, { dtype, shape }) => [{ dtype, shape }],
+  parameter: (_, { dtype, shape }) => [{ dtype, shape }],
+  constant: (_, { dtype, shape, values }) => {
+    const size = dimensionProduct(shape);
+    assert(size === values.length, `constant: ${values.length} values for ${formatShape(shape)}`);
+    return [{ dtype, shape }];
+  },
+  iota: (_, { length }) => [{ dtype: "int64", shape: [length] }],
+
+  negate: unaryFloat("negate"),
+  exp: unaryFloat("exp"),
+  log: unaryFloat("log"),
+  sqrt: unaryFloat("sqrt"),
+  tanh: unaryFloat("tanh"),
+  sigmoid: unaryFloat("sigmoid"),
+  silu: unaryFloat("silu"),
+  geluTanh: unaryFloat("geluTanh"),
+  not: ([x]) => [requireType("not", x, "bool")],
+  cast: ([x], { dtype }) => [{ dtype, shape: present(x, "an operand").shape }],
+  clip: (operands, { minimum, maximum }) => {
+    assert(minimum <= maximum, `clip: minimum ${minimum} is above maximum ${maximum}`);
+    return unaryFloat("clip")(operands);
+  },
+  stopGradient: ([x]) => [present(x, "an operand")],
+
+  add: arithmetic("add"),
+  subtract: arithmetic("subtract"),
+  multiply: arithmetic("multiply"),
+  divide: arithmetic("divide"),
+  maximum: arithmetic("maximum"),
+  minimum: arithmetic("minimum"),
+  less: comparison("less"),
+  lessOrEqual: comparison("lessOrEqual"),
+  greater: comparison("greater"),
+  greaterOrEqual: comparison("greaterOrEqual"),
+  equal: comparison("equal"),
+  and: logical("and"),
+  or: logical("or"),
+  where: ([condition, then, otherwise]) => {
+    requireType("where", condition, "bool");
+    const dtype = sameType("where", present(then, "an operand"), present(otherwise, "an operand"));
+    const branches = broadcastShapes(
+      "where",
+      present(then, "an operand").shape,
+      present(otherwise, "an operand").shape,
+    );
+    return [{ dtype, shape: broadcastShapes("where", present(condition, "an operand").shape, branches) }];
+  },
+
+  reshape: ([x], { shape }) => {
+    const from = present(x, "an operand");
+    assert(
+      dimensionProduct(from.shape) === dimensionProduct(shape),
+      `reshape: ${formatShape(from.shape)} does not have the size of ${formatShape(shape)}`,
+    );
+    return [{ dtype: from.dtype, shape }];
+  },
+  transpose: ([x], { permutation }) => {
+    const { dtype, shape } = present(x, "an operand");
+    const isPermutation =
+      permutation.length === shape.length && shape.every((_, axis) => permutation.includes(axis));
+    assert(isPermutation, `transpose: [${permutation.join(", ")}] does not permute ${formatShape(shape)}`);
+    return [{ dtype, shape: permutation.map((axis) => dimensionAt(shape, axis)) }];
+  },
+  concat: (operands, { axis }) => {
+    const first = present(operands[0], "an operand");
+    requireAxis("concat", first.shape, axis);
+    for (const operand of operands) {
+      sameType("concat", first, operand);
+      const fits =
+        operand.shape.length === first.shape.length &&
+        operand.shape.every((size, other) => other === axis || size === first.shape[other]);
+      assert(
+        fits,
+        `concat: ${formatShape(operand.shape)} does not join ${formatShape(first.shape)} along axis ${axis}`,
+      );
+    }
+    const joined = dimensionSum(operands.map(({ shape }) => dimensionAt(shape, axis)));
+    return [{ dtype: first.dtype, shape: replaceAt(first.shape, axis, joined) }];
+  },
+  slice: ([x], { axis, start, end }) => {
+    const { dtype, shape } = present(x, "an operand");
+    requireAxis("slice", shape, axis);
+    const size = dimensionAt(shape, axis);
+    const taken = dimensionDifference(end, start);
+    const isInside =
+      (typeof start !== "number" || start >= 0) &&
+      (typeof taken !== "number" || taken >= 0) &&
+      (typeof end !== "number" || typeof size !== "number" || end <= size);
+    assert(isInside, `slice: ${start}..${end} is outside axis ${axis} of ${formatShape(shape)}`);
+    return [{ dtype, shape: replaceAt(shape, axis, taken) }];
+  },
+  expand: ([x], { shape }) => {
+    const from = present(x, "an operand");
+    const result = broadcastShapes("expand", from.shape, shape);
+    assert(
+      sameShape(result, shape),
+      `expand: ${formatShape(from.shape)} does not expand to ${formatShape(shape)}`,
+    );
+    return [{ dtype: from.dtype, shape }];
+  },
+
+  reduceSum: reduction("reduceSum"),
+  reduceMean: reduction("reduceMean"),
+  reduceMax: reduction("reduceMax"),
+
+  matMul: ([a, b], { transposeA, transposeB }) => {
+    const left = requireType("matMul", a, "float32");
+    const right = requireType("matMul", b, "float32");
+    const shapes = `${formatShape(left.shape)}${transposeA ? "ᵀ" : ""} by ${formatShape(right.shape)}${transposeB ? "ᵀ" : ""}`;
+    assert(left.shape.length >= 2 && right.shape.length >= 2, `matMul: ${shapes} needs matrices`);
+    const [rows, inner] = lastTwo(left.shape, transposeA);
+    const [innerRight, columns] = lastTwo(right.shape, transposeB);
+    assert(inner === innerRight, `matMul: inner sizes of ${shapes} differ`);
+    const batch = broadcastShapes("matMul", left.shape.slice(0, -2), right.shape.slice(0, -2));
+    return [{ dtype: "float32", shape: [...batch, rows, columns] }];
+  },
+
+  gatherRows: ([table, ids]) => {
+    const { dtype, shape } = present(table, "an operand");
+    assert(shape.length >= 1, "gatherRows: the table has no rows");
+    return [{ dtype, shape: [...requireType("gatherRows", ids, "int64").shape, ...shape.slice(1)] }];
+  },
+  scatterAddRows: ([updates, ids], { rows }) => {
+    const { shape } = requireType("scatterAddRows", updates, "float32");
+    const idShape = requireType("scatterAddRows", ids, "int64").shape;
+    assert(
+      sameShape(shape.slice(0, idShape.length), idShape),
+      `scatterAddRows: ids ${formatShape(idShape)} do not lead updates ${formatShape(shape)}`,
+    );
+    return [{ dtype: "float32", shape: [rows, ...shape.slice(idShape.length)] }];
+  },
+  gatherLast: ([x, ids]) => {
+    const { dtype, shape } = present(x, "an operand");
+    const idShape = requireType("gatherLast", ids, "int64").shape;
+    assert(
+      sameShape(shape.slice(0, -1), idShape.slice(0, -1)) && idShape.length === shape.length,
+      `gatherLast: ids ${formatShape(idShape)} do not follow ${formatShape(shape)}`,
+    );
+    return [{ dtype, shape: idShape }];
+  },
+
+  softmax: unaryFloat("softmax"),
+  logSoftmax: unaryFloat("logSoftmax"),
+  tokenLogprob: ([logits, ids]) => {
+    const { shape } = requireType("tokenLogprob", logits, "float32");
+    const idShape = requireType("tokenLogprob", ids, "int64").shape;
+    assert(
+      sameShape(shape.slice(0, -1), idShape),
+      `tokenLogprob: ids ${formatShape(idShape)} do not follow logits ${formatShape(shape)}`,
+    );
+    return [{ dtype: "float32", shape: idShape }];
+  },
+  rmsNorm: ([x, weight]) => {
+    const { dtype, shape } = requireType("rmsNorm", x, "float32");
+    const weightShape = requireType("rmsNorm", weight, "float32").shape;
+    assert(
+      sameShape(weightShape, shape.slice(-1)),
+      `rmsNorm: weight ${formatShape(weightShape)} does not fit ${formatShape(shape)}`,
+    );
+    return [
+      { dtype, shape },
+      { dtype, shape: replaceAt(shape, shape.length - 1, 1) },
+    ];
+  },
+
+  rotary: ([x, positions, cos, sin]) => {
+    const { dtype, shape } = requireType("rotary", x, "float32");
+    const positionShape = requireType("rotary", positions, "int64").shape;
+    const cosShape = requireType("rotary", cos, "float32").shape;
+    const sinShape = requireType("rotary", sin, "float32").shape;
+    const width = shape[2];
+    const half = cosShape[1];
+    const fits =
+      shape.length === 3 &&
+      sameShape(positionShape, shape.slice(0, 2)) &&
+      cosShape.length === 2 &&
+      sameShape(cosShape, sinShape) &&
+      typeof width === "number" &&
+      typeof half === "number" &&
+      width % (2 * half) === 0;
+    assert(
+      fits,
+      `rotary: ${formatShape(shape)} with positions ${formatShape(positionShape)}, cos ${formatShape(cosShape)}, sin ${formatShape(sinShape)}`,
+    );
+    return [{ dtype, shape }];
+  },
+  causalAttention: ([q, k, v], { queryHeads, kvHeads }) => {
+    const query = requireType("causalAttention", q, "float32");
+    const key = requireType("causalAttention", k, "float32");
+    const value = requireType("causalAttention", v, "float32");
+    const [batch, length, width] = query.shape;
+    const headSize = typeof width === "number" ? width / queryHeads : Number.NaN;
+    const fits =
+      query.shape.length === 3 &&
+      Number.isInteger(headSize) &&
+      queryHeads % kvHeads === 0 &&
+      sameShape(key.shape, [batch ?? 0, length ?? 0, kvHeads * headSize]) &&
+      sameShape(value.shape, key.shape);
+    assert(
+      fits,
+      `causalAttention: ${queryHeads} and ${kvHeads} heads of ${formatShape(query.shape)}, ${formatShape(key.shape)}, ${formatShape(value.shape)}`,
+    );
+    const cache = [batch ?? 0, kvHeads, length ?? 0, headSize];
+    return [query, { dtype: "float32", shape: cache }, { dtype: "float32", shape: cache }];
+  },
+};
+
+/** Broadcasts two shapes as NumPy does; equal sizes or 1, aligned at the last axis. */
+export function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {
+  const rank = Math.max(left.length, right.length);
+  return Array.from({ length: rank }, (_, axis) => {
+    const leftSize = left[axis - rank + left.length] ?? 1;
+    const rightSize = right[axis - rank + right.length] ?? 1;
+    if (leftSize === rightSize || rightSize === 1) return leftSize;
+    assert(leftSize === 1, `${operation}: ${formatShape(left)} and ${formatShape(right)} do not broadcast`);
+    return rightSize;
+  });
+}
+
+/** True if two shapes are the same, symbols included. */
+export function sameShape(left: Shape, right: Shape): boolean {
+  return left.length === right.length && left.every((size, axis) => size === right[axis]);
+}
+
+/** Writes a shape as `[B, T, 64]`. */
+export function formatShape(shape: Shape): string {
+  return `[${shape.join(", ")}]`;
+}
+
+/** The size of an axis; asserts that the axis is there. */
+export function dimensionAt(shape: Shape, axis: number): Dimension {
+  const size = shape.at(axis);
+  assert(size !== undefined, `${formatShape(shape)} has no axis ${axis}`);
+  return size;
+}
+
+/** A copy of the shape with one axis changed. */
+export function replaceAt(shape: Shape, axis: number, size: Dimension): Shape {
+  return shape.map((old, other) => (other === axis ? size : old));
+}
+
+function requireType(operation: string, operand: TensorType | undefined, dtype: DataType): TensorType {
+  const { dtype: actual, shape } = present(operand, "an operand");
+  assert(actual === dtype, `${operation}: ${dtype} expected, got ${actual} ${formatShape(shape)}`);
+  return { dtype, shape };
+}
+
+function requireAxis(operation: string, shape: Shape, axis: number): void {
+  const isAxis = Number.isInteger(axis) && axis >= 0 && axis < shape.length;
+  assert(isAxis, `${operation}: ${formatShape(shape)} has no axis ${axis}`);
+}
+
+function sameType(operation: string, left: TensorType, right: TensorType): DataType {
+  assert(left.dtype === right.dtype, `${operation}: ${left.dtype} with ${right.dtype}`);
+  return left.dtype;
+}
+
+function unaryFloat(operation: string): (operands: Operands) => readonly TensorType[] {
+  return ([x]) => [requireType(operation, x, "float32")];
+}
+
+function arithmetic(operation: string): (operands: Operands) => readonly TensorType[] {
+  return ([a, b]) => {
+    const dtype = sameType(operation, present(a, "an operand"), present(b, "an operand"));
+    assert(dtype !== "bool", `${operation}: numbers expected, got bool`);
+    return [
+      {
+        dtype,
+        shape: broadcastShapes(operation, present(a, "an operand").shape, present(b, "an operand").shape),
+      },
+    ];
+  };
+}
+
+function comparison(operation: string): (operands: Operands) => readonly TensorType[] {
+  return (operands) => [{ dtype: "bool", shape: arithmetic(operation)(operands)[0]?.shape ?? [] }];
+}
+
+function logical(operation: string): (operands: Operands) => readonly TensorType[] {
+  return ([a, b]) => {
+    const left = requireType(operation, a, "bool");
+    const right = requireType(operation, b, "bool");
+    return [{ dtype: "bool", shape: broadcastShapes(operation, left.shape, right.shape) }];
+  };
+}
+
+function reduction(
+  operation: string,
+): (
+  operands: Operands,
+  attributes: { readonly axes: readonly number[]; readonly keepDimensions: boolean },
+) => readonly TensorType[] {
+  return ([x], { axes, keepDimensions }) => {
+    const { dtype, shape } = requireType(operation, x, "float32");
+    for (const axis of axes) requireAxis(operation, shape, axis);
+    const kept = shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+    const left = keepDimensions ? kept : kept.filter((_, axis) => !axes.includes(axis));
+    return [{ dtype, shape: left }];
+  };
+}
+
+function lastTwo(shape: Shape, isTransposed: boolean): readonly [Dimension, Dimension] {
+  const rows = dimensionAt(shape, -2);
+  const columns = dimensionAt(shape, -1);
+  return isTransposed ? [columns, rows] : [rows, columns];
+}
