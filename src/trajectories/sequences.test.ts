@@ -1,0 +1,200 @@
+// From recorded conversations to trainable tokens, with a toy tokenizer: one id per character.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../domain/service-error.ts";
+import type { HistoryItem, JsonObject, Trajectory } from "../domain/trajectory.ts";
+import { type ConversationTokenizer, trajectorySequences } from "./sequences.ts";
+
+const encode = (text: string): number[] => Array.from(text, (letter) => letter.charCodeAt(0));
+const decode = (ids: Iterable<number>): string => String.fromCharCode(...ids);
+
+/** `u:hi;` for a message, `a:` to ask for an answer; `;` ends a turn. Thoughts in () of earlier answers are dropped. */
+const toyTokenizer: ConversationTokenizer = {
+  vocabularySize: 128,
+  encode,
+  idOfToken: (text) => (text.length === 1 && text.charCodeAt(0) < 128 ? text.charCodeAt(0) : null),
+  renderPrompt: (messages, tools) => {
+    if (messages.some((message) => message["role"] === "forbidden")) throw new Error("no such role");
+    const turns = messages.map(({ role, content }) => {
+      const text = (content as string).replace(/\(.*\)/, "");
+      return `${(role as string)[0]}:${text};`;
+    });
+    return encode(`${tools === null ? "" : "t"}${turns.join("")}a:`);
+  },
+};
+
+function trajectory(items: readonly JsonObject[], more: Partial<Trajectory> = {}): Trajectory {
+  return {
+    messagesAndChoices: items as readonly HistoryItem[],
+    tools: null,
+    additionalHistories: [],
+    reward: 0,
+    initialPolicyVersion: null,
+    finalPolicyVersion: null,
+    metrics: {},
+    metadata: {},
+    logs: [],
+    startTime: null,
+    extra: {},
+    ...more,
+  };
+}
+
+const user = (content: string): JsonObject => ({ role: "user", content });
+const assistant = (content: string): JsonObject => ({ role: "assistant", content });
+
+/** A Choice as our server answers it; log-probability -k for the k-th token. */
+function choice(content: string, fields: JsonObject): JsonObject {
+  return {
+    finish_reason: "stop",
+    index: 0,
+    message: { role: "assistant", content, tool_calls: [] },
+    ...fields,
+  };
+}
+
+function logprobsOf(tokens: readonly string[]): JsonObject {
+  const content = tokens.map((token, index) => ({
+    token,
+    bytes: encode(token),
+    logprob: -1 - index,
+    top_logprobs: [],
+  }));
+  return { content, refusal: null };
+}
+
+const asIds = (text: string): string[] => encode(text).map((id) => `token_id:${id}`);
+
+function exactChoice(prompt: string, answer: string): JsonObject {
+  return choice(answer.replace(";", ""), {
+    logprobs: logprobsOf(asIds(answer)),
+    prompt_token_ids: encode(prompt),
+    token_ids: encode(answer),
+  });
+}
+
+/** Every sequence as text with trained tokens in brackets, and its old log-probabilities. */
+function check(given: Trajectory, expected: readonly (readonly [string, readonly number[]])[]): void {
+  const result = trajectorySequences(given, toyTokenizer);
+  assert.ok("sequences" in result, `skipped: ${JSON.stringify(result)}`);
+  const shown = result.sequences.map((sequence): [string, number[]] => {
+    const text = Array.from(decode(sequence.tokenIds), (letter, index) =>
+      sequence.mask[index] ? `[${letter}]` : letter,
+    );
+    sequence.oldLogprobs.forEach((value, index) =>
+      assert.ok(sequence.mask[index] === 1 || Number.isNaN(value)),
+    );
+    return [
+      text.join("").replaceAll("][", ""),
+      [...sequence.oldLogprobs].filter((_, index) => sequence.mask[index]),
+    ];
+  });
+  assert.deepEqual(shown, expected);
+}
+
+function checkSkipped(given: Trajectory, reason: string): void {
+  assert.deepEqual(trajectorySequences(given, toyTokenizer), { skipped: reason });
+}
+
+function checkRefused(given: Trajectory, pattern: RegExp): void {
+  assert.throws(
+    () => trajectorySequences(given, toyTokenizer),
+    (error) => error instanceof ServiceError && error.code === "invalid" && pattern.test(error.message),
+  );
+}
+
+test("joins turns whose prompts begin with the sequence so far", () => {
+  const items = [user("x"), exactChoice("u:x;a:", "hi;"), user("y"), exactChoice("u:x;a:hi;u:y;a:", "ok;")];
+  check(trajectory(items), [["u:x;a:[hi;]u:y;a:[ok;]", [-1, -2, -3, -1, -2, -3]]]);
+});
+
+test("starts a new sequence where a prompt does not go on from the one before", () => {
+  const items = [
+    user("x"),
+    exactChoice("u:x;a:", "(t)hi;"),
+    user("y"),
+    exactChoice("u:x;a:hi;u:y;a:", "ok;"),
+  ];
+  check(trajectory(items), [
+    ["u:x;a:[(t)hi;]", [-1, -2, -3, -4, -5, -6]],
+    ["u:x;a:hi;u:y;a:[ok;]", [-1, -2, -3]],
+  ]);
+});
+
+test("renders the prompt where only log-probabilities survived", () => {
+  const first = choice("hi", { logprobs: logprobsOf(asIds("hi;")) });
+  const second = choice("ok", { logprobs: logprobsOf(["o", "k", ";"]) });
+  check(trajectory([user("x"), first, user("y"), second], { tools: [{ type: "function" }] }), [
+    ["tu:x;a:[hi;]u:y;a:[ok;]", [-1, -2, -3, -1, -2, -3]],
+  ]);
+});
+
+test("exact tokens without log-probabilities train with those of the current policy", () => {
+  const item = choice("hi", { logprobs: null, prompt_token_ids: encode("u:x;a:"), token_ids: encode("hi") });
+  check(trajectory([user("x"), item]), [["u:x;a:[hi]", [NaN, NaN]]]);
+});
+
+test("a choice without tokens is context to those that have them", () => {
+  const bare = choice("hi", { logprobs: null });
+  check(trajectory([user("x"), bare, user("y"), choice("ok", { logprobs: logprobsOf(["o"]) })]), [
+    ["u:x;a:hi;u:y;a:[o]", [-1]],
+  ]);
+  checkSkipped(trajectory([user("x"), bare, assistant("not a choice")]), "no_trainable_tokens");
+});
+
+test("without any choice the text of assistant messages trains", () => {
+  const calls = { role: "assistant", content: "no", tool_calls: [{ id: "1" }] };
+  check(trajectory([user("x"), assistant("hi"), calls, user("y"), assistant("ok")]), [
+    ["u:x;a:[hi];a:no;u:y;a:[ok]", [NaN, NaN, NaN, NaN]],
+  ]);
+  checkSkipped(trajectory([user("x"), { role: "assistant", content: null }]), "no_trainable_tokens");
+  checkSkipped(trajectory([]), "no_trainable_tokens");
+});
+
+test("additional histories train too", () => {
+  const { messagesAndChoices } = trajectory([user("z"), exactChoice("u:z;a:", "b;")]);
+  check(
+    trajectory([user("x"), exactChoice("u:x;a:", "a;")], {
+      additionalHistories: [{ messagesAndChoices, tools: null }],
+    }),
+    [
+      ["u:x;a:[a;]", [-1, -2]],
+      ["u:z;a:[b;]", [-1, -2]],
+    ],
+  );
+});
+
+test("refusals train as answers do, and the first token of a sequence does not", () => {
+  const refusal = choice("", {
+    logprobs: { content: null, refusal: [{ token: "token_id:110", logprob: -0.5 }] },
+  });
+  check(trajectory([user("x"), refusal]), [["u:x;a:[n]", [-0.5]]]);
+  const bare = choice("ab", {
+    logprobs: logprobsOf(["a", "b"]),
+    prompt_token_ids: [],
+    token_ids: encode("ab"),
+  });
+  check(trajectory([bare]), [["a[b]", [-2]]]);
+});
+
+test("skips what cannot be read or rendered, and says which", () => {
+  checkSkipped(trajectory([user("x"), choice("é", { logprobs: logprobsOf(["é"]) })]), "unreadable_tokens");
+  const unrenderable = { role: "forbidden", content: "" };
+  checkSkipped(trajectory([unrenderable, choice("a", { logprobs: logprobsOf(["a"]) })]), "unrenderable");
+});
+
+test("refuses records that contradict themselves or belong to another model", () => {
+  const exact = { prompt_token_ids: [1], token_ids: [5, 6] };
+  const refused = (fields: JsonObject, pattern: RegExp): void =>
+    checkRefused(trajectory([choice("", { ...exact, ...fields })]), pattern);
+  refused({ logprobs: logprobsOf(["token_id:5"]) }, /1 log-probabilities for 2 token_ids/);
+  refused({ logprobs: logprobsOf(["token_id:5", "token_id:7"]) }, /name token 7 where token_ids say 6/);
+  refused({ logprobs: null, token_ids: [5, 128] }, /token id 128.*end at 127/);
+  refused({ logprobs: null, prompt_token_ids: [-1] }, /token id -1/);
+  refused({ logprobs: null, token_ids: [0.5] }, /token_ids is not a list of integers/);
+  refused({ logprobs: { content: "text" } }, /not a list of objects/);
+  refused(
+    { token_ids: [5], logprobs: { content: [{ token: "token_id:5", logprob: 3 }] } },
+    /3 is no log-probability/,
+  );
+});
