@@ -1,14 +1,10 @@
 // `hone demo`: shows the loop on a task that the model answers badly at first, and draws the reward as it climbs.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../domain/clock.ts";
 import { freshSeed } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { HoneClient } from "../../client/hone-client.ts";
-import { readConfig } from "../../server/config.ts";
-import { createServer } from "../../server/server.ts";
+import { withTemporaryServer } from "../temporary-server.ts";
 import { connect, type ConnectionFlags } from "../connection.ts";
 import { createDemoScreen } from "../demo/demo-screen.ts";
 import { runDemo } from "../demo/run-demo.ts";
@@ -39,7 +35,7 @@ export function addDemoCommand(program: Command): void {
     .action(async (flags: DemoFlags) => {
       const taught = wordOf(flags.teach);
       if (flags.url !== undefined) await show(connect(flags), taught, flags);
-      else await withOwnServer((client) => show(client, taught, flags));
+      else await withTemporaryServer(({ url, apiKey }) => show(new HoneClient({ baseUrl: url, apiKey }), taught, flags));
     });
 }
 
@@ -58,19 +54,6 @@ async function show(client: HoneClient, taught: Word, flags: DemoFlags): Promise
   if (flags.json === true) process.stdout.write(`${JSON.stringify({ taught, seed, ...result }, null, 2)}\n`);
   else screen.end(result);
   if (!result.hasLearned) process.exitCode = 1;
-}
-
-/** A server on a free port with a data folder that goes when it stops. */
-async function withOwnServer(use: (client: HoneClient) => Promise<void>): Promise<void> {
-  const data = await mkdtemp(join(tmpdir(), "hone-demo-"));
-  const server = createServer(readConfig({ data, port: 0, host: "127.0.0.1", "log-level": "warn" }));
-  try {
-    await server.start();
-    await use(new HoneClient({ baseUrl: server.url, apiKey: server.adminKey }));
-  } finally {
-    await server.stop();
-    await rm(data, { recursive: true, force: true });
-  }
 }
 
 function wordOf(text: string): Word {

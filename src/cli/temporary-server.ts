@@ -1,0 +1,25 @@
+// A server of one's own for as long as a command runs: free port, data folder that goes with it.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig } from "../server/config.ts";
+import { createServer } from "../server/server.ts";
+
+/** Where the temporary server is, and a key of it. */
+export interface TemporaryServer {
+  readonly url: string;
+  readonly apiKey: string | null;
+}
+
+/** Starts a server, lets `use` work with it, and stops it whatever happens. */
+export async function withTemporaryServer(use: (server: TemporaryServer) => Promise<void>): Promise<void> {
+  const data = await mkdtemp(join(tmpdir(), "hone-"));
+  const server = createServer(readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn" }));
+  try {
+    await server.start();
+    await use({ url: server.url, apiKey: server.adminKey });
+  } finally {
+    await server.stop();
+    await rm(data, { recursive: true, force: true });
+  }
+}
