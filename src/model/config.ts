@@ -1,0 +1,65 @@
+// What a model is: sizes, norms, attention and rotary embedding of one decoder, as a readonly value.
+// Read from a Hugging Face folder by read-config.ts; nothing here touches files.
+import type { RotaryConfig } from "./rotary.ts";
+
+/** The Hugging Face classes that one decoder definition covers. */
+export const architectures = [
+  "LlamaForCausalLM",
+  "Qwen2ForCausalLM",
+  "Qwen3ForCausalLM",
+  "MistralForCausalLM",
+  "Gemma3ForCausalLM",
+] as const;
+
+export type Architecture = (typeof architectures)[number];
+
+/** What one layer has of its own. */
+export interface LayerConfig {
+  /** How many positions a token sees, itself included; null sees all before it. */
+  readonly slidingWindow: number | null;
+  /** Index into {@link ModelConfig.rotaries}. */
+  readonly rotary: number;
+}
+
+/** What generation_config.json proposes; null where it says nothing. */
+export interface SamplingDefaults {
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly topK: number | null;
+}
+
+export interface ModelConfig {
+  readonly architecture: Architecture;
+  readonly vocabularySize: number;
+  readonly width: number;
+  readonly intermediateSize: number;
+  readonly headCount: number;
+  /** Divides `headCount`. */
+  readonly kvHeadCount: number;
+  /** Need not be width / headCount. */
+  readonly headSize: number;
+  /** Tokens in prompt and answer together. */
+  readonly contextLength: number;
+  readonly layers: readonly LayerConfig[];
+  /** Each distinct rotary embedding once. */
+  readonly rotaries: readonly RotaryConfig[];
+  readonly normEpsilon: number;
+  /** Gemma stores norm weights as their distance from one. */
+  readonly isNormOffset: boolean;
+  /** Gemma normalises also what attention and feed-forward return. */
+  readonly hasOutputNorms: boolean;
+  /** Whether queries and keys are normalised per head before the rotary embedding. */
+  readonly hasQueryKeyNorm: boolean;
+  readonly hasQueryKeyValueBias: boolean;
+  readonly hasOutputBias: boolean;
+  readonly activation: "silu" | "gelu-tanh";
+  /** Whether the output projection is the embedding. */
+  readonly isTied: boolean;
+  /** Multiplies the embeddings. */
+  readonly embeddingScale: number;
+  /** Multiplies the attention scores. */
+  readonly attentionScale: number;
+  /** Any of these ends a text; from generation_config.json and config.json. */
+  readonly endOfTextIds: readonly number[];
+  readonly samplingDefaults: SamplingDefaults;
+}

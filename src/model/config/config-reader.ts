@@ -1,0 +1,78 @@
+// Reads typed fields of a configuration file and collects every fault, so that one error can name them all.
+import { ServiceError } from "../../domain/service-error.ts";
+
+/** A parsed JSON object, nothing known of its fields. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export class ConfigReader {
+  readonly #fields: JsonObject;
+  readonly #file: string;
+  readonly #path: string;
+  readonly #faults: string[];
+
+  /** @param file the name that faults carry */
+  constructor(fields: JsonObject, file: string, path = "", faults: string[] = []) {
+    this.#fields = fields;
+    this.#file = file;
+    this.#path = path;
+    this.#faults = faults;
+  }
+
+  get hasFaults(): boolean {
+    return this.#faults.length > 0;
+  }
+
+  get(field: string): unknown {
+    return this.#fields[field];
+  }
+
+  /** A whole number of at least 1; without a fallback it has to be there. */
+  count(field: string, fallback?: number): number {
+    const value = this.#fields[field] ?? fallback;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1) return value;
+    this.refuse(field, "a whole number of at least 1 is needed");
+    return 1;
+  }
+
+  /** A finite number above 0. */
+  number(field: string, fallback?: number): number {
+    const value = this.#fields[field] ?? fallback;
+    if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+    this.refuse(field, "a number above 0 is needed");
+    return 1;
+  }
+
+  flag(field: string, fallback: boolean): boolean {
+    const value = this.#fields[field] ?? fallback;
+    if (typeof value === "boolean") return value;
+    this.refuse(field, "true or false is needed");
+    return fallback;
+  }
+
+  /** The object in a field, whose faults count among these; null when absent or null. */
+  object(field: string): ConfigReader | null {
+    const value = this.#fields[field] ?? null;
+    if (value === null) return null;
+    if (typeof value === "object" && !Array.isArray(value)) {
+      return new ConfigReader(value as JsonObject, this.#file, `${this.#path}${field}.`, this.#faults);
+    }
+    this.refuse(field, "an object is needed");
+    return null;
+  }
+
+  /** Notes that the field's value cannot be honoured; `cure` says what would help. */
+  refuse(field: string, cure: string): void {
+    const value = JSON.stringify(this.#fields[field]) ?? "absent";
+    const shown = value.length > 200 ? `${value.slice(0, 200)}…` : value;
+    this.#faults.push(`${this.#path}${field} is ${shown}: ${cure}.`);
+  }
+
+  /** All faults in one error, after a sentence that says what they prevent. */
+  error(consequence: string): ServiceError {
+    return new ServiceError({
+      code: "unsupported",
+      message: `${consequence} ${this.#faults.join(" ")}`,
+      faults: this.#faults.map((message) => ({ location: [this.#file], message, type: "unsupported" })),
+    });
+  }
+}

@@ -1,0 +1,218 @@
+// Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig.
+// What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ServiceError } from "../../domain/service-error.ts";
+import { architectures, type Architecture, type ModelConfig } from "../config.ts";
+import { ConfigReader, type JsonObject } from "./config-reader.ts";
+import { readLayers } from "./read-layers.ts";
+
+/** What the classes differ in where config.json is silent, and what they compute. */
+interface FamilyRule {
+  readonly modelType: string;
+  /** Null: width / heads. */
+  readonly headSize: number | null;
+  /** Null: as many as heads. */
+  readonly kvHeadCount: number | null;
+  readonly activationField: "hidden_act" | "hidden_activation";
+  readonly isTied: boolean;
+  readonly hasQueryKeyNorm: boolean;
+  /** Whether `attention_bias` decides on biases; else they are fixed. */
+  readonly readsAttentionBias: boolean;
+  readonly hasQueryKeyValueBias: boolean;
+}
+
+const plain: FamilyRule = {
+  modelType: "llama",
+  headSize: null,
+  kvHeadCount: null,
+  activationField: "hidden_act",
+  isTied: false,
+  hasQueryKeyNorm: false,
+  readsAttentionBias: true,
+  hasQueryKeyValueBias: false,
+};
+
+// The defaults are those of the configuration classes of Transformers 5.
+const families: Readonly<Record<Architecture, FamilyRule>> = {
+  LlamaForCausalLM: plain,
+  MistralForCausalLM: { ...plain, modelType: "mistral", kvHeadCount: 8, readsAttentionBias: false },
+  Qwen2ForCausalLM: {
+    ...plain,
+    modelType: "qwen2",
+    kvHeadCount: 32,
+    readsAttentionBias: false,
+    hasQueryKeyValueBias: true,
+  },
+  Qwen3ForCausalLM: { ...plain, modelType: "qwen3", headSize: 128, kvHeadCount: 32, hasQueryKeyNorm: true },
+  Gemma3ForCausalLM: {
+    ...plain,
+    modelType: "gemma3_text",
+    headSize: 256,
+    kvHeadCount: 4,
+    activationField: "hidden_activation",
+    isTied: true,
+    hasQueryKeyNorm: true,
+  },
+};
+
+const activations: Readonly<Record<string, ModelConfig["activation"]>> = {
+  silu: "silu",
+  gelu_pytorch_tanh: "gelu-tanh",
+};
+
+/**
+ * Reads what the model in `folder` is.
+ *
+ * @throws ServiceError `not_found` without a config.json, `invalid` when it does not parse, `unsupported` naming every
+ * field and value that is not computed here, with the cure
+ */
+export function readModelConfig(folder: string): ModelConfig {
+  const config = readJson(folder, "config.json");
+  if (config === null) {
+    throw new ServiceError({
+      code: "not_found",
+      message: `${folder} has no config.json; a model is a folder in the Hugging Face layout.`,
+    });
+  }
+  return parseModelConfig(config, readJson(folder, "generation_config.json") ?? {}, folder);
+}
+
+/** As {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
+export function parseModelConfig(config: JsonObject, generation: JsonObject, origin: string): ModelConfig {
+  const reader = new ConfigReader(config, "config.json");
+  const architecture = readArchitecture(reader);
+  const consequence = `The model in ${origin} cannot be served: its config.json asks for what is not computed.`;
+  if (architecture === null) throw reader.error(consequence);
+  const family = families[architecture];
+  refuseWhatIsNotComputed(reader, family);
+
+  const width = reader.count("hidden_size");
+  const headCount = reader.count("num_attention_heads");
+  const headSize = reader.count("head_dim", family.headSize ?? Math.floor(width / headCount));
+  const kvHeadCount = reader.count("num_key_value_heads", family.kvHeadCount ?? headCount);
+  if (headCount % kvHeadCount !== 0) {
+    reader.refuse("num_key_value_heads", `${headCount} query heads cannot be shared out evenly`);
+  }
+  if (headSize % 2 !== 0) reader.refuse("head_dim", "the rotary embedding needs an even head size");
+  const isGemma = architecture === "Gemma3ForCausalLM";
+  const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
+  const result: ModelConfig = {
+    architecture,
+    vocabularySize: reader.count("vocab_size"),
+    width,
+    intermediateSize: reader.count("intermediate_size"),
+    headCount,
+    kvHeadCount,
+    headSize,
+    contextLength: reader.count("max_position_embeddings"),
+    ...readLayers(reader, architecture),
+    normEpsilon: reader.number("rms_norm_eps", 1e-6),
+    isNormOffset: isGemma,
+    hasOutputNorms: isGemma,
+    hasQueryKeyNorm: family.hasQueryKeyNorm,
+    hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
+    hasOutputBias: hasBias,
+    activation: readActivation(reader, family),
+    isTied: reader.flag("tie_word_embeddings", family.isTied),
+    embeddingScale: isGemma ? Math.fround(Math.sqrt(width)) : 1,
+    attentionScale: 1 / Math.sqrt(isGemma ? reader.number("query_pre_attn_scalar", 256) : headSize),
+    endOfTextIds: [...new Set([...tokenIds(generation), ...tokenIds(config)])],
+    samplingDefaults: {
+      temperature: numberOrNull(generation["temperature"]),
+      topP: numberOrNull(generation["top_p"]),
+      topK: numberOrNull(generation["top_k"]),
+    },
+  };
+  if (reader.hasFaults) throw reader.error(consequence);
+  return result;
+}
+
+function readArchitecture(reader: ConfigReader): Architecture | null {
+  const names = reader.get("architectures");
+  const modelType = reader.get("model_type");
+  const found = architectures.find((name) =>
+    Array.isArray(names) ? names[0] === name : families[name].modelType === modelType,
+  );
+  if (found !== undefined) return found;
+  const field = Array.isArray(names) ? "architectures" : "model_type";
+  reader.refuse(field, `this server computes ${architectures.join(", ")}; use a model of one of these`);
+  return null;
+}
+
+function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void {
+  const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
+    if (![undefined, null, ...harmless].includes(reader.get(field))) reader.refuse(field, cure);
+  };
+  unless(
+    "attn_logit_softcapping",
+    [],
+    "soft capping of attention scores is not computed; use a model without",
+  );
+  unless("final_logit_softcapping", [], "soft capping of logits is not computed; use a model without");
+  unless(
+    "quantization_config",
+    [],
+    "quantized weights are not read; use the original in float32, float16 or bfloat16",
+  );
+  unless(
+    "compression_config",
+    [],
+    "compressed weights are not read; use the original in float32, float16 or bfloat16",
+  );
+  unless("mlp_bias", [false], "biases in the feed-forward part are not computed; use a model without");
+  unless("use_bidirectional_attention", [false], "only causal attention is computed; use a causal model");
+  unless("is_causal", [true], "only causal attention is computed; use a causal model");
+  unless("add_cross_attention", [false], "cross-attention is not computed; use a decoder-only model");
+  unless("partial_rotary_factor", [1], "the rotary embedding covers whole heads; use a model where it does");
+  unless("attention_chunk_size", [], "chunked attention is not computed; use a model without");
+  for (const field of ["num_experts", "num_local_experts", "n_routed_experts"]) {
+    unless(field, [0], "a mixture of experts is not computed; use a dense model");
+  }
+  if (!family.readsAttentionBias) {
+    // Qwen2's biases are fixed by its class, and a `true` says nothing new.
+    unless(
+      "attention_bias",
+      [family.hasQueryKeyValueBias, false],
+      "this class has no such biases; remove the field",
+    );
+  }
+}
+
+function readActivation(reader: ConfigReader, family: FamilyRule): ModelConfig["activation"] {
+  const isGemma = family.activationField === "hidden_activation";
+  // Gemma's older files carry both fields, and only the second counts.
+  const field = reader.get(family.activationField) === undefined ? "hidden_act" : family.activationField;
+  const name = reader.get(field) ?? (isGemma ? "gelu_pytorch_tanh" : "silu");
+  const activation = typeof name === "string" && Object.hasOwn(activations, name) ? activations[name] : null;
+  if (activation !== null) return activation;
+  reader.refuse(
+    field,
+    `${Object.keys(activations).join(" and ")} are computed; use a model with one of these`,
+  );
+  return "silu";
+}
+
+function readJson(folder: string, name: string): JsonObject | null {
+  const file = join(folder, name);
+  if (!existsSync(file)) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new ServiceError({ code: "invalid", message: `${file} is not a JSON object; copy it again.` });
+  }
+  return value as JsonObject;
+}
+
+function tokenIds(source: JsonObject): readonly number[] {
+  const ids = source["eos_token_id"];
+  return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,150 @@
+// The part of config.json that tells layers apart: sliding windows and rotary embeddings, in their older and newer spellings.
+import { unreachable } from "../../domain/assert.ts";
+import type { Architecture, LayerConfig, ModelConfig } from "../config.ts";
+import type { ConfigReader } from "./config-reader.ts";
+import type { RotaryConfig, RotaryScaling } from "../rotary.ts";
+
+type LayerKind = "full_attention" | "sliding_attention";
+
+/** Reads every layer's window and rotary embedding; faults are noted in `reader`. */
+export function readLayers(
+  reader: ConfigReader,
+  architecture: Architecture,
+): Pick<ModelConfig, "layers" | "rotaries"> {
+  const kinds = readKinds(reader, architecture);
+  const window = kinds.includes("sliding_attention") ? readWindow(reader, architecture) : null;
+  const rotaryOf = readRotaries(reader, architecture);
+  const rotaries: RotaryConfig[] = [];
+  const layers = kinds.map((kind): LayerConfig => {
+    const rotary = rotaryOf[kind];
+    if (!rotaries.includes(rotary)) rotaries.push(rotary);
+    return {
+      slidingWindow: kind === "sliding_attention" ? window : null,
+      rotary: rotaries.indexOf(rotary),
+    };
+  });
+  return { layers, rotaries };
+}
+
+function readKinds(reader: ConfigReader, architecture: Architecture): readonly LayerKind[] {
+  const count = reader.count("num_hidden_layers");
+  const explicit = architecture === "LlamaForCausalLM" ? null : (reader.get("layer_types") ?? null);
+  if (explicit !== null) return explicitKinds(reader, explicit, count);
+  const isSliding = slidingRule(reader, architecture);
+  return Array.from({ length: count }, (_, layer) =>
+    isSliding(layer) ? "sliding_attention" : "full_attention",
+  );
+}
+
+function explicitKinds(reader: ConfigReader, kinds: unknown, count: number): readonly LayerKind[] {
+  const isKind = (kind: unknown): kind is LayerKind =>
+    kind === "full_attention" || kind === "sliding_attention";
+  if (Array.isArray(kinds) && kinds.length === count && kinds.every(isKind)) return kinds;
+  reader.refuse(
+    "layer_types",
+    `${count} entries, each full_attention or sliding_attention, are needed; use a model with these`,
+  );
+  return [];
+}
+
+/** Which layers slide where `layer_types` is absent. */
+function slidingRule(reader: ConfigReader, architecture: Architecture): (layer: number) => boolean {
+  switch (architecture) {
+    case "LlamaForCausalLM":
+      return () => false;
+    case "MistralForCausalLM":
+      // An absent window means the class's default one, an explicit null none.
+      return () => reader.get("sliding_window") !== null;
+    case "Qwen2ForCausalLM":
+    case "Qwen3ForCausalLM": {
+      if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null)
+        return () => false;
+      const firstSliding = reader.get("max_window_layers") === 0 ? 0 : reader.count("max_window_layers", 28);
+      return (layer) => layer >= firstSliding;
+    }
+    case "Gemma3ForCausalLM": {
+      const field =
+        reader.get("sliding_window_pattern") === undefined
+          ? "_sliding_window_pattern"
+          : "sliding_window_pattern";
+      const period = reader.count(field, 6);
+      return (layer) => (layer + 1) % period !== 0;
+    }
+    default:
+      return unreachable(architecture);
+  }
+}
+
+function readWindow(reader: ConfigReader, architecture: Architecture): number {
+  const isQwen = architecture === "Qwen2ForCausalLM" || architecture === "Qwen3ForCausalLM";
+  if (isQwen && !reader.flag("use_sliding_window", false)) {
+    reader.refuse("use_sliding_window", "layer_types names sliding layers, so it has to be true");
+  }
+  return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : 4096);
+}
+
+function readRotaries(
+  reader: ConfigReader,
+  architecture: Architecture,
+): Readonly<Record<LayerKind, RotaryConfig>> {
+  const isGemma = architecture === "Gemma3ForCausalLM";
+  const defaultTheta = isGemma ? 1_000_000 : 10_000;
+  const forBothKinds = (full: RotaryConfig): Readonly<Record<LayerKind, RotaryConfig>> => {
+    if (!isGemma) return { full_attention: full, sliding_attention: full };
+    // Gemma's scaling reaches further only where attention does.
+    const localTheta = reader.number("rope_local_base_freq", 10_000);
+    return { full_attention: full, sliding_attention: { theta: localTheta, scaling: { kind: "none" } } };
+  };
+  const newer = reader.object("rope_parameters");
+  if (newer === null) {
+    const theta = reader.number("rope_theta", defaultTheta);
+    return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), reader) });
+  }
+  const one = (settings: ConfigReader, theta: number): RotaryConfig => ({
+    theta: settings.number("rope_theta", theta),
+    scaling: readScaling(settings, reader),
+  });
+  const full = newer.object("full_attention");
+  const sliding = newer.object("sliding_attention");
+  if (full === null && sliding === null) {
+    return forBothKinds(one(newer, reader.number("rope_theta", defaultTheta)));
+  }
+  return {
+    full_attention: one(full ?? newer, defaultTheta),
+    sliding_attention: one(sliding ?? newer, isGemma ? 10_000 : defaultTheta),
+  };
+}
+
+function readScaling(settings: ConfigReader | null, top: ConfigReader): RotaryScaling {
+  if (settings === null) return { kind: "none" };
+  const field = settings.get("rope_type") === undefined ? "type" : "rope_type";
+  if (![undefined, null, 1].includes(settings.get("partial_rotary_factor") as number | null | undefined)) {
+    settings.refuse(
+      "partial_rotary_factor",
+      "the rotary embedding covers whole heads; use a model where it does",
+    );
+  }
+  switch (settings.get(field) ?? "default") {
+    case "default":
+      return { kind: "none" };
+    case "linear":
+      return { kind: "linear", factor: settings.number("factor") };
+    case "llama3":
+      return {
+        kind: "llama3",
+        factor: settings.number("factor"),
+        lowFrequencyFactor: settings.number("low_freq_factor"),
+        highFrequencyFactor: settings.number("high_freq_factor"),
+        originalContextLength: settings.number(
+          "original_max_position_embeddings",
+          top.number("max_position_embeddings"),
+        ),
+      };
+    default:
+      settings.refuse(
+        field,
+        "default, linear and llama3 are computed; remove the scaling to serve the original context length",
+      );
+      return { kind: "none" };
+  }
+}

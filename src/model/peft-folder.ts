@@ -1,0 +1,158 @@
+// LoRA adapters as folders in the PEFT layout: adapter_config.json and adapter_model.safetensors, which PEFT and vLLM load.
+// What is not applied here is refused by name, so that an adapter never runs as another one.
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { present } from "../domain/assert.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { ModelConfig } from "./config.ts";
+import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
+import { tensorFaults } from "./check-tensors.ts";
+import type { LoraAdapter } from "./lora.ts";
+import { loraParameters, projectionNames } from "./parameters.ts";
+import { readFloats, readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
+import { writeSafetensors } from "./write-safetensors.ts";
+
+const namePrefix = "base_model.model.";
+
+/**
+ * Reads an adapter for the given model.
+ *
+ * @throws ServiceError `not_found` when a file is missing, `unsupported` naming every option that is not applied here,
+ * `invalid` naming every missing, unexpected or misshapen matrix
+ */
+export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapter {
+  const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
+  refuseWhatIsNotApplied(reader);
+  const rank = reader.count("r");
+  const alpha = reader.number("lora_alpha", 8);
+  const divisor = reader.flag("use_rslora", false) ? Math.sqrt(rank) : rank;
+  if (reader.hasFaults) throw reader.error(`The adapter in ${folder} cannot be applied.`);
+
+  const stored = readMatrices(folder);
+  const targets = projectionNames.filter((name) =>
+    [...stored.keys()].some((key) => key.includes(`.${name}.`)),
+  );
+  const parameters = loraParameters(config, { targets, rank });
+  const faults = stored.size === 0 ? "it has no matrices" : tensorFaults(stored, parameters, () => false);
+  if (faults !== null) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `The adapter in ${folder} does not fit the model: ${faults}.`,
+    });
+  }
+  const matrices = new Map(parameters.map(({ name }) => [name, readFloats(present(stored.get(name), name))]));
+  return { rank, alpha, scale: alpha / divisor, targets, matrices };
+}
+
+/**
+ * Writes an adapter; the configuration comes last, so that a folder which has one is whole.
+ *
+ * @param baseModelName what `base_model_name_or_path` says
+ */
+export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
+  const { config, baseModelName } = options;
+  mkdirSync(folder, { recursive: true });
+  const tensors = loraParameters(config, adapter).map(({ name, shape }) => ({
+    name: namePrefix + name,
+    shape,
+    data: present(adapter.matrices.get(name), name),
+  }));
+  writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+  const file = join(folder, "adapter_config.json");
+  writeFileSync(`${file}.partial`, `${JSON.stringify(adapterConfig(adapter, baseModelName), null, 2)}\n`);
+  renameSync(`${file}.partial`, file);
+}
+
+export interface WriteLoraOptions {
+  readonly config: ModelConfig;
+  readonly baseModelName: string;
+}
+
+function refuseWhatIsNotApplied(reader: ConfigReader): void {
+  const unless = (field: string, harmless: readonly unknown[], cure: string): void => {
+    const value = reader.get(field) ?? null;
+    const isEmpty = value !== null && typeof value === "object" && Object.keys(value).length === 0;
+    if (value !== null && !isEmpty && !harmless.includes(value)) reader.refuse(field, cure);
+  };
+  if (reader.get("peft_type") !== "LORA") reader.refuse("peft_type", "only LORA is applied");
+  unless("bias", ["none"], "trained biases are not applied; train with bias none");
+  unless("lora_bias", [false], "biases of the matrices are not applied; train without");
+  unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
+  unless("task_type", ["CAUSAL_LM"], "only language models are served");
+  for (const field of ["use_dora", "use_qalora", "use_bdlora"])
+    unless(field, [false], "only plain LoRA is applied");
+  for (const field of [
+    "alora_invocation_tokens",
+    "arrow_config",
+    "kasa_config",
+    "velora_config",
+    "monteclora_config",
+  ]) {
+    unless(field, [], "only plain LoRA is applied");
+  }
+  unless("modules_to_save", [], "whole trained modules are not applied; train the projections only");
+  unless("trainable_token_indices", [], "trained embeddings are not applied; train the projections only");
+  unless("target_parameters", [], "only the seven projections are adapted");
+  for (const field of [
+    "rank_pattern",
+    "alpha_pattern",
+    "layers_to_transform",
+    "layer_replication",
+    "exclude_modules",
+  ]) {
+    unless(field, [], "all layers are adapted alike; train without");
+  }
+}
+
+function readAdapterConfig(folder: string): JsonObject {
+  const file = join(folder, "adapter_config.json");
+  if (!existsSync(file)) throw missing(file);
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as JsonObject;
+  } catch (cause) {
+    throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
+  }
+}
+
+/** The matrices by their names without PEFT's prefix. */
+function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
+  const file = join(folder, "adapter_model.safetensors");
+  if (!existsSync(file)) throw missing(file);
+  const matrices = new Map<string, StoredTensor>();
+  for (const [name, tensor] of readSafetensorsHeader(file).tensors) {
+    matrices.set(name.startsWith(namePrefix) ? name.slice(namePrefix.length) : name, tensor);
+  }
+  return matrices;
+}
+
+function adapterConfig(adapter: LoraAdapter, baseModelName: string): JsonObject {
+  return {
+    alpha_pattern: {},
+    auto_mapping: null,
+    base_model_name_or_path: baseModelName,
+    bias: "none",
+    fan_in_fan_out: false,
+    inference_mode: true,
+    init_lora_weights: true,
+    layers_pattern: null,
+    layers_to_transform: null,
+    lora_alpha: adapter.alpha,
+    lora_dropout: 0,
+    modules_to_save: null,
+    peft_type: "LORA",
+    r: adapter.rank,
+    rank_pattern: {},
+    revision: null,
+    target_modules: adapter.targets,
+    task_type: "CAUSAL_LM",
+    use_dora: false,
+    use_rslora: adapter.scale !== adapter.alpha / adapter.rank,
+  };
+}
+
+function missing(file: string): ServiceError {
+  return new ServiceError({
+    code: "not_found",
+    message: `${file} does not exist; an adapter is a folder in the PEFT layout with safetensors.`,
+  });
+}

@@ -1,0 +1,73 @@
+// Rotary position embedding (RoFormer, arXiv:2104.09864): the angles, the same for serving and training.
+
+import { unreachable } from "../domain/assert.ts";
+
+export interface RotaryConfig {
+  /** The base of the wavelengths. */
+  readonly theta: number;
+  readonly scaling: RotaryScaling;
+}
+
+/** How a longer context was fitted in; `llama3` leaves the short wavelengths as they are. */
+export type RotaryScaling =
+  | { readonly kind: "none" }
+  | { readonly kind: "linear"; readonly factor: number }
+  | {
+      readonly kind: "llama3";
+      readonly factor: number;
+      readonly lowFrequencyFactor: number;
+      readonly highFrequencyFactor: number;
+      readonly originalContextLength: number;
+    };
+
+/** The angle per position of each of the headSize / 2 pairs. */
+export function inverseFrequencies(rotary: RotaryConfig, headSize: number): Float64Array {
+  const frequencies = new Float64Array(headSize / 2);
+  for (let pair = 0; pair < frequencies.length; pair++) {
+    frequencies[pair] = scaled(rotary.theta ** ((-2 * pair) / headSize), rotary.scaling);
+  }
+  return frequencies;
+}
+
+/**
+ * The cosines and sines of positions 0 … positionCount - 1.
+ *
+ * @returns two arrays [positionCount, headSize / 2]
+ */
+export function rotaryTables(
+  rotary: RotaryConfig,
+  { headSize, positionCount }: { readonly headSize: number; readonly positionCount: number },
+): { readonly cosines: Float32Array; readonly sines: Float32Array } {
+  const frequencies = inverseFrequencies(rotary, headSize);
+  const cosines = new Float32Array(positionCount * frequencies.length);
+  const sines = new Float32Array(positionCount * frequencies.length);
+  for (let position = 0; position < positionCount; position++) {
+    for (let pair = 0; pair < frequencies.length; pair++) {
+      // The reference multiplies in float32 and takes the cosine of that; far positions differ visibly otherwise.
+      const angle = Math.fround(position * Math.fround(frequencies[pair]));
+      cosines[position * frequencies.length + pair] = Math.cos(angle);
+      sines[position * frequencies.length + pair] = Math.sin(angle);
+    }
+  }
+  return { cosines, sines };
+}
+
+function scaled(frequency: number, scaling: RotaryScaling): number {
+  switch (scaling.kind) {
+    case "none":
+      return frequency;
+    case "linear":
+      return frequency / scaling.factor;
+    case "llama3": {
+      // Between the two wavelengths the scaling sets in smoothly (Llama 3.1 reference code).
+      const turns = (scaling.originalContextLength * frequency) / (2 * Math.PI);
+      if (turns < scaling.lowFrequencyFactor) return frequency / scaling.factor;
+      if (turns > scaling.highFrequencyFactor) return frequency;
+      const blend =
+        (turns - scaling.lowFrequencyFactor) / (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
+      return (1 - blend) * (frequency / scaling.factor) + blend * frequency;
+    }
+    default:
+      return unreachable(scaling);
+  }
+}

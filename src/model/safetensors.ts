@@ -1,0 +1,232 @@
+// The safetensors file format: headers are read and checked at once, tensors only when asked for.
+// Knows nothing of models. All reading is synchronous: it happens in child processes and at start.
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { basename, join } from "node:path";
+import { unreachable } from "../domain/assert.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { bfloat16ToFloat32, float16ToFloat32 } from "./half-floats.ts";
+
+/** The element types that are read; the number is the bytes of one element. */
+const elementSizes = { F32: 4, F16: 2, BF16: 2, I64: 8 } as const;
+
+export type StoredType = keyof typeof elementSizes;
+
+/** Where one tensor lies. */
+export interface StoredTensor {
+  readonly name: string;
+  readonly type: StoredType;
+  readonly shape: readonly number[];
+  readonly file: string;
+  /** In bytes from the file's beginning. */
+  readonly offset: number;
+  readonly byteLength: number;
+}
+
+/** One file's header. */
+export interface SafetensorsHeader {
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+const headerBytesMax = 100 * 1024 * 1024;
+
+/**
+ * Reads and checks one file's header: sizes, offsets, overlaps, element types.
+ *
+ * @throws ServiceError `invalid` naming the file and the fault when it is truncated, corrupt or of a kind not read
+ */
+export function readSafetensorsHeader(file: string): SafetensorsHeader {
+  const descriptor = openSync(file, "r");
+  try {
+    const fileSize = fstatSync(descriptor).size;
+    if (fileSize < 8) throw corrupt(file, `it has ${fileSize} bytes; even an empty one has 8`);
+    const headerSize = Number(readBytes(descriptor, file, 0, 8).readBigUInt64LE(0));
+    if (headerSize > headerBytesMax || 8 + headerSize > fileSize) {
+      throw corrupt(file, `its header claims ${headerSize} bytes, the file has ${fileSize}`);
+    }
+    const text = readBytes(descriptor, file, 8, headerSize).toString("utf8");
+    return parseHeader(file, text, { dataStart: 8 + headerSize, fileSize });
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Finds all tensors of a folder: those of `model.safetensors`, or of the shards that `model.safetensors.index.json` names.
+ *
+ * @throws ServiceError `not_found` when there is neither; `invalid` as {@link readSafetensorsHeader}, and when the index and its shards disagree
+ */
+export function readSafetensorsFolder(folder: string): ReadonlyMap<string, StoredTensor> {
+  const single = join(folder, "model.safetensors");
+  if (existsSync(single)) return readSafetensorsHeader(single).tensors;
+  const indexFile = join(folder, "model.safetensors.index.json");
+  if (!existsSync(indexFile)) {
+    throw new ServiceError({
+      code: "not_found",
+      message: `${folder} has neither model.safetensors nor model.safetensors.index.json; weights in other formats have to be converted first.`,
+    });
+  }
+  const tensors = new Map<string, StoredTensor>();
+  const shardOf = readIndex(indexFile);
+  const headers = new Map(
+    [...new Set(shardOf.values())].map((shard) => [shard, readShard(indexFile, folder, shard)]),
+  );
+  for (const [name, shard] of shardOf) {
+    const tensor = headers.get(shard)?.tensors.get(name);
+    if (tensor === undefined)
+      throw corrupt(indexFile, `it places ${name} in ${shard}, which has no such tensor`);
+    tensors.set(name, tensor);
+  }
+  return tensors;
+}
+
+/** Reads one tensor's values, widened to float32; `I64` is refused. */
+export function readFloats(tensor: StoredTensor): Float32Array {
+  const bytes = readTensorBytes(tensor);
+  switch (tensor.type) {
+    case "F32":
+      return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
+    case "F16":
+      return float16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
+    case "BF16":
+      return bfloat16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
+    case "I64":
+      throw corrupt(tensor.file, `${tensor.name} holds integers where floating-point numbers are wanted`);
+    default:
+      return unreachable(tensor.type);
+  }
+}
+
+/** Reads one tensor of integers. */
+export function readIntegers(tensor: StoredTensor): BigInt64Array {
+  if (tensor.type !== "I64") {
+    throw corrupt(tensor.file, `${tensor.name} is ${tensor.type} where integers (I64) are wanted`);
+  }
+  const bytes = readTensorBytes(tensor);
+  return new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
+}
+
+function readTensorBytes(tensor: StoredTensor): Uint8Array {
+  const descriptor = openSync(tensor.file, "r");
+  try {
+    return readBytes(descriptor, tensor.file, tensor.offset, tensor.byteLength);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A buffer of its own, so that typed views of it are aligned. */
+function readBytes(descriptor: number, file: string, offset: number, byteLength: number): Buffer {
+  const bytes = Buffer.from(new ArrayBuffer(byteLength));
+  // One read call moves at most 2 GiB.
+  for (let done = 0; done < byteLength;) {
+    const count = readSync(descriptor, bytes, done, Math.min(byteLength - done, 1 << 30), offset + done);
+    if (count === 0) throw corrupt(file, `it ends ${byteLength - done} bytes early`);
+    done += count;
+  }
+  return bytes;
+}
+
+function parseHeader(
+  file: string,
+  text: string,
+  { dataStart, fileSize }: { readonly dataStart: number; readonly fileSize: number },
+): SafetensorsHeader {
+  const entries = parseObject(file, text);
+  const tensors = new Map<string, StoredTensor>();
+  let metadata: Readonly<Record<string, string>> = {};
+  for (const [name, entry] of Object.entries(entries)) {
+    // The format fixes this key's value as a map of texts; nothing here depends on it.
+    if (name === "__metadata__") metadata = entry as Record<string, string>;
+    else tensors.set(name, checkedTensor(file, { name, entry, dataStart, fileSize }));
+  }
+  const inOrder = [...tensors.values()].sort((left, right) => left.offset - right.offset);
+  for (const [index, tensor] of inOrder.entries()) {
+    const end = tensor.offset + tensor.byteLength;
+    const next = inOrder[index + 1];
+    if (next !== undefined && next.offset < end) {
+      throw corrupt(file, `the tensors ${tensor.name} and ${next.name} overlap`);
+    }
+  }
+  return { tensors, metadata };
+}
+
+function checkedTensor(
+  file: string,
+  options: {
+    readonly name: string;
+    readonly entry: unknown;
+    readonly dataStart: number;
+    readonly fileSize: number;
+  },
+): StoredTensor {
+  const { name, dataStart, fileSize } = options;
+  const entry = (options.entry ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
+  const { dtype, shape, data_offsets: offsets } = entry;
+  if (!isSizes(shape) || !isSizes(offsets) || offsets.length !== 2 || typeof dtype !== "string") {
+    throw corrupt(file, `the entry of ${name} lacks a dtype, a shape or its two offsets`);
+  }
+  if (!isStoredType(dtype)) {
+    throw new ServiceError({
+      code: "unsupported",
+      message: `${basename(file)}: the tensor ${name} is ${dtype}; ${Object.keys(elementSizes).join(", ")} are read. Use unquantized weights.`,
+    });
+  }
+  const [start, end] = offsets as [number, number];
+  const byteLength = shape.reduce((product, size) => product * size, elementSizes[dtype]);
+  if (end - start !== byteLength) {
+    throw corrupt(
+      file,
+      `${name} has ${end - start} bytes; ${dtype} [${shape.join(", ")}] takes ${byteLength}`,
+    );
+  }
+  if (dataStart + end > fileSize) {
+    throw corrupt(file, `${name} ends at byte ${dataStart + end}, the file has ${fileSize}; copy it again`);
+  }
+  return { name, type: dtype, shape, file, offset: dataStart + start, byteLength };
+}
+
+function isSizes(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
+}
+
+function isStoredType(value: string): value is StoredType {
+  return Object.hasOwn(elementSizes, value);
+}
+
+function readIndex(indexFile: string): ReadonlyMap<string, string> {
+  const map = parseObject(indexFile, readFileSync(indexFile, "utf8"))["weight_map"];
+  if (map === null || typeof map !== "object") throw corrupt(indexFile, "it has no weight_map");
+  const shardOf = new Map<string, string>();
+  for (const [name, shard] of Object.entries(map)) {
+    // A path would let an index reach outside its folder.
+    if (typeof shard !== "string" || shard !== basename(shard)) {
+      throw corrupt(indexFile, `the shard of ${name} is not a plain file name`);
+    }
+    shardOf.set(name, shard);
+  }
+  return shardOf;
+}
+
+function readShard(indexFile: string, folder: string, shard: string): SafetensorsHeader {
+  const file = join(folder, shard);
+  if (!existsSync(file)) throw corrupt(indexFile, `its shard ${shard} is missing; copy it too`);
+  return readSafetensorsHeader(file);
+}
+
+function parseObject(file: string, text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw corrupt(file, "its JSON does not parse", cause);
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw corrupt(file, "its JSON is not an object");
+  }
+  return value as Record<string, unknown>;
+}
+
+function corrupt(file: string, fault: string, cause?: unknown): ServiceError {
+  return new ServiceError({ code: "invalid", message: `${file} cannot be read: ${fault}.`, cause });
+}

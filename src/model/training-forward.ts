@@ -1,0 +1,86 @@
+// The decoder for training: log-probabilities of given tokens at given places of whole sequences, with a gradient.
+// The loss, the gradient and the optimiser belong to whoever trains.
+import { present } from "../domain/assert.ts";
+import { causalMask, selfAttention } from "../graph/attention.ts";
+import type { GraphBuilder } from "../graph/builder.ts";
+import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
+import type { Value } from "../graph/graph.ts";
+import type { ModelConfig } from "./config.ts";
+import { addDecoder, addLoraInputs, addRotaryTables, weightSource } from "./decoder.ts";
+import type { ProjectionName } from "./parameters.ts";
+
+export interface TrainingInputs {
+  /** int64 [B, T]; rows begin at their first token and are padded on the right with any id. */
+  readonly tokens_BT: Value;
+  /** int64 [N]: flat indices b·T + t of the places whose next token is wanted; never of padding. */
+  readonly places_N: Value;
+  /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */
+  readonly targets_N: Value;
+}
+
+export interface TrainingForwardOptions {
+  /** What learns: LoRA matrices over frozen weights, all weights, or nothing. Whatever learns is a graph input. */
+  readonly learns:
+    | {
+        readonly kind: "lora";
+        readonly targets: readonly ProjectionName[];
+        readonly rank: Dimension;
+        readonly scale: number;
+      }
+    | { readonly kind: "weights" }
+    | { readonly kind: "nothing" };
+  /** Whether the entropy is computed; it costs one more pass over the logits. */
+  readonly hasEntropy: boolean;
+}
+
+export interface TrainingForward {
+  /** Natural-log probabilities of the targets, [N]. */
+  readonly logprobs_N: Value;
+  /** Entropy in nats of the distributions that the targets were drawn from, [N]; no gradient flows through it. */
+  readonly entropy_N: Value | null;
+  /** What learns, by name, in the order of `loraParameters` or `modelParameters`. */
+  readonly learned: ReadonlyMap<string, Value>;
+}
+
+/** Adds the training computation to a graph; T must not exceed the context length. */
+export function addTrainingForward(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  inputs: TrainingInputs,
+  { learns, hasEntropy }: TrainingForwardOptions,
+): TrainingForward {
+  const { tokens_BT, places_N, targets_N } = inputs;
+  const [rows, length] = tokens_BT.shape;
+  const weights = weightSource(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
+  const tables = addRotaryTables(builder, config);
+  const lora = learns.kind === "lora" ? addLoraInputs(builder, config, learns) : null;
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const logits_NV = addDecoder(builder, config, {
+    weight: (name) => present(weights.get(name), name),
+    rotaryTables: (index) => tables[index],
+    lora,
+    tokens_BT,
+    positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
+    attend: ({ layerConfig, q, k, v }) => {
+      // Padding is on the right, where no token looks.
+      const mask = causalMask(builder, length, layerConfig.slidingWindow ?? undefined);
+      return selfAttention(builder, { q, k, v }, { queryHeads, kvHeads, headSize, scale, mask });
+    },
+    selectRows: (x) => {
+      const width = x.shape[2];
+      const flat = builder.reshape(x, [dimensionProduct([rows, length]), width]);
+      return builder.gatherRows(flat, places_N);
+    },
+  });
+  return {
+    logprobs_N: builder.tokenLogprob(logits_NV, targets_N),
+    entropy_N: hasEntropy ? entropy(builder, logits_NV) : null,
+    learned: learns.kind === "weights" ? weights : (lora?.matrices ?? new Map()),
+  };
+}
+
+function entropy(builder: GraphBuilder, logits_NV: Value): Value {
+  const logprobs_NV = builder.logSoftmax(builder.stopGradient(logits_NV));
+  const expected_N = builder.reduceSum(builder.multiply(builder.exp(logprobs_NV), logprobs_NV), [-1]);
+  return builder.negate(expected_N);
+}

@@ -1,0 +1,69 @@
+// Writes safetensors files, whole or not at all: to a temporary name, synced, then renamed.
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { assert } from "../domain/assert.ts";
+import { float32ToBfloat16 } from "./half-floats.ts";
+
+/** A named array of float32 in row-major order. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}
+
+export interface WriteOptions {
+  /** How the values are stored; bfloat16 rounds. */
+  readonly type: "F32" | "BF16";
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** Writes the tensors in the given order; a file of that name is replaced in one step. */
+export function writeSafetensors(
+  file: string,
+  tensors: readonly NamedTensor[],
+  { type, metadata = { format: "pt" } }: WriteOptions,
+): void {
+  const header = headerBytes(tensors, type, metadata);
+  const partial = `${file}.partial`;
+  const descriptor = openSync(partial, "w");
+  try {
+    writeWhole(descriptor, header);
+    for (const { data } of tensors) writeWhole(descriptor, type === "F32" ? data : float32ToBfloat16(data));
+    fsyncSync(descriptor);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(partial, file);
+}
+
+function headerBytes(
+  tensors: readonly NamedTensor[],
+  type: WriteOptions["type"],
+  metadata: Readonly<Record<string, string>>,
+): Uint8Array {
+  const entries: Record<string, unknown> = { __metadata__: metadata };
+  let offset = 0;
+  for (const { name, shape, data } of tensors) {
+    assert(shape.reduce((product, size) => product * size, 1) === data.length, `${name} fills its shape`);
+    assert(!Object.hasOwn(entries, name), `${name} occurs once`);
+    const end = offset + data.length * (type === "F32" ? 4 : 2);
+    entries[name] = { dtype: type, shape, data_offsets: [offset, end] };
+    offset = end;
+  }
+  const json = Buffer.from(JSON.stringify(entries), "utf8");
+  // Spaces pad the header, so that the data begins aligned and can be mapped.
+  const padded = Buffer.alloc(8 + Math.ceil(json.length / 8) * 8, " ");
+  padded.writeBigUInt64LE(BigInt(padded.length - 8), 0);
+  json.copy(padded, 8);
+  return padded;
+}
+
+/** Writes all bytes: one system call may take fewer. */
+export function writeWhole(descriptor: number, array: Float32Array | Uint16Array | Uint8Array): void {
+  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  for (let done = 0; done < bytes.length;) {
+    done += writeSync(descriptor, bytes, done, Math.min(bytes.length - done, 1 << 30));
+  }
+}
