@@ -1,0 +1,232 @@
+// Chat templates as Hugging Face renders them.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Clock } from "../domain/clock.ts";
+import type { Json } from "../domain/trajectory.ts";
+import { createChatTemplate } from "./chat-template.ts";
+import type { Conversation } from "./chat-template.ts";
+import { loadChatTemplate } from "./load-chat-template.ts";
+import { loadTokenizer } from "./load-tokenizer.ts";
+import { renderPrompt } from "./render-prompt.ts";
+import { strftime } from "./strftime.ts";
+
+const clock: Clock = {
+  now: () => new Date("2026-03-05T14:07:09Z"),
+  monotonicMs: () => 0,
+  sleep: () => Promise.resolve(),
+};
+
+const turns =
+  "{% for m in messages %}<{{ m.role }}>{{ m.content }}</{{ m.role }}>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+
+function render(source: string, conversation: Partial<Conversation>): string {
+  const template = createChatTemplate({
+    source,
+    toolUseSource: "tools: {{ tools | tojson }}",
+    specialTokens: { bos_token: "<s>" },
+    clock,
+  });
+  return template.render({
+    messages: [],
+    tools: null,
+    addGenerationPrompt: false,
+    continueFinalMessage: false,
+    ...conversation,
+  });
+}
+
+const user = (content: Conversation["messages"][number]["content"]): Conversation["messages"][number] => ({
+  role: "user",
+  content,
+});
+
+test("gives a template the standard variables, and lays the request's over them", () => {
+  const source =
+    "{{ bos_token }}|{{ documents[0].title }}|{{ tools is none }}|{{ mode }}|{{ add_generation_prompt }}";
+  const conversation = { documents: [{ title: "t" }], kwargs: { mode: "m", add_generation_prompt: "own" } };
+  assert.equal(render(source, conversation), "<s>|t|true|m|own");
+  assert.equal(
+    render("{{ messages | length }}", { messages: [user("a")], kwargs: { messages: [] } }),
+    "1",
+    "not over the messages",
+  );
+});
+
+test("trims blocks and writes JSON as Python does", () => {
+  assert.equal(render("  {% if true %}\nx\n  {% endif %}\ny", {}), "x\ny");
+  assert.equal(
+    render("{{ documents[0] | tojson }}", { documents: [{ a: "ü<", b: [1, 2] }] }),
+    '{"a": "ü<", "b": [1, 2]}',
+  );
+});
+
+test("uses the tool template when tools are given", () => {
+  assert.equal(render(turns, { tools: [{ type: "function" }] }), 'tools: [{"type": "function"}]');
+});
+
+test("tells the template's own message when it raises", () => {
+  assert.throws(() => render("{{ raise_exception('Roles must alternate!') }}", {}), {
+    code: "unsupported",
+    message: "Roles must alternate!",
+  });
+  assert.throws(() => render("{{ 1 + none }}", {}), {
+    code: "unsupported",
+    message: /cannot render these messages: /,
+  });
+  assert.throws(() => render("{{ messages", {}), { code: "unsupported", message: /has an error: / });
+  assert.throws(() => render("{{ messages }}", { kwargs: { namespace: 1 } }), { code: "unsupported" });
+});
+
+test("shows today's date", () => {
+  assert.equal(render("{{ strftime_now('%d %b %Y') }}", {}), "05 Mar 2026");
+  assert.equal(
+    strftime(clock.now(), "%A %-d %B %y, %I:%M:%S %p %j %%%q"),
+    "Thursday 5 March 26, 02:07:09 PM 064 %%q",
+  );
+});
+
+test("gives content as text or as parts, whichever the template reads", () => {
+  const parts: readonly Json[] = [{ type: "text", text: "a" }, "b", { type: "refusal", refusal: "c" }];
+  assert.equal(render("{{ messages[0].content }}", { messages: [user(parts)] }), "a\nb\nc");
+  const looping = [
+    "{% for m in messages %}{% for p in m.content %}[{{ p.type }} {{ p.text }}]{% endfor %}{% endfor %}",
+    "{% for m in messages %}{% set c = m['content'] | list %}{% for p in c %}[{{ p.type }} {{ p.text }}]{% endfor %}{% endfor %}",
+  ];
+  for (const source of looping) {
+    assert.equal(render(source, { messages: [user("a")] }), "[text a]");
+    assert.equal(render(source, { messages: [user(null)] }), "");
+  }
+});
+
+test("reads null content as empty, and refuses what is not text", () => {
+  assert.equal(render(turns, { messages: [user(null)] }), "<user></user>\n");
+  assert.throws(() => render(turns, { messages: [user([{ type: "image_url", image_url: {} }])] }), {
+    code: "unsupported",
+    message: /part of type "image_url"; this model reads text parts only/,
+  });
+  assert.throws(() => render(turns, { messages: [user(5)] }), { code: "unsupported" });
+});
+
+test("gives a tool call's arguments as an object, and drops an empty list of calls", () => {
+  const source =
+    "{{ messages[0].tool_calls is defined }} {{ messages[0].tool_calls[0].function.arguments.x }}";
+  const call = (text: string): Conversation["messages"] => [
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: text } }],
+    },
+  ];
+  assert.equal(render(source, { messages: call('{"x": 7}') }), "true 7");
+  assert.equal(
+    render("{{ messages[0].tool_calls[0].function.arguments | tojson }}", { messages: call("") }),
+    "{}",
+  );
+  assert.throws(() => render(source, { messages: call("{x") }), {
+    code: "unsupported",
+    message: /not valid JSON: "\{x"/,
+  });
+  assert.equal(
+    render("{{ messages[0].tool_calls is defined }}", {
+      messages: [{ role: "assistant", content: "a", tool_calls: [] }],
+    }),
+    "false",
+  );
+});
+
+test("shows reasoning under both names, and leaves out null members", () => {
+  const source =
+    "{{ messages[0].reasoning }}{{ messages[0].reasoning_content }}{{ messages[0].name is defined }}";
+  assert.equal(
+    render(source, { messages: [{ role: "assistant", content: "", reasoning_content: "r", name: null }] }),
+    "rrfalse",
+  );
+});
+
+test("continues the final message right after its content", () => {
+  const continued = (content: Conversation["messages"][number]["content"], source = turns): string =>
+    render(source, { messages: [user("q"), { role: "assistant", content }], continueFinalMessage: true });
+  assert.equal(continued("I think "), "<user>q</user>\n<assistant>I think ");
+  assert.equal(continued(""), "<user>q</user>\n<assistant>");
+  assert.equal(
+    continued("assistant"),
+    "<user>q</user>\n<assistant>assistant",
+    "the closing tag holds the same text",
+  );
+  assert.equal(
+    continued([
+      { type: "text", text: "a" },
+      { type: "text", text: "b" },
+    ]),
+    "<user>q</user>\n<assistant>a\nb",
+  );
+  const trimming = turns.replace("m.content", "m.content | trim");
+  assert.equal(continued("I think ", trimming), "<user>q</user>\n<assistant>I think");
+});
+
+test("refuses to continue a final message that the template hides or alters", () => {
+  const refused = { code: "unsupported", message: /final message cannot be continued/ } as const;
+  assert.throws(() => render("hello", { messages: [user("a")], continueFinalMessage: true }), refused);
+  assert.throws(
+    () =>
+      render(turns.replace("m.content", "m.content | replace('a', 'b')"), {
+        messages: [user("a")],
+        continueFinalMessage: true,
+      }),
+    refused,
+  );
+  assert.throws(() => render(turns, { continueFinalMessage: true }), refused);
+});
+
+test("refuses a prompt that is empty or leaves no room for an answer", async () => {
+  const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");
+  const template = createChatTemplate({
+    source: "{{ messages[0].content }}",
+    toolUseSource: null,
+    specialTokens: {},
+    clock,
+  });
+  const count = (content: string, contextLength: number): number =>
+    renderPrompt(
+      tokenizer,
+      template,
+      { messages: [user(content)], tools: null, addGenerationPrompt: true, continueFinalMessage: false },
+      { contextLength },
+    ).length;
+  assert.equal(count("zzzz", 5), 4);
+  const tooLong =
+    "This model's maximum context length is 4 tokens. However, your request has 4 input tokens. Please reduce the length of the input messages.";
+  assert.throws(() => count("zzzz", 4), { code: "unsupported", message: tooLong });
+  assert.throws(() => count("z".repeat(100_000), 64), {
+    code: "unsupported",
+    message: /has at least \d+ input tokens/,
+  });
+  assert.throws(() => count("", 4), { code: "unsupported", message: /empty prompt/ });
+});
+
+test("finds templates in tokenizer_config.json: one, or a list of named ones", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "template-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const write = (value: unknown): Promise<void> =>
+    writeFile(join(folder, "tokenizer_config.json"), JSON.stringify(value));
+  const rendered = async (tools: Conversation["tools"]): Promise<string> =>
+    (await loadChatTemplate(folder, clock)).render({
+      messages: [],
+      tools,
+      addGenerationPrompt: false,
+      continueFinalMessage: false,
+    });
+  await write({ chat_template: "one {{ eos_token }}", eos_token: { content: "</s>" } });
+  assert.equal(await rendered(null), "one </s>");
+  await write({
+    chat_template: [
+      { name: "default", template: "plain" },
+      { name: "tool_use", template: "with tools" },
+    ],
+  });
+  assert.equal(await rendered(null), "plain");
+  assert.equal(await rendered([{}]), "with tools");
+});

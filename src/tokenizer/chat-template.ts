@@ -1,0 +1,108 @@
+// From a conversation to the text a model reads. Follows Hugging Face's apply_chat_template: the same variables, the
+// same way to continue a final message. Does not tokenize.
+import type { Clock } from "../domain/clock.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { JsonObject, MessageRecord } from "../domain/trajectory.ts";
+import { detectContentFormat } from "./content-format.ts";
+import { compileJinja } from "./jinja-program.ts";
+import type { JinjaProgram } from "./jinja-program.ts";
+import { toTemplateMessage } from "./template-messages.ts";
+
+/** What a template renders; messages and tools in the API's own spelling. */
+export interface Conversation {
+  readonly messages: readonly MessageRecord[];
+  readonly tools: readonly JsonObject[] | null;
+  readonly documents?: readonly JsonObject[] | null;
+  /** Ends the prompt with what opens the assistant's turn. */
+  readonly addGenerationPrompt: boolean;
+  /** Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes `addGenerationPrompt`. */
+  readonly continueFinalMessage: boolean;
+  /** Further variables for the template; they hide the standard ones, but not the messages. */
+  readonly kwargs?: JsonObject;
+}
+
+export interface ChatTemplate {
+  /**
+   * @throws ServiceError `unsupported` when the template raises or fails (with its message), when content is not text,
+   * or when the final message to continue is not found in what was rendered
+   */
+  render(conversation: Conversation): string;
+}
+
+export interface ChatTemplateOptions {
+  readonly source: string;
+  /** Used instead of `source` when tools are given; null when the model has none. */
+  readonly toolUseSource: string | null;
+  /** Template variables such as `bos_token`. */
+  readonly specialTokens: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+}
+
+/** Compiles a model's templates; throws ServiceError `unsupported` when their syntax is wrong. */
+export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
+  const standard = compile(options.source, options);
+  const toolUse = options.toolUseSource === null ? standard : compile(options.toolUseSource, options);
+  return {
+    render: (conversation) => {
+      const renderMessages = conversation.tools === null ? standard : toolUse;
+      return conversation.continueFinalMessage
+        ? renderContinued(conversation, renderMessages)
+        : renderMessages(conversation);
+    },
+  };
+}
+
+type Render = (conversation: Conversation) => string;
+
+function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
+  const program: JinjaProgram = compileJinja(source, clock);
+  const format = detectContentFormat(program.tree);
+  return (conversation) =>
+    program.run({
+      ...specialTokens,
+      tools: conversation.tools,
+      documents: conversation.documents ?? null,
+      add_generation_prompt: conversation.addGenerationPrompt,
+      ...conversation.kwargs,
+      messages: conversation.messages.map((message) => toTemplateMessage(message, format)),
+    });
+}
+
+/** Marks the end of the final content in the rendered text. The blank tells whether the template trims it. */
+const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+function renderContinued(conversation: Conversation, render: Render): string {
+  const final = conversation.messages.at(-1);
+  if (final === undefined) throw notContinued("there is no message");
+  const parts = Array.isArray(final.content) ? final.content : [final.content ?? ""];
+  const last = parts.at(-1) ?? "";
+  const text = partText(last);
+  if (text === null) throw notContinued("its last part is not text");
+  const marked = typeof last === "string" ? text + endMark : { ...last, type: "text", text: text + endMark };
+  const rendered = render({
+    ...conversation,
+    messages: [...conversation.messages.slice(0, -1), { ...final, content: [...parts.slice(0, -1), marked] }],
+  });
+  const end = rendered.lastIndexOf(endMark.trimEnd());
+  if (end < 0) throw notContinued("the chat template does not show it");
+  const keepsBlanks = rendered.startsWith(endMark, end);
+  const prompt = keepsBlanks ? rendered.slice(0, end) : rendered.slice(0, end).trimEnd();
+  if (!prompt.trimEnd().endsWith(text.trim())) throw notContinued("the chat template alters it");
+  return prompt;
+}
+
+function partText(part: unknown): string | null {
+  if (typeof part === "string") return part;
+  if (typeof part === "object" && part !== null && "text" in part && typeof part.text === "string")
+    return part.text;
+  return null;
+}
+
+function notContinued(reason: string): ServiceError {
+  const message = `continue_final_message is set, but the final message cannot be continued: ${reason}.`;
+  return new ServiceError({
+    code: "unsupported",
+    message,
+    faults: [{ location: ["body", "continue_final_message"], message, type: "value_error" }],
+  });
+}
