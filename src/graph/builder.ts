@@ -6,7 +6,7 @@
  * end. Larger pieces (masks, attention) are functions in `attention.ts`.
  */
 import { assert, present } from "../domain/assert.ts";
-import { canonicalDimension } from "./dimension.ts";
+import { canonicalDimension, dimensionProduct } from "./dimension.ts";
 import type { Dimension, Shape } from "./dimension.ts";
 import type { DataType, Graph, NamedValue, Node, OpAttributes, OpKind, TensorType, Value } from "./graph.ts";
 import { dimensionAt, formatShape, sameShape, shapeRules } from "./shape-rules.ts";
@@ -263,7 +263,14 @@ export class GraphBuilder {
 
   /** Sums `updates` [...ids, ...rest] into a zero tensor [rows, ...rest]: the reverse of a gather. */
   scatterAddRows(updates: Value, ids: Value, rows: Dimension): Value {
-    return this.#append("scatterAddRows", [updates, ids], { rows: canonicalDimension(rows) });
+    const rest = updates.shape.slice(ids.shape.length);
+    const count = dimensionProduct(ids.shape);
+    const sums = this.#append(
+      "scatterAddRows",
+      [this.reshape(updates, [count, dimensionProduct(rest)]), this.reshape(ids, [count])],
+      { rows: canonicalDimension(rows) },
+    );
+    return this.reshape(sums, [rows, ...rest]);
   }
 
   /** Picks along the last axis: x [..., N] at int64 ids [..., M]. */

@@ -94,7 +94,7 @@ export interface OpAttributes {
   // Indexing.
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
-  /** (updates [...ids, ...rest], ids) → [rows, ...rest]: sums the updates of equal ids. */
+  /** (updates [N, D], ids [N]) → [rows, D]: sums the updates of equal ids. */
   readonly scatterAddRows: { readonly rows: Dimension };
   /** (x [..., N], ids [..., M]) → [..., M]: picks along the last axis. */
   readonly gatherLast: None;

@@ -141,10 +141,10 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     const { shape } = requireType("scatterAddRows", updates, "float32");
     const idShape = requireType("scatterAddRows", ids, "int64").shape;
     assert(
-      sameShape(shape.slice(0, idShape.length), idShape),
+      shape.length === 2 && sameShape(idShape, shape.slice(0, 1)),
       `scatterAddRows: ids ${formatShape(idShape)} do not lead updates ${formatShape(shape)}`,
     );
-    return [{ dtype: "float32", shape: [rows, ...shape.slice(idShape.length)] }];
+    return [{ dtype: "float32", shape: [rows, dimensionAt(shape, 1)] }];
   },
   gatherLast: ([x, ids]) => {
     const { dtype, shape } = present(x, "an operand");

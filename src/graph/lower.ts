@@ -1,0 +1,270 @@
+/**
+ * Lowers a graph to an ONNX model for onnxruntime, with weights as external data.
+ *
+ * One rule per operation. Rules choose the kernel that was measured to be fastest on the CPU;
+ * nothing here changes what is computed.
+ */
+import { present } from "../domain/assert.ts";
+import type { Shape } from "./dimension.ts";
+import type { Graph, Node, OpKind, Value } from "./graph.ts";
+import { CONTRIB_DOMAIN, OnnxModelWriter } from "./onnx-model.ts";
+import type { ParameterPlace, OnnxNodeOptions } from "./onnx-model.ts";
+import { dimensionAt } from "./shape-rules.ts";
+
+interface Lowering {
+  readonly model: OnnxModelWriter;
+  /** The name of a value. */
+  readonly nameOf: (value: Value) => string;
+  /** The name of an operand, or of a result that is used; "" for a result that nobody uses. */
+  readonly results: readonly string[];
+}
+
+type LoweringRule<K extends OpKind> = (
+  node: Node<K>,
+  operands: readonly string[],
+  lowering: Lowering,
+) => void;
+
+/**
+ * Writes a graph as ONNX bytes.
+ *
+ * @param placeOf where the bytes of each parameter lie, by the parameter's name
+ */
+export function lower(graph: Graph, placeOf: (parameter: string) => ParameterPlace): Uint8Array {
+  const model = new OnnxModelWriter();
+  const names = nameValues(graph);
+  const nameOf = (value: Value): string => present(names.get(value.id), `a name of ${value.id}`);
+  for (const input of graph.inputs) model.input(input);
+  for (const parameter of graph.parameters) model.parameter(parameter, placeOf(parameter.name));
+  for (const node of graph.nodes) {
+    if (node.kind === "constant") {
+      const { dtype, shape, values } = node.attributes;
+      const sizes = shape.filter((size) => typeof size === "number");
+      names.set(present(node.outputs[0], "a result").id, model.constant(dtype, sizes, values));
+      continue;
+    }
+    const results = node.outputs.map((value) => names.get(value.id) ?? "");
+    // The compiler cannot see that the rule of this node's kind takes this node.
+    const rule = loweringRules[node.kind] as LoweringRule<OpKind>;
+    rule(node, node.inputs.map(nameOf), { model, nameOf, results });
+  }
+  for (const { name, value } of graph.outputs) {
+    model.output({ name, value });
+    const source = nameOf(value);
+    if (source !== name) model.node("Identity", [source], { outputs: [name] });
+  }
+  return model.finish();
+}
+
+/** Names every used value: inputs, parameters and outputs as they are called, others by number. */
+function nameValues(graph: Graph): Map<number, string> {
+  const names = new Map<number, string>();
+  for (const { name, value } of [...graph.inputs, ...graph.parameters]) names.set(value.id, name);
+  const made = new Set(
+    graph.nodes.flatMap(({ kind, outputs }) => (kind === "constant" ? [] : outputs.map((value) => value.id))),
+  );
+  for (const { name, value } of graph.outputs) {
+    if (made.has(value.id) && !names.has(value.id)) names.set(value.id, name);
+  }
+  for (const value of graph.nodes.flatMap(({ inputs }) => inputs)) {
+    if (!names.has(value.id)) names.set(value.id, `%v${value.id}`);
+  }
+  return names;
+}
+
+const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
+  // Declared before the nodes; constants get their names above.
+  input: () => {},
+  parameter: () => {},
+  constant: () => {},
+  iota: ({ attributes: { length } }, _, lowering) => {
+    const scalar = (name: string) => lowering.model.node("Squeeze", [name]);
+    const limit =
+      typeof length === "number"
+        ? lowering.model.constant("int64", [], [length])
+        : scalar(lowering.model.dimension(length));
+    const zero = lowering.model.constant("int64", [], [0]);
+    const one = lowering.model.constant("int64", [], [1]);
+    emit(lowering, "Range", [zero, limit, one]);
+  },
+
+  negate: direct("Neg"),
+  exp: direct("Exp"),
+  log: direct("Log"),
+  sqrt: direct("Sqrt"),
+  tanh: direct("Tanh"),
+  sigmoid: direct("Sigmoid"),
+  // One pass instead of two.
+  silu: direct("QuickGelu", { domain: CONTRIB_DOMAIN, attributes: { alpha: { float: 1 } } }),
+  geluTanh: direct("Gelu", { attributes: { approximate: "tanh" } }),
+  not: direct("Not"),
+  cast: ({ attributes: { dtype } }, operands, lowering) => {
+    const to = { float32: 1, int32: 6, int64: 7, bool: 9 }[dtype];
+    emit(lowering, "Cast", operands, { attributes: { to } });
+  },
+  clip: ({ attributes: { minimum, maximum } }, operands, lowering) => {
+    const limits = [minimum, maximum].map((limit) => lowering.model.constant("float32", [], [limit]));
+    emit(lowering, "Clip", [...operands, ...limits]);
+  },
+  stopGradient: direct("Identity"),
+
+  add: direct("Add"),
+  subtract: direct("Sub"),
+  multiply: direct("Mul"),
+  divide: direct("Div"),
+  maximum: direct("Max"),
+  minimum: direct("Min"),
+  less: direct("Less"),
+  lessOrEqual: direct("LessOrEqual"),
+  greater: direct("Greater"),
+  greaterOrEqual: direct("GreaterOrEqual"),
+  equal: direct("Equal"),
+  and: direct("And"),
+  or: direct("Or"),
+  where: direct("Where"),
+
+  reshape: ({ inputs, attributes: { shape } }, operands, lowering) => {
+    const target = reshapeTarget(present(inputs[0], "an operand").shape, shape);
+    const vector =
+      target === undefined
+        ? lowering.model.shape(shape)
+        : lowering.model.constant("int64", [target.length], target);
+    emit(lowering, "Reshape", [...operands, vector]);
+  },
+  transpose: ({ attributes: { permutation } }, operands, lowering) => {
+    emit(lowering, "Transpose", operands, { attributes: { perm: permutation } });
+  },
+  concat: ({ attributes: { axis } }, operands, lowering) => {
+    emit(lowering, "Concat", operands, { attributes: { axis } });
+  },
+  slice: ({ attributes: { axis, start, end } }, operands, lowering) => {
+    const bounds = [start, end].map((bound) => lowering.model.dimension(bound));
+    emit(lowering, "Slice", [...operands, ...bounds, lowering.model.constant("int64", [1], [axis])]);
+  },
+  expand: ({ attributes: { shape } }, operands, lowering) => {
+    emit(lowering, "Expand", [...operands, lowering.model.shape(shape)]);
+  },
+
+  reduceSum: reduction("ReduceSum"),
+  reduceMean: reduction("ReduceMean"),
+  reduceMax: reduction("ReduceMax"),
+
+  matMul: ({ attributes: { transposeA, transposeB, alpha } }, operands, lowering) => {
+    if (!transposeA && !transposeB && alpha === 1) {
+      emit(lowering, "MatMul", operands);
+      return;
+    }
+    emit(lowering, "FusedMatMul", operands, {
+      domain: CONTRIB_DOMAIN,
+      attributes: {
+        transA: transposeA ? 1 : 0,
+        transB: transposeB ? 1 : 0,
+        alpha: { float: alpha },
+      },
+    });
+  },
+
+  gatherRows: direct("Gather"),
+  scatterAddRows: ({ outputs }, [updates, ids], lowering) => {
+    // ScatterElements adds one element after the other; ScatterND would race on equal ids.
+    const { model } = lowering;
+    const rows = present(updates, "updates");
+    const column = model.node("Unsqueeze", [present(ids, "ids"), model.constant("int64", [1], [1])]);
+    const indices = model.node("Expand", [column, model.node("Shape", [rows])]);
+    const zero = model.constant("float32", [], [0]);
+    const shape = model.shape(present(outputs[0], "a result").shape);
+    const zeros = model.node("Expand", [zero, shape]);
+    emit(lowering, "ScatterElements", [zeros, indices, rows], {
+      attributes: { axis: 0, reduction: "add" },
+    });
+  },
+  gatherLast: direct("GatherElements", { attributes: { axis: -1 } }),
+
+  softmax: direct("Softmax", { attributes: { axis: -1 } }),
+  logSoftmax: direct("LogSoftmax", { attributes: { axis: -1 } }),
+  tokenLogprob: (_, [logits, ids], lowering) => {
+    const { model } = lowering;
+    const last = model.constant("int64", [1], [-1]);
+    const logprobs = model.node("LogSoftmax", [present(logits, "logits")], {
+      attributes: { axis: -1 },
+    });
+    const column = model.node("Unsqueeze", [present(ids, "ids"), last]);
+    const picked = model.node("GatherElements", [logprobs, column], { attributes: { axis: -1 } });
+    emit(lowering, "Squeeze", [picked, last]);
+  },
+  rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
+    const outputs = [result ?? "", ...(inverse ? [inverse] : [])];
+    model.node("SimplifiedLayerNormalization", operands, {
+      attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
+      outputs,
+    });
+  },
+
+  rotary: ({ attributes: { inverse } }, [x, positions, cos, sin], lowering) => {
+    const { model } = lowering;
+    const angle = present(sin, "sin");
+    const turned = inverse ? model.node("Neg", [angle]) : angle;
+    emit(
+      lowering,
+      "RotaryEmbedding",
+      [present(x, "x"), present(positions, "positions"), present(cos, "cos"), turned],
+      {
+        domain: CONTRIB_DOMAIN,
+      },
+    );
+  },
+  causalAttention: ({ inputs, attributes }, [q, k, v], { model, results }) => {
+    const { queryHeads, kvHeads, scale, window } = attributes;
+    const { shape } = present(inputs[0], "queries");
+    const length = model.dimension(dimensionAt(shape, 1));
+    // The kernel counts from the last valid position, one below the length.
+    const last = model.node("Sub", [length, model.constant("int64", [1], [1])]);
+    const lasts = model.node("Expand", [last, model.dimension(dimensionAt(shape, 0))]);
+    const int32 = { attributes: { to: 6 } };
+    const rowLengths = model.node("Cast", [lasts], int32);
+    const total = model.node("Cast", [model.node("Squeeze", [length])], int32);
+    const names = results.map((name, index) => name || `%unused ${index} of ${results[0]}`);
+    model.node("GroupQueryAttention", [q ?? "", k ?? "", v ?? "", "", "", rowLengths, total], {
+      domain: CONTRIB_DOMAIN,
+      attributes: {
+        num_heads: queryHeads,
+        kv_num_heads: kvHeads,
+        scale: { float: scale },
+        // Here a window counts the position itself, as ours does; -1 is none.
+        local_window_size: window === 0 ? -1 : window,
+      },
+      outputs: names,
+    });
+  },
+};
+
+function emit(
+  { model, results }: Lowering,
+  operation: string,
+  operands: readonly string[],
+  options: OnnxNodeOptions = {},
+): void {
+  model.node(operation, operands, { ...options, outputs: results });
+}
+
+function direct(operation: string, options: OnnxNodeOptions = {}): LoweringRule<OpKind> {
+  return (_, operands, lowering) => emit(lowering, operation, operands, options);
+}
+
+function reduction(operation: string): LoweringRule<"reduceSum" | "reduceMean" | "reduceMax"> {
+  return ({ attributes: { axes, keepDimensions } }, operands, lowering) => {
+    const axisVector = lowering.model.constant("int64", [axes.length], axes);
+    emit(lowering, operation, [...operands, axisVector], {
+      attributes: { keepdims: keepDimensions ? 1 : 0 },
+    });
+  };
+}
+
+/** A constant target (0 copies the operand's size, one -1 is inferred), or undefined if none says it. */
+function reshapeTarget(from: Shape, to: Shape): readonly number[] | undefined {
+  const target = to.map((size, axis) => {
+    if (typeof size === "number") return size;
+    return size === from[axis] ? 0 : -1;
+  });
+  return target.filter((size) => size === -1).length <= 1 ? target : undefined;
+}

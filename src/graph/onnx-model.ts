@@ -1,0 +1,235 @@
+/**
+ * Writes an ONNX model as protobuf bytes: nodes, constants, inputs, outputs and external weights.
+ *
+ * Knows the file format and dimension arithmetic, not our operations; those are in `lower.ts`.
+ * Equal constants and equal sizes are written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+ */
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { assert } from "../domain/assert.ts";
+import { dimensionTerms, isSymbol } from "./dimension.ts";
+import type { Dimension, Shape } from "./dimension.ts";
+import type { DataType, NamedValue, TensorType } from "./graph.ts";
+
+/** The newest versions whose kernels the runtime has and that we use. */
+const IR_VERSION = 10;
+const OPSET_VERSION = 21;
+export const CONTRIB_DOMAIN = "com.microsoft";
+
+const DATA_TYPE_NUMBERS: { readonly [D in DataType]: number } = {
+  float32: 1,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+};
+
+/** Integers are written as `int`, other numbers need `{ float }`. */
+export type OnnxAttribute = number | { readonly float: number } | readonly number[] | string;
+
+export interface OnnxNodeOptions {
+  readonly domain?: string;
+  readonly attributes?: Readonly<Record<string, OnnxAttribute>>;
+  /** Names of the outputs; absent means one, named by the writer. */
+  readonly outputs?: readonly string[];
+}
+
+/** Where a parameter's bytes lie, little-endian and row-major: outside the model, or within it. */
+export type ParameterPlace =
+  | { readonly location: string; readonly offset: number; readonly length: number }
+  | { readonly bytes: Uint8Array };
+
+/** The sizes of one input axis, by which a symbol can be found when the model runs. */
+interface SymbolSource {
+  readonly input: string;
+  readonly axis: number;
+}
+
+export class OnnxModelWriter {
+  readonly #nodes: Uint8Array[] = [];
+  readonly #initializers: Uint8Array[] = [];
+  readonly #inputs: Uint8Array[] = [];
+  readonly #outputs: Uint8Array[] = [];
+  readonly #memo = new Map<string, string>();
+  readonly #symbols = new Map<string, SymbolSource>();
+  #nameCount = 0;
+
+  input({ name, value }: NamedValue): void {
+    this.#inputs.push(encodeValueInfo(name, value));
+    for (const [axis, size] of value.shape.entries()) {
+      if (isSymbol(size) && !this.#symbols.has(size)) this.#symbols.set(size, { input: name, axis });
+    }
+  }
+
+  output({ name, value }: NamedValue): void {
+    this.#outputs.push(encodeValueInfo(name, value));
+  }
+
+  parameter({ name, value }: NamedValue, place: ParameterPlace): void {
+    const writer = tensorHeader(name, value.dtype, value.shape.map(requireNumber));
+    if ("bytes" in place) {
+      writer.tag(9, WireType.LengthDelimited).bytes(place.bytes);
+      this.#initializers.push(writer.finish());
+      return;
+    }
+    const entries = {
+      location: place.location,
+      offset: `${place.offset}`,
+      length: `${place.length}`,
+    };
+    for (const [key, text] of Object.entries(entries)) {
+      const entry = new BinaryWriter().tag(1, WireType.LengthDelimited).string(key);
+      entry.tag(2, WireType.LengthDelimited).string(text);
+      writer.tag(13, WireType.LengthDelimited).bytes(entry.finish());
+    }
+    this.#initializers.push(writer.tag(14, WireType.Varint).int32(1).finish());
+  }
+
+  /** Names a constant tensor. */
+  constant(dtype: DataType, shape: readonly number[], values: readonly number[]): string {
+    return this.#once(`constant ${dtype} [${shape.join()}] ${values.map(exact).join()}`, () => {
+      const name = this.#freshName();
+      const writer = tensorHeader(name, dtype, shape);
+      writer.tag(9, WireType.LengthDelimited).bytes(new Uint8Array(VALUE_ENCODERS[dtype](values).buffer));
+      this.#initializers.push(writer.finish());
+      return name;
+    });
+  }
+
+  /** Adds an operation; returns the name of its first output. An empty name omits an input. */
+  node(operation: string, inputs: readonly string[], options: OnnxNodeOptions = {}): string {
+    const outputs = options.outputs ?? [this.#freshName()];
+    const writer = new BinaryWriter();
+    for (const input of inputs) writer.tag(1, WireType.LengthDelimited).string(input);
+    for (const output of outputs) writer.tag(2, WireType.LengthDelimited).string(output);
+    writer.tag(3, WireType.LengthDelimited).string(`${operation} ${outputs.join(" ")}`);
+    writer.tag(4, WireType.LengthDelimited).string(operation);
+    for (const [name, attribute] of Object.entries(options.attributes ?? {})) {
+      writer.tag(5, WireType.LengthDelimited).bytes(encodeAttribute(name, attribute));
+    }
+    writer.tag(7, WireType.LengthDelimited).string(options.domain ?? "");
+    this.#nodes.push(writer.finish());
+    return outputs[0] ?? "";
+  }
+
+  /** Names a one-element int64 vector that holds a dimension. */
+  dimension(dimension: Dimension): string {
+    if (typeof dimension === "number") return this.constant("int64", [1], [dimension]);
+    return this.#once(`dimension ${dimension}`, () => {
+      const terms = dimensionTerms(dimension).map(({ coefficient, symbols }) => {
+        const factors = symbols.map((symbol) => this.#symbol(symbol));
+        if (coefficient !== 1 || factors.length === 0) {
+          factors.push(this.constant("int64", [1], [coefficient]));
+        }
+        return factors.reduce((left, right) => this.node("Mul", [left, right]));
+      });
+      return terms.reduce((left, right) => this.node("Add", [left, right]));
+    });
+  }
+
+  /** Names an int64 vector that holds a shape. */
+  shape(shape: Shape): string {
+    if (shape.every((size) => typeof size === "number")) {
+      return this.constant("int64", [shape.length], shape);
+    }
+    return this.#once(`shape ${shape.join()}`, () => {
+      const sizes = shape.map((size) => this.dimension(size));
+      return this.node("Concat", sizes, { attributes: { axis: 0 } });
+    });
+  }
+
+  /** The whole model as bytes. */
+  finish(): Uint8Array {
+    const graph = new BinaryWriter();
+    for (const node of this.#nodes) graph.tag(1, WireType.LengthDelimited).bytes(node);
+    graph.tag(2, WireType.LengthDelimited).string("graph");
+    for (const tensor of this.#initializers) graph.tag(5, WireType.LengthDelimited).bytes(tensor);
+    for (const input of this.#inputs) graph.tag(11, WireType.LengthDelimited).bytes(input);
+    for (const output of this.#outputs) graph.tag(12, WireType.LengthDelimited).bytes(output);
+    const model = new BinaryWriter().tag(1, WireType.Varint).int64(IR_VERSION);
+    model.tag(2, WireType.LengthDelimited).string("hone");
+    model.tag(7, WireType.LengthDelimited).bytes(graph.finish());
+    for (const [domain, version] of [["", OPSET_VERSION] as const, [CONTRIB_DOMAIN, 1] as const]) {
+      const opset = new BinaryWriter().tag(1, WireType.LengthDelimited).string(domain);
+      opset.tag(2, WireType.Varint).int64(version);
+      model.tag(8, WireType.LengthDelimited).bytes(opset.finish());
+    }
+    return model.finish();
+  }
+
+  #symbol(symbol: string): string {
+    const source = this.#symbols.get(symbol);
+    assert(source !== undefined, `no input has an axis of size ${symbol}`);
+    return this.#once(`symbol ${symbol}`, () =>
+      this.node("Shape", [source.input], {
+        attributes: { start: source.axis, end: source.axis + 1 },
+      }),
+    );
+  }
+
+  #once(key: string, make: () => string): string {
+    const known = this.#memo.get(key);
+    if (known !== undefined) return known;
+    const name = make();
+    this.#memo.set(key, name);
+    return name;
+  }
+
+  #freshName(): string {
+    return `%${this.#nameCount++}`;
+  }
+}
+
+function encodeAttribute(name: string, attribute: OnnxAttribute): Uint8Array {
+  const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
+  if (typeof attribute === "string") {
+    writer.tag(4, WireType.LengthDelimited).bytes(new TextEncoder().encode(attribute));
+    return writer.tag(20, WireType.Varint).int32(3).finish();
+  }
+  if (typeof attribute === "number") {
+    assert(Number.isSafeInteger(attribute), `attribute ${name} is an integer`);
+    return writer.tag(3, WireType.Varint).int64(attribute).tag(20, WireType.Varint).int32(2).finish();
+  }
+  if ("float" in attribute) {
+    writer.tag(2, WireType.Bit32).float(attribute.float);
+    return writer.tag(20, WireType.Varint).int32(1).finish();
+  }
+  for (const integer of attribute) writer.tag(8, WireType.Varint).int64(integer);
+  return writer.tag(20, WireType.Varint).int32(7).finish();
+}
+
+function encodeValueInfo(name: string, { dtype, shape }: TensorType): Uint8Array {
+  const shapeWriter = new BinaryWriter();
+  for (const size of shape) {
+    const dimension = new BinaryWriter();
+    if (typeof size === "number") dimension.tag(1, WireType.Varint).int64(size);
+    else dimension.tag(2, WireType.LengthDelimited).string(size);
+    shapeWriter.tag(1, WireType.LengthDelimited).bytes(dimension.finish());
+  }
+  const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(DATA_TYPE_NUMBERS[dtype]);
+  tensorType.tag(2, WireType.LengthDelimited).bytes(shapeWriter.finish());
+  const type = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(tensorType.finish());
+  const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
+  return writer.tag(2, WireType.LengthDelimited).bytes(type.finish()).finish();
+}
+
+function tensorHeader(name: string, dtype: DataType, shape: readonly number[]): BinaryWriter {
+  const writer = new BinaryWriter();
+  for (const size of shape) writer.tag(1, WireType.Varint).int64(size);
+  writer.tag(2, WireType.Varint).int32(DATA_TYPE_NUMBERS[dtype]);
+  return writer.tag(8, WireType.LengthDelimited).string(name);
+}
+
+const VALUE_ENCODERS: { readonly [D in DataType]: (values: readonly number[]) => NodeJS.TypedArray } = {
+  float32: (values) => Float32Array.from(values),
+  int64: (values) => BigInt64Array.from(values, BigInt),
+  int32: (values) => Int32Array.from(values),
+  bool: (values) => Uint8Array.from(values),
+};
+
+function requireNumber(size: Dimension): number {
+  assert(typeof size === "number", `a parameter's shape is known, got ${size}`);
+  return size;
+}
+
+function exact(value: number): string {
+  return Object.is(value, -0) ? "-0" : `${value}`;
+}

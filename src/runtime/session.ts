@@ -1,0 +1,159 @@
+/**
+ * Runs a graph with onnxruntime on the CPU.
+ *
+ * `run` blocks the calling thread although it returns a promise, and ending a worker thread (or
+ * calling `process.exit` in it) inside `run` aborts the whole process: sessions belong in child
+ * processes that are stopped between runs or killed whole. Weights in files are memory-mapped.
+ */
+import { resolve } from "node:path";
+import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import { assert, present } from "../domain/assert.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { bindSymbols } from "../graph/binding.ts";
+import type { Graph, TensorType } from "../graph/graph.ts";
+import { lower } from "../graph/lower.ts";
+import type { ParameterPlace } from "../graph/onnx-model.ts";
+import type { DataArrays, Tensor } from "../graph/tensor.ts";
+
+/** A parameter's bytes, little-endian and row-major: in memory, or in a file from `offset` (bytes) on. */
+export type WeightSource =
+  | { readonly data: DataArrays[keyof DataArrays] }
+  | { readonly file: string; readonly offset: number };
+
+export interface SessionOptions {
+  /** One source for each of the graph's parameters, by name; others are ignored. */
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  /** How many threads compute, the caller's included. */
+  readonly threads: number;
+  /**
+   * Lets idle compute threads spin between operations: faster, at the price of other processes.
+   * Default true.
+   */
+  readonly allowSpinning?: boolean;
+}
+
+const BYTES_PER_ELEMENT = { float32: 4, int32: 4, int64: 8, bool: 1 } as const;
+
+/**
+ * Prepares a graph for running.
+ *
+ * @throws ServiceError `internal` if the runtime cannot load the program or its weights
+ */
+export async function createSession(graph: Graph, options: SessionOptions): Promise<Session> {
+  const { model, externalData } = lowerWithWeights(graph, options.weights);
+  try {
+    const session = await InferenceSession.create(model, {
+      ...ortOptions(options),
+      ...(externalData.length > 0 ? { externalData } : {}),
+    });
+    return new Session(graph, session);
+  } catch (cause) {
+    throw new ServiceError({
+      code: "internal",
+      message: "The tensor program could not be loaded.",
+      cause,
+    });
+  }
+}
+
+export class Session {
+  readonly graph: Graph;
+  readonly #session: InferenceSession;
+
+  /** Use `createSession`. */
+  constructor(graph: Graph, session: InferenceSession) {
+    this.graph = graph;
+    this.#session = session;
+  }
+
+  /**
+   * Computes the outputs.
+   *
+   * @param feeds a tensor for every input, read in place during the run only
+   * @returns new arrays that the caller owns
+   * @throws ServiceError `internal` if the runtime fails, for instance for lack of memory
+   */
+  async run(feeds: Readonly<Record<string, Tensor>>): Promise<Readonly<Record<string, Tensor>>> {
+    bindSymbols(this.graph, feeds);
+    const inputs: Record<string, OrtTensor> = {};
+    for (const [name, { dtype, data, dims }] of Object.entries(feeds)) {
+      inputs[name] = new OrtTensor(dtype, data, dims);
+    }
+    const results = await this.#run(inputs);
+    const outputs: Record<string, Tensor> = {};
+    for (const { name, value } of this.graph.outputs) {
+      const result = results[name];
+      assert(result?.type === value.dtype, `output ${name} is ${value.dtype}, got ${result?.type}`);
+      // The runtime keeps each type in the array that `DataArrays` names.
+      outputs[name] = { dtype: value.dtype, dims: result.dims, data: result.data } as Tensor;
+    }
+    return outputs;
+  }
+
+  /** Frees the program and its weights; the session is not used again. */
+  async release(): Promise<void> {
+    await this.#session.release();
+  }
+
+  async #run(inputs: Record<string, OrtTensor>): Promise<InferenceSession.ReturnType> {
+    try {
+      return await this.#session.run(inputs);
+    } catch (cause) {
+      throw new ServiceError({ code: "internal", message: "The tensor program failed.", cause });
+    }
+  }
+}
+
+/**
+ * The model, and the weights that are handed over beside it.
+ *
+ * The runtime maps files or takes buffers, not both: buffers go into the model if there are files.
+ */
+function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
+  const values = new Map(graph.parameters.map(({ name, value }) => [name, value]));
+  const sourceOf = (name: string) => present(weights.get(name), `a source of weight ${name}`);
+  const hasFiles = graph.parameters.some(({ name }) => "file" in sourceOf(name));
+  const externalData: { path: string; data: Uint8Array }[] = [];
+  const model = lower(graph, (name): ParameterPlace => {
+    const source = sourceOf(name);
+    const length = byteLength(present(values.get(name), `a parameter ${name}`));
+    if ("file" in source) {
+      // All paths are below one folder, the root; see `ortOptions`.
+      const location = resolve(source.file).replace(/^\/+/, "");
+      return { location, offset: source.offset, length };
+    }
+    const bytes = bytesOf(source.data);
+    assert(bytes.length === length, `weight ${name} has ${length} bytes, got ${bytes.length}`);
+    if (hasFiles) return { bytes };
+    externalData.push({ path: name, data: bytes });
+    return { location: name, offset: 0, length };
+  });
+  return { model, externalData };
+}
+
+function byteLength({ dtype, shape }: TensorType): number {
+  const elements = shape.reduce<number>((product, size) => product * Number(size), 1);
+  return elements * BYTES_PER_ELEMENT[dtype];
+}
+
+function bytesOf(data: DataArrays[keyof DataArrays]): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function ortOptions({ threads, allowSpinning = true }: SessionOptions): InferenceSession.SessionOptions {
+  return {
+    executionProviders: ["cpu"],
+    executionMode: "sequential",
+    graphOptimizationLevel: "all",
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    logSeverityLevel: 3,
+    extra: {
+      session: {
+        model_external_initializers_file_folder_path: "/",
+        intra_op: { allow_spinning: allowSpinning ? "1" : "0" },
+        set_denormal_as_zero: "1",
+      },
+    },
+  };
+}
