@@ -1,0 +1,83 @@
+// The contract of every FeedbackStore.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
+import { type MakeStorage, moment, sampleFeedback } from "./storage-under-test.ts";
+
+/** Registers the tests that a feedback store must pass. */
+export function checkFeedbackStore(makeStorage: MakeStorage): void {
+  test("records come back as they were and in order, also after reopening", async (t) => {
+    const open = await makeStorage(t);
+    const first = await open();
+    const records = [sampleFeedback("b"), sampleFeedback("a", { creator: "Bob", queueId: "q" })];
+    assert.deepEqual(await first.feedback.create(records), records);
+    assert.deepEqual(await first.feedback.create([]), []);
+    await first.close();
+    const { feedback } = await open();
+    assert.deepEqual(await feedback.find("team/games", "a"), records[1]);
+    assert.equal(await feedback.find("team/other", "a"), null);
+  });
+
+  test("ten thousand records go in as one", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const records = Array.from({ length: 10_000 }, (_, index) => sampleFeedback(`r${index}`));
+    assert.equal((await feedback.create(records)).length, 10_000);
+    assert.deepEqual(await feedback.find("team/games", "r9999"), records[9999]);
+  });
+
+  test("a retry answers as the first time and adds nothing", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const first = sampleFeedback("a");
+    await feedback.create([first]);
+    const retried = sampleFeedback("a", { createdAt: moment(60), vendorUserId: "Bob" });
+    const fresh = sampleFeedback("b");
+    assert.deepEqual(await feedback.create([retried, fresh, retried]), [first, fresh, first]);
+    assert.deepEqual(await feedback.find("team/games", "a"), first);
+  });
+
+  test("other content under the same id is a conflict that names every index and stores nothing", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    await feedback.create([sampleFeedback("a"), sampleFeedback("a", { projectId: "team/other" })]);
+    const changed = (id: string) => sampleFeedback(id, { contentHash: "changed" });
+    const error = await feedback
+      .create([changed("a"), sampleFeedback("new"), changed("new"), changed("fine")])
+      .then(() => assert.fail("it passed"))
+      .catch((caught: unknown) => caught);
+    assert.ok(error instanceof ServiceError);
+    assert.equal(error.code, "conflict");
+    assert.deepEqual(
+      error.faults.map((fault) => fault.location),
+      [
+        ["body", "batch", "0", "id"],
+        ["body", "batch", "2", "id"],
+      ],
+    );
+    assert.equal(await feedback.find("team/games", "new"), null);
+    assert.equal(await feedback.find("team/games", "fine"), null);
+  });
+
+  test("a replacement keeps id and time, and what it replaced is in the history", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const first = sampleFeedback("a");
+    await feedback.create([first]);
+    const { id: _id, createdAt: _createdAt, ...second } = sampleFeedback("a", { payload: { value: 2 } });
+    const { id: _id2, createdAt: _createdAt2, ...third } = sampleFeedback("a", { feedbackType: "other" });
+    const replaced = await feedback.replace("team/games", "a", second, moment(10));
+    assert.deepEqual(replaced, { ...second, id: "a", createdAt: first.createdAt });
+    await feedback.replace("team/games", "a", third, moment(20));
+    assert.equal((await feedback.find("team/games", "a"))?.feedbackType, "other");
+    assert.deepEqual(await feedback.history("team/games", "a"), [
+      { replacedAt: moment(10), record: first },
+      { replacedAt: moment(20), record: replaced },
+    ]);
+  });
+
+  test("replacing what the project does not have is null and writes nothing", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    await feedback.create([sampleFeedback("a")]);
+    const { id: _id, createdAt: _createdAt, ...content } = sampleFeedback("a", { projectId: "team/other" });
+    assert.equal(await feedback.replace("team/other", "a", content, moment(1)), null);
+    assert.equal(await feedback.find("team/other", "a"), null);
+    assert.deepEqual(await feedback.history("team/games", "a"), []);
+  });
+}

@@ -1,0 +1,315 @@
+// The contract of every JobStore.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JobStore } from "../../domain/job.ts";
+import {
+  firstPage,
+  type MakeStorage,
+  moment,
+  sampleCounts,
+  sampleGroup,
+  sampleJob,
+  sampleVersion,
+  storeModel,
+} from "./storage-under-test.ts";
+
+const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10), moment(70));
+
+const succeedNow = (jobs: JobStore, id: string, step: number, owner = "server") =>
+  jobs.succeed(
+    id,
+    owner,
+    sampleVersion("m", step, { id: `${id}:${step}`, jobId: id }),
+    sampleCounts,
+    moment(20),
+    {
+      loss: 0.5,
+    },
+  );
+
+const eventsOf = async (jobs: JobStore, id: string) =>
+  (await jobs.listEvents(id, firstPage)).items.map(({ type, data }) => [type, data]);
+
+/** Registers the tests that a job store must pass. */
+export function checkJobStore(makeStorage: MakeStorage): void {
+  checkSubmission(makeStorage);
+  checkClaims(makeStorage);
+  checkEvents(makeStorage);
+  checkEndings(makeStorage);
+}
+
+/** A database with the models `m` and `n`. */
+function withModels(makeStorage: MakeStorage) {
+  return async (...[context]: Parameters<MakeStorage>) => {
+    const database = await (await makeStorage(context))();
+    await storeModel(database.models, "m");
+    await storeModel(database.models, "n");
+    return database;
+  };
+}
+
+function checkSubmission(makeStorage: MakeStorage): void {
+  const openWithModels = withModels(makeStorage);
+
+  test("a job comes back with what it trains on, also after reopening", async (t) => {
+    const open = await makeStorage(t);
+    const first = await open();
+    await storeModel(first.models, "m");
+    const groups = [sampleGroup(1), sampleGroup(0)];
+    assert.deepEqual(await first.jobs.create(sampleJob("j", "m"), groups, null), { id: "j", isNew: true });
+    await first.close();
+    const { jobs } = await open();
+    assert.deepEqual(await jobs.find("j"), sampleJob("j", "m"));
+    assert.deepEqual(await jobs.findTrajectories("j"), groups);
+    assert.equal(await jobs.find("x"), null);
+    assert.equal(await jobs.findTrajectories("x"), null);
+  });
+
+  test("a job for no model is not found", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await assert.rejects(jobs.create(sampleJob("j", "nobody"), [], null), { code: "not_found" });
+    assert.equal(await jobs.find("j"), null);
+  });
+
+  test("an idempotency key returns the earlier job, and is a conflict with another body", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const key = { keyId: "k", key: "once", bodyHash: "h" };
+    await jobs.create(sampleJob("a", "m"), [], key);
+    assert.deepEqual(await jobs.create(sampleJob("b", "m"), [], key), { id: "a", isNew: false });
+    assert.equal(await jobs.find("b"), null);
+    const other = jobs.create(sampleJob("b", "m"), [], { ...key, bodyHash: "other" });
+    await assert.rejects(other, { code: "conflict" });
+    const anothers = { ...key, keyId: "another" };
+    assert.deepEqual(await jobs.create(sampleJob("b", "m"), [], anothers), { id: "b", isNew: true });
+  });
+
+  test("jobs are listed in the order they came, by model and by state, in pages", async (t) => {
+    const { jobs } = await openWithModels(t);
+    for (const [id, model] of [
+      ["d", "m"],
+      ["c", "n"],
+      ["b", "m"],
+      ["a", "m"],
+    ]) {
+      await jobs.create(sampleJob(id, model), [], null);
+    }
+    await claimNow(jobs);
+    const all = { modelIds: null, state: null };
+    const page = await jobs.list(all, { ...firstPage, limit: 3 });
+    assert.deepEqual([page.items.map((job) => job.id), page.hasMore], [["d", "c", "b"], true]);
+    const rest = await jobs.list(all, { ...firstPage, after: "b" });
+    assert.deepEqual([rest.items.map((job) => job.id), rest.hasMore], [["a"], false]);
+    const queued = await jobs.list({ modelIds: ["m"], state: "queued" }, { ...firstPage, order: "desc" });
+    assert.deepEqual(
+      queued.items.map((job) => job.id),
+      ["a", "b"],
+    );
+    assert.deepEqual((await jobs.list({ modelIds: [], state: null }, firstPage)).items, []);
+    await assert.rejects(jobs.list(all, { ...firstPage, after: "x" }), { code: "invalid" });
+  });
+}
+
+function checkClaims(makeStorage: MakeStorage): void {
+  const openWithModels = withModels(makeStorage);
+
+  test("the oldest job is claimed first, one of a model at a time", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("m1", "m"), [], null);
+    await jobs.create(sampleJob("m2", "m"), [], null);
+    await jobs.create(sampleJob("n1", "n"), [], null);
+    const claims = await Promise.all([claimNow(jobs), claimNow(jobs), claimNow(jobs)]);
+    assert.deepEqual(
+      claims.map((job) => job?.id),
+      ["m1", "n1", undefined],
+    );
+    const running = { state: "running" as const, attemptCount: 1, startedAt: moment(10) };
+    assert.deepEqual(claims[0], sampleJob("m1", "m", running));
+    await succeedNow(jobs, "m1", 1);
+    assert.equal((await claimNow(jobs))?.id, "m2");
+  });
+
+  test("a job that may not be tried yet holds back later ones of its model only", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("m1", "m"), [], null);
+    await claimNow(jobs);
+    await jobs.create(sampleJob("m2", "m"), [], null);
+    await jobs.create(sampleJob("n1", "n"), [], null);
+    const later = { notBefore: moment(30), refundAttempt: false };
+    assert.equal(await jobs.release("m1", "another", later), false);
+    assert.equal(await jobs.release("m1", "server", later), true);
+    assert.equal(await jobs.release("m1", "server", later), false);
+    assert.equal((await claimNow(jobs))?.id, "n1");
+    assert.equal(await claimNow(jobs), null);
+    const retried = await jobs.claim("server", moment(30), moment(90));
+    assert.deepEqual([retried?.id, retried?.attemptCount], ["m1", 2]);
+    assert.deepEqual(retried?.startedAt, moment(10), "the first start is kept");
+  });
+
+  test("a refunded attempt does not count", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    await jobs.release("j", "server", { notBefore: moment(0), refundAttempt: true });
+    assert.deepEqual([(await jobs.find("j"))?.state, (await jobs.find("j"))?.attemptCount], ["queued", 0]);
+  });
+
+  test("heartbeats extend the lease of their owner alone", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    assert.equal(await jobs.heartbeat("j", "server", moment(100)), false);
+    await claimNow(jobs);
+    assert.equal(await jobs.heartbeat("j", "another", moment(100)), false);
+    assert.equal(await jobs.heartbeat("j", "server", moment(100)), true);
+    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(100) }), []);
+    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(101) }), ["j"]);
+    assert.equal((await jobs.find("j"))?.state, "queued");
+    assert.equal(await jobs.heartbeat("j", "server", moment(200)), false);
+  });
+
+  test("an owner's jobs are rescued whatever their lease", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("a", "m"), [], null);
+    await jobs.create(sampleJob("b", "n"), [], null);
+    await claimNow(jobs);
+    await claimNow(jobs, "another");
+    assert.deepEqual(await jobs.rescue({ owner: "server" }), ["a"]);
+    assert.equal((await jobs.find("b"))?.state, "running");
+    assert.equal((await claimNow(jobs))?.attemptCount, 2);
+  });
+
+  test("progress is kept while a job runs", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    const progress = { gradientStepCount: 1, gradientStepCountTotal: 4 };
+    await jobs.updateProgress("j", progress, sampleCounts);
+    assert.equal((await jobs.find("j"))?.progress, null);
+    await claimNow(jobs);
+    await jobs.updateProgress("j", progress, sampleCounts);
+    assert.deepEqual((await jobs.find("j"))?.progress, progress);
+    assert.deepEqual((await jobs.find("j"))?.counts, sampleCounts);
+  });
+}
+
+function checkEvents(makeStorage: MakeStorage): void {
+  const openWithModels = withModels(makeStorage);
+
+  test("an event is written once however often it is told", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    await jobs.appendEvent("j", 0, { type: "training_started", data: { num_sequences: 2 } });
+    await jobs.appendEvent("j", 1, { type: "gradient_step", data: { loss: 1 } });
+    await jobs.rescue({ owner: "server" });
+    await claimNow(jobs);
+    await jobs.appendEvent("j", 0, { type: "training_started", data: { num_sequences: 7 } });
+    await jobs.appendEvent("j", 1, { type: "gradient_step", data: { loss: 7 } });
+    await jobs.appendEvent("j", 2, { type: "gradient_step", data: { loss: 0.5 } });
+    await succeedNow(jobs, "j", 1);
+    assert.deepEqual(await eventsOf(jobs, "j"), [
+      ["training_started", { num_sequences: 2 }],
+      ["gradient_step", { loss: 1 }],
+      ["gradient_step", { loss: 0.5 }],
+      ["training_ended", { loss: 0.5 }],
+    ]);
+  });
+
+  test("a job that does not run takes no events", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    const event = { type: "training_started", data: {} } as const;
+    await assert.rejects(jobs.appendEvent("j", 0, event), { code: "conflict" });
+    await assert.rejects(jobs.appendEvent("x", 0, event), { code: "not_found" });
+    assert.deepEqual(await eventsOf(jobs, "j"), []);
+  });
+
+  test("events are paged by ids of the same job, in both orders", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await jobs.create(sampleJob("k", "n"), [], null);
+    await claimNow(jobs);
+    await claimNow(jobs);
+    for (let sequence = 0; sequence < 4; sequence++) {
+      await jobs.appendEvent("j", sequence, { type: "gradient_step", data: { sequence } });
+      await jobs.appendEvent("k", sequence, { type: "gradient_step", data: { sequence } });
+    }
+    const first = await jobs.listEvents("j", { ...firstPage, limit: 3 });
+    assert.deepEqual([first.items.map((event) => event.data.sequence), first.hasMore], [[0, 1, 2], true]);
+    const ids = first.items.map((event) => event.id);
+    const rest = await jobs.listEvents("j", { ...firstPage, after: ids[2] });
+    assert.deepEqual([rest.items.map((event) => event.data.sequence), rest.hasMore], [[3], false]);
+    const back = await jobs.listEvents("j", { after: ids[1], limit: 5, order: "desc" });
+    assert.deepEqual(
+      back.items.map((event) => event.data.sequence),
+      [0],
+    );
+    for (const after of ["x", `0${ids[0]}`, "999999", ""]) {
+      await assert.rejects(jobs.listEvents("j", { ...firstPage, after }), { code: "invalid" });
+    }
+    await assert.rejects(jobs.listEvents("k", { ...firstPage, after: ids[0] }), { code: "invalid" });
+  });
+}
+
+function checkEndings(makeStorage: MakeStorage): void {
+  const openWithModels = withModels(makeStorage);
+
+  test("success stores the version, the state and the event together, once", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await assert.rejects(succeedNow(jobs, "j", 1), { code: "conflict" });
+    await claimNow(jobs);
+    await assert.rejects(succeedNow(jobs, "j", 1, "another"), { code: "conflict" });
+    assert.equal(await models.greatestStep("m"), 0);
+    await succeedNow(jobs, "j", 1);
+    await assert.rejects(succeedNow(jobs, "j", 2), { code: "conflict" });
+    const job = await jobs.find("j");
+    assert.deepEqual([job?.state, job?.resultStep, job?.endedAt], ["succeeded", 1, moment(20)]);
+    assert.equal((await models.newestVersion("m"))?.jobId, "j");
+    assert.equal(await models.greatestStep("m"), 1);
+    assert.equal((await eventsOf(jobs, "j")).length, 1);
+  });
+
+  test("success at a step that exists is a conflict and changes nothing", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    await assert.rejects(succeedNow(jobs, "j", 0), { code: "conflict" });
+    assert.equal((await jobs.find("j"))?.state, "running");
+    assert.deepEqual(await eventsOf(jobs, "j"), []);
+    assert.equal((await models.newestVersion("m"))?.jobId, null);
+  });
+
+  test("a failure stores the state and the event with the message, once", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    await assert.rejects(jobs.end("j", "failed", "no", moment(20), { owner: "another" }), {
+      code: "conflict",
+    });
+    await jobs.end("j", "failed", "out of memory", moment(20), { owner: "server" });
+    await assert.rejects(jobs.end("j", "cancelled", "late", moment(21)), { code: "conflict" });
+    await assert.rejects(jobs.end("x", "failed", "nobody", moment(21)), { code: "not_found" });
+    const job = await jobs.find("j");
+    assert.deepEqual([job?.state, job?.errorMessage, job?.endedAt], ["failed", "out of memory", moment(20)]);
+    assert.deepEqual(await eventsOf(jobs, "j"), [["training_failed", { error_message: "out of memory" }]]);
+  });
+
+  test("a queued job is cancelled at once, a running one is marked, an ended one stays", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("a", "m"), [], null);
+    await jobs.create(sampleJob("b", "n"), [], null);
+    assert.equal((await claimNow(jobs))?.id, "a");
+    assert.equal(await jobs.requestCancel("b", moment(15)), "cancelled");
+    assert.equal(await jobs.requestCancel("b", moment(16)), "cancelled");
+    const cancelled = await jobs.find("b");
+    assert.deepEqual([cancelled?.state, cancelled?.endedAt], ["cancelled", moment(15)]);
+    assert.deepEqual(await eventsOf(jobs, "b"), [
+      ["training_failed", { error_message: "The job was cancelled before it ran." }],
+    ]);
+    assert.equal(await jobs.requestCancel("a", moment(15)), "running");
+    assert.equal((await jobs.find("a"))?.cancelRequested, true);
+    await jobs.end("a", "cancelled", "The job was cancelled.", moment(17));
+    assert.equal(await jobs.requestCancel("a", moment(18)), "cancelled");
+    assert.equal(await jobs.requestCancel("x", moment(18)), null);
+    assert.equal(await claimNow(jobs), null);
+  });
+}

@@ -1,0 +1,139 @@
+// The contract of every ModelStore.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  firstPage,
+  type MakeStorage,
+  moment,
+  sampleCounts,
+  sampleFeedback,
+  sampleGroup,
+  sampleJob,
+  sampleModel,
+  sampleVersion,
+  storeModel,
+} from "./storage-under-test.ts";
+
+/** Registers the tests that a model store must pass. */
+export function checkModelStore(makeStorage: MakeStorage): void {
+  test("a model is found by id and by name with its version 0, also after reopening", async (t) => {
+    const open = await makeStorage(t);
+    const first = await open();
+    await first.models.create(sampleModel("m"), sampleVersion("m", 0));
+    await first.close();
+    const { models } = await open();
+    assert.deepEqual(await models.find("m"), sampleModel("m"));
+    assert.deepEqual(await models.findByName("team", "games", "name of m"), sampleModel("m"));
+    assert.deepEqual(await models.newestVersion("m"), sampleVersion("m", 0));
+    assert.equal(await models.find("other"), null);
+    assert.equal(await models.findByName("team", "games", "other"), null);
+    assert.equal(await models.newestVersion("other"), null);
+    assert.equal(await models.greatestStep("m"), 0);
+  });
+
+  test("a second model of the same name is a conflict and leaves nothing behind", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    const twin = sampleModel("n", { name: "name of m" });
+    await assert.rejects(models.create(twin, sampleVersion("n", 0)), { code: "conflict" });
+    assert.equal(await models.find("n"), null);
+    assert.equal(await models.newestVersion("n"), null);
+  });
+
+  test("models are listed newest first, of one entity or of all", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    await storeModel(models, "a");
+    await models.create(sampleModel("b", { entity: "others" }), sampleVersion("b", 0));
+    await storeModel(models, "c");
+    const ids = async (entity: string | null) => (await models.list({ entity })).map((model) => model.id);
+    assert.deepEqual(await ids(null), ["c", "b", "a"]);
+    assert.deepEqual(await ids("team"), ["c", "a"]);
+    assert.deepEqual(await ids("nobody"), []);
+  });
+
+  test("versions are paged by step in both orders, and an unknown cursor is invalid", async (t) => {
+    const database = await (await makeStorage(t))();
+    await storeVersions(database, 4);
+    const { models } = database;
+    const ascending = await models.listVersions("m", { after: "m:1", limit: 2, order: "asc" });
+    assert.deepEqual([ascending.items.map((version) => version.step), ascending.hasMore], [[2, 3], true]);
+    const descending = await models.listVersions("m", { after: "m:2", limit: 2, order: "desc" });
+    assert.deepEqual([descending.items.map((version) => version.step), descending.hasMore], [[1, 0], false]);
+    await assert.rejects(models.listVersions("m", { ...firstPage, after: "x" }), { code: "invalid" });
+  });
+
+  test("a deleted version is gone, its step stays used, and a cursor at it still holds", async (t) => {
+    const { models, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, ...rest }, 3);
+    assert.deepEqual(await models.deleteVersions("m", [3, 1, 1, 9]), { deleted: [3, 1], notFound: [9] });
+    assert.deepEqual(await models.deleteVersions("m", [3]), { deleted: [], notFound: [3] });
+    assert.equal(await models.findVersion("m", 3), null);
+    assert.equal((await models.newestVersion("m"))?.step, 2);
+    assert.equal(await models.greatestStep("m"), 3);
+    const page = await models.listVersions("m", { ...firstPage, after: "m:1" });
+    assert.deepEqual(
+      page.items.map((version) => version.step),
+      [2],
+    );
+  });
+
+  test("version 0 counts as deleted and stays", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    assert.deepEqual(await models.deleteVersions("m", [0]), { deleted: [0], notFound: [] });
+    assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0));
+  });
+
+  test("metrics are laid over those a version has", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));
+    await models.updateVersionMetrics("m", 0, { b: 0.1, c: 3 });
+    assert.deepEqual((await models.findVersion("m", 0))?.metrics, { a: 1, b: 0.1, c: 3 });
+    await models.updateVersionMetrics("m", 7, { a: 1 });
+    assert.equal(await models.findVersion("m", 7), null);
+  });
+
+  test("deleting a model takes its jobs, events, trajectories and idempotency keys along, and nothing else", async (t) => {
+    const { models, jobs, trajectories, feedback } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    await storeModel(models, "other");
+    const key = { keyId: "k", key: "once", bodyHash: "h" };
+    await jobs.create(sampleJob("j", "m"), [sampleGroup(1)], key);
+    await jobs.create(sampleJob("kept", "other"), [], null);
+    const log = { id: "l", modelId: "m", split: "val", step: 0, recordedAt: moment(1), metrics: {} };
+    await trajectories.append({ ...log, groups: [sampleGroup(1)] });
+    await feedback.create([sampleFeedback("f")]);
+    assert.equal(await models.delete("m"), true);
+    assert.equal(await models.delete("m"), false);
+    assert.equal(await models.find("m"), null);
+    assert.equal(await models.newestVersion("m"), null);
+    assert.equal(await jobs.find("j"), null);
+    assert.equal(await jobs.findTrajectories("j"), null);
+    assert.deepEqual((await trajectories.list("m", { split: null }, firstPage)).items, []);
+    assert.notEqual(await jobs.find("kept"), null);
+    assert.notEqual(await feedback.find("team/games", "f"), null);
+    await storeModel(models, "m");
+    assert.deepEqual(await jobs.create(sampleJob("j", "m"), [], key), { id: "j", isNew: true });
+  });
+}
+
+/** A model `m` with versions 0 to `lastStep`, made as jobs make them. */
+async function storeVersions(
+  { models, jobs }: Pick<Awaited<ReturnType<Awaited<ReturnType<MakeStorage>>>>, "models" | "jobs">,
+  lastStep: number,
+): Promise<void> {
+  await storeModel(models, "m");
+  for (let step = 1; step <= lastStep; step++) {
+    const jobId = `job ${step}`;
+    await jobs.create(sampleJob(jobId, "m"), [], null);
+    await jobs.claim("server", moment(step), moment(step + 60));
+    await jobs.succeed(
+      jobId,
+      "server",
+      sampleVersion("m", step, { jobId }),
+      sampleCounts,
+      moment(step + 1),
+      {},
+    );
+  }
+}

@@ -1,0 +1,145 @@
+// What the store contracts run against, and the samples they store. A database passes when all contracts pass on it.
+import type { TestContext } from "node:test";
+import type { AccessKey } from "../../domain/access.ts";
+import type { FeedbackRecord } from "../../domain/feedback.ts";
+import type { JobCounts, TrainingJob } from "../../domain/job.ts";
+import type { ModelStore, ModelVersion, TrainedModel } from "../../domain/model.ts";
+import type { PageRequest } from "../../domain/page.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import type { TrajectoryGroup } from "../../domain/trajectory.ts";
+import type { Database } from "../database.ts";
+
+/** Makes an empty place for one test, cleaned up after it; each call of the result opens what is kept there. */
+export type MakeStorage = (context: TestContext) => Promise<() => Promise<Database>>;
+
+/** A moment `seconds` after the samples' own noon. */
+export function moment(seconds: number): Date {
+  return new Date(Date.UTC(2026, 10, 21, 12) + seconds * 1000);
+}
+
+export const firstPage: PageRequest = { after: null, limit: 100, order: "asc" };
+
+export function sampleKey(id: string, changes: Partial<AccessKey> = {}): AccessKey {
+  return {
+    id,
+    entity: "team",
+    role: "member",
+    owner: "Ada",
+    secretHash: `hash of ${id}`,
+    createdAt: moment(0),
+    revokedAt: null,
+    ...changes,
+  };
+}
+
+export function sampleModel(id: string, changes: Partial<TrainedModel> = {}): TrainedModel {
+  return {
+    id,
+    entity: "team",
+    project: "games",
+    name: `name of ${id}`,
+    baseModel: "tiny",
+    createdAt: moment(0),
+    ...changes,
+  };
+}
+
+export function sampleVersion(
+  modelId: string,
+  step: number,
+  changes: Partial<ModelVersion> = {},
+): ModelVersion {
+  return {
+    id: `${modelId}:${step}`,
+    modelId,
+    step,
+    adapterFolder: step === 0 ? null : `adapters/${modelId}/${step}`,
+    jobId: null,
+    metrics: {},
+    createdAt: moment(step),
+    ...changes,
+  };
+}
+
+/** Stores a model with its version 0. */
+export async function storeModel(models: ModelStore, id: string): Promise<void> {
+  await models.create(sampleModel(id), sampleVersion(id, 0));
+}
+
+export function sampleJob(id: string, modelId: string, changes: Partial<TrainingJob> = {}): TrainingJob {
+  return {
+    id,
+    modelId,
+    state: "queued",
+    config: resolveTrainingConfig({ learningRate: 0.1 + 0.2 }),
+    configNotApplied: ["plot_tensors"],
+    createdAt: moment(0),
+    startedAt: null,
+    endedAt: null,
+    errorMessage: null,
+    attemptCount: 0,
+    progress: null,
+    counts: null,
+    resultStep: null,
+    cancelRequested: false,
+    ...changes,
+  };
+}
+
+export const sampleCounts: JobCounts = {
+  groupsSubmitted: 2,
+  groupsTrainable: 1,
+  trajectories: 4,
+  sequences: 4,
+  trainableTokens: 99,
+  skipped: { zero_variance: 1 },
+};
+
+/** A group with everything that JSON and text columns could spoil. */
+export function sampleGroup(reward: number): TrajectoryGroup {
+  return {
+    trajectories: [
+      {
+        messagesAndChoices: [
+          { role: "user", content: "NUL \u0000, a lone half \ud83d, 👩🏽‍💻, and \u2028" },
+          { finish_reason: "stop", message: { role: "assistant", content: null }, token_ids: [1, 2] },
+        ],
+        tools: null,
+        additionalHistories: [{ messagesAndChoices: [], tools: [{ type: "function" }] }],
+        reward,
+        initialPolicyVersion: 0,
+        finalPolicyVersion: null,
+        metrics: { won: true, moves: 0.1 + 0.2 },
+        metadata: { nested: { list: [null, 1e300] } },
+        logs: ["line"],
+        startTime: "2026-11-21T12:00:00Z",
+        extra: { auto_metrics: {} },
+      },
+    ],
+    exceptions: [{ type: "Error" }],
+    metadata: {},
+    metrics: {},
+    logs: [],
+    extra: {},
+  };
+}
+
+export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}): FeedbackRecord {
+  return {
+    id,
+    projectId: "team/games",
+    vendorRef: "hone:///team/games/call/1",
+    feedbackType: "score",
+    payload: { value: 0.5, note: "NUL \u0000 and 👍" },
+    creator: null,
+    annotationRef: null,
+    runnableRef: null,
+    callRef: null,
+    triggerRef: null,
+    queueId: null,
+    createdAt: moment(0.123),
+    vendorUserId: "Ada",
+    contentHash: `content of ${id}`,
+    ...changes,
+  };
+}

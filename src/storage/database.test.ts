@@ -1,0 +1,124 @@
+// The store contracts on SQLite, and what is SQLite's own: the lock, the versions, and what a killed process leaves.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { test, type TestContext } from "node:test";
+import Sqlite from "libsql";
+import { checkFeedbackStore } from "./contract/feedback-store.ts";
+import { checkJobStore } from "./contract/job-store.ts";
+import { checkKeyStore } from "./contract/key-store.ts";
+import { checkModelStore } from "./contract/model-store.ts";
+import { type MakeStorage, sampleKey } from "./contract/storage-under-test.ts";
+import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
+import { type Database, openDatabase } from "./database.ts";
+import { newestDatabaseVersion } from "./migrations.ts";
+
+function temporaryFile(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "hone-storage-"));
+  t.after(() => {
+    rmSync(folder, { recursive: true });
+  });
+  return join(folder, "data", "hone.db");
+}
+
+const makeSqlite: MakeStorage = async (t) => {
+  const opened: Database[] = [];
+  t.after(async () => {
+    for (const database of opened) await database.close();
+  });
+  const file = temporaryFile(t);
+  return async () => {
+    const database = await openDatabase({ file });
+    opened.push(database);
+    return database;
+  };
+};
+
+checkKeyStore(makeSqlite);
+checkModelStore(makeSqlite);
+checkJobStore(makeSqlite);
+checkTrajectoryStore(makeSqlite);
+checkFeedbackStore(makeSqlite);
+
+test("a second server on the same data is refused by name, until the first lets go", async (t) => {
+  const file = temporaryFile(t);
+  const first = await openDatabase({ file });
+  await assert.rejects(openDatabase({ file }), {
+    code: "conflict",
+    message: new RegExp(`process ${process.pid}`),
+  });
+  await first.close();
+  await first.close();
+  await (await openDatabase({ file })).close();
+});
+
+test("a command may work beside the server that holds the lock", async (t) => {
+  const file = temporaryFile(t);
+  const server = await openDatabase({ file });
+  const command = await openDatabase({ file, isShared: true });
+  await command.keys.create(sampleKey("a"));
+  assert.deepEqual(await server.keys.list(), [sampleKey("a")]);
+  await command.close();
+  await assert.rejects(openDatabase({ file }), { code: "conflict" });
+  await server.close();
+});
+
+test("a database of a newer program is refused, and stays as it is", async (t) => {
+  const file = temporaryFile(t);
+  await (await openDatabase({ file })).close();
+  const raw = new Sqlite(file);
+  raw.exec(`UPDATE database_version SET version = ${newestDatabaseVersion + 1}`);
+  raw.close();
+  const version = new RegExp(`version ${newestDatabaseVersion + 1}`);
+  await assert.rejects(openDatabase({ file }), { code: "unsupported", message: version });
+  await assert.rejects(openDatabase({ file }), { code: "unsupported" }, "the lock was let go");
+});
+
+test("a file that is no database is refused with its path", async (t) => {
+  const file = temporaryFile(t);
+  mkdirSync(dirname(file));
+  writeFileSync(file, "not a database, but long enough to have been one: ".repeat(100));
+  await assert.rejects(openDatabase({ file }), { code: "internal", message: /hone\.db cannot be opened/ });
+});
+
+test("all that was acknowledged before a kill is there, and the lock is free", async (t) => {
+  const file = temporaryFile(t);
+  for (let round = 0; round < 3; round++) {
+    const acknowledged = await writeUntilKilled(file, round);
+    const database = await openDatabase({ file });
+    const kept = new Set((await database.keys.list()).map((key) => key.id));
+    assert.deepEqual(
+      acknowledged.filter((id) => !kept.has(id)),
+      [],
+    );
+    assert.ok(acknowledged.length > 10);
+    await database.close();
+  }
+});
+
+/** A process that writes keys and tells each one it got acknowledged; killed after a few. */
+async function writeUntilKilled(file: string, round: number): Promise<readonly string[]> {
+  const script = `
+    const { openDatabase } = await import(${JSON.stringify(new URL("./database.js", import.meta.url).href)});
+    const { keys } = await openDatabase({ file: ${JSON.stringify(file)} });
+    for (let index = 0; ; index++) {
+      const id = "${round}-" + index;
+      await keys.create({ id, entity: "e", role: "member", owner: "o", secretHash: id, createdAt: new Date(0), revokedAt: null });
+      process.stdout.write(id + "\\n");
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exit = once(child, "exit");
+  const acknowledged: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged.push(line);
+    if (acknowledged.length === 20 + 7 * round) child.kill("SIGKILL");
+  }
+  await exit;
+  return acknowledged;
+}

@@ -1,0 +1,76 @@
+// Opens the database of one data folder: the lock, the migrations, the five stores.
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { KeyStore } from "../domain/access.ts";
+import type { FeedbackStore } from "../domain/feedback.ts";
+import type { JobStore } from "../domain/job.ts";
+import type { ModelStore } from "../domain/model.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { TrajectoryStore } from "../domain/trajectory.ts";
+import { takeDataLock } from "./data-lock.ts";
+import { createFeedbackStore } from "./feedback-store.ts";
+import { createJobStore } from "./job-store.ts";
+import { createKeyStore } from "./key-store.ts";
+import { migrate } from "./migrations.ts";
+import { createModelStore } from "./model-store.ts";
+import { openSqlite } from "./sqlite.ts";
+import { createTrajectoryStore } from "./trajectory-store.ts";
+
+export interface Database {
+  readonly keys: KeyStore;
+  readonly models: ModelStore;
+  readonly jobs: JobStore;
+  readonly trajectories: TrajectoryStore;
+  readonly feedback: FeedbackStore;
+  /** Idempotent; lets go of the lock too. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** Path of the SQLite file; it and its folder are made when missing. */
+  readonly file: string;
+  /** True for a command that works beside a running server: takes no lock. */
+  readonly isShared?: boolean;
+}
+
+/**
+ * Opens the database and brings it to the newest version. What a store has acknowledged is on disk.
+ *
+ * @throws ServiceError `conflict` when another server uses the file, `unsupported` when a newer program wrote it,
+ *   `internal` when it cannot be opened
+ */
+export async function openDatabase({ file, isShared = false }: DatabaseOptions): Promise<Database> {
+  mkdirSync(dirname(file), { recursive: true });
+  const lock = isShared ? null : takeDataLock(`${file}.lock`);
+  try {
+    const connection = openSqlite(file);
+    try {
+      await migrate(connection);
+    } catch (error) {
+      await connection.destroy();
+      throw error;
+    }
+    let isOpen = true;
+    return {
+      keys: createKeyStore(connection),
+      models: createModelStore(connection),
+      jobs: createJobStore(connection),
+      trajectories: createTrajectoryStore(connection),
+      feedback: createFeedbackStore(connection),
+      close: async () => {
+        if (!isOpen) return;
+        isOpen = false;
+        await connection.destroy();
+        lock?.release();
+      },
+    };
+  } catch (cause) {
+    lock?.release();
+    if (cause instanceof ServiceError) throw cause;
+    throw new ServiceError({
+      code: "internal",
+      message: `The database ${file} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      cause,
+    });
+  }
+}

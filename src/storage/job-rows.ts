@@ -1,0 +1,48 @@
+// A training job as a row, and back.
+import type { Insertable, Selectable } from "kysely";
+import type { JobCounts, JobProgress, JobState, TrainingJob } from "../domain/job.ts";
+import type { TrainingConfig } from "../domain/training-config.ts";
+import type { JobTable } from "./schema.ts";
+
+/** The row of a job that nobody runs yet. */
+export function jobRowOf(job: TrainingJob): Insertable<JobTable> {
+  return {
+    id: job.id,
+    model_id: job.modelId,
+    state: job.state,
+    config: JSON.stringify(job.config),
+    config_not_applied: JSON.stringify(job.configNotApplied),
+    created_at: job.createdAt.toISOString(),
+    started_at: job.startedAt?.toISOString() ?? null,
+    ended_at: job.endedAt?.toISOString() ?? null,
+    error_message: job.errorMessage,
+    attempt_count: job.attemptCount,
+    progress: job.progress === null ? null : JSON.stringify(job.progress),
+    counts: job.counts === null ? null : JSON.stringify(job.counts),
+    result_step: job.resultStep,
+    cancel_requested: job.cancelRequested ? 1 : 0,
+    owner: null,
+    lease_until: null,
+    not_before: new Date(0).toISOString(),
+  };
+}
+
+/** The job of a row that `jobRowOf` made, and this folder changed since. */
+export function jobOf(row: Selectable<JobTable>): TrainingJob {
+  return {
+    id: row.id,
+    modelId: row.model_id,
+    state: row.state as JobState,
+    config: JSON.parse(row.config) as TrainingConfig,
+    configNotApplied: JSON.parse(row.config_not_applied) as readonly string[],
+    createdAt: new Date(row.created_at),
+    startedAt: row.started_at === null ? null : new Date(row.started_at),
+    endedAt: row.ended_at === null ? null : new Date(row.ended_at),
+    errorMessage: row.error_message,
+    attemptCount: row.attempt_count,
+    progress: row.progress === null ? null : (JSON.parse(row.progress) as JobProgress),
+    counts: row.counts === null ? null : (JSON.parse(row.counts) as JobCounts),
+    resultStep: row.result_step,
+    cancelRequested: row.cancel_requested === 1,
+  };
+}

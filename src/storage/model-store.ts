@@ -1,0 +1,217 @@
+// Trained models and their versions. A deleted version keeps its row: its step is never used again.
+import type { Kysely, Selectable, Transaction } from "kysely";
+import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { pageOf, pageWindow } from "./paging.ts";
+import type { ModelTable, ModelVersionTable, Schema } from "./schema.ts";
+
+/** The model store on a migrated database. */
+export function createModelStore(database: Kysely<Schema>): ModelStore {
+  return {
+    create: (model, versionZero) =>
+      database.transaction().execute(async (transaction) => {
+        await insertModel(transaction, model);
+        await insertVersion(transaction, versionZero);
+      }),
+    find: async (id) => {
+      const row = await database.selectFrom("models").selectAll().where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : modelOf(row);
+    },
+    findByName: async (entity, project, name) => {
+      const row = await database
+        .selectFrom("models")
+        .selectAll()
+        .where("entity", "=", entity)
+        .where("project", "=", project)
+        .where("name", "=", name)
+        .executeTakeFirst();
+      return row === undefined ? null : modelOf(row);
+    },
+    list: async ({ entity }) => {
+      let query = database.selectFrom("models").selectAll().orderBy("position", "desc");
+      if (entity !== null) query = query.where("entity", "=", entity);
+      return (await query.execute()).map(modelOf);
+    },
+    delete: async (id) => {
+      const result = await database.deleteFrom("models").where("id", "=", id).executeTakeFirst();
+      return result.numDeletedRows > 0n;
+    },
+    ...versionQueries(database),
+  };
+}
+
+type VersionQueries = Pick<
+  ModelStore,
+  | "newestVersion"
+  | "greatestStep"
+  | "findVersion"
+  | "listVersions"
+  | "deleteVersions"
+  | "updateVersionMetrics"
+>;
+
+function versionQueries(database: Kysely<Schema>): VersionQueries {
+  const liveVersions = (modelId: string) =>
+    database
+      .selectFrom("model_versions")
+      .selectAll()
+      .where("model_id", "=", modelId)
+      .where("is_deleted", "=", 0);
+  return {
+    newestVersion: async (modelId) => {
+      const row = await liveVersions(modelId).orderBy("step", "desc").limit(1).executeTakeFirst();
+      return row === undefined ? null : versionOf(row);
+    },
+    greatestStep: async (modelId) => {
+      const row = await database
+        .selectFrom("model_versions")
+        .select(({ fn }) => fn.max("step").as("step"))
+        .where("model_id", "=", modelId)
+        .executeTakeFirst();
+      return row?.step ?? 0;
+    },
+    findVersion: async (modelId, step) => {
+      const row = await liveVersions(modelId).where("step", "=", step).executeTakeFirst();
+      return row === undefined ? null : versionOf(row);
+    },
+    listVersions: async (modelId, page) => {
+      const window = await pageWindow(page, async (id) => {
+        const row = await database
+          .selectFrom("model_versions")
+          .select("step")
+          .where("model_id", "=", modelId)
+          .where("id", "=", id)
+          .executeTakeFirst();
+        return row?.step;
+      });
+      let query = liveVersions(modelId).orderBy("step", window.order).limit(window.rowCountMax);
+      if (window.afterValue !== null) query = query.where("step", window.comparison, window.afterValue);
+      return pageOf(await query.execute(), page, versionOf);
+    },
+    deleteVersions: (modelId, steps) =>
+      database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
+    updateVersionMetrics: (modelId, step, metrics) =>
+      database.transaction().execute((transaction) => layMetrics(transaction, modelId, step, metrics)),
+  };
+}
+
+async function deleteVersions(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  steps: readonly number[],
+): Promise<{ readonly deleted: readonly number[]; readonly notFound: readonly number[] }> {
+  const deleted: number[] = [];
+  const notFound: number[] = [];
+  for (const step of new Set(steps)) {
+    const live = await transaction
+      .selectFrom("model_versions")
+      .select("id")
+      .where("model_id", "=", modelId)
+      .where("step", "=", step)
+      .where("is_deleted", "=", 0)
+      .executeTakeFirst();
+    if (live === undefined) {
+      notFound.push(step);
+      continue;
+    }
+    deleted.push(step);
+    if (step === 0) continue;
+    await transaction
+      .updateTable("model_versions")
+      .set({ is_deleted: 1 })
+      .where("id", "=", live.id)
+      .execute();
+  }
+  return { deleted, notFound };
+}
+
+async function insertModel(transaction: Transaction<Schema>, model: TrainedModel): Promise<void> {
+  const result = await transaction
+    .insertInto("models")
+    .values({
+      id: model.id,
+      entity: model.entity,
+      project: model.project,
+      name: model.name,
+      base_model: model.baseModel,
+      created_at: model.createdAt.toISOString(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows !== 1n) {
+    throw new ServiceError({
+      code: "conflict",
+      message: `A model named ${JSON.stringify(`${model.entity}/${model.project}/${model.name}`)} exists already. Use it, or choose another name.`,
+    });
+  }
+}
+
+/** Stores a version inside the caller's transaction; throws `conflict` when its step or its job has one already. */
+export async function insertVersion(transaction: Transaction<Schema>, version: ModelVersion): Promise<void> {
+  const result = await transaction
+    .insertInto("model_versions")
+    .values({
+      id: version.id,
+      model_id: version.modelId,
+      step: version.step,
+      adapter_folder: version.adapterFolder,
+      job_id: version.jobId,
+      metrics: JSON.stringify(version.metrics),
+      created_at: version.createdAt.toISOString(),
+      is_deleted: 0,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows !== 1n) {
+    throw new ServiceError({
+      code: "conflict",
+      message: `Version ${version.step} of model ${version.modelId}, or another version of job ${version.jobId}, exists already.`,
+    });
+  }
+}
+
+/** Lays metrics over those of a live version, inside the caller's transaction; nothing happens when there is none. */
+export async function layMetrics(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  step: number,
+  metrics: Readonly<Record<string, number>>,
+): Promise<void> {
+  const row = await transaction
+    .selectFrom("model_versions")
+    .select(["id", "metrics"])
+    .where("model_id", "=", modelId)
+    .where("step", "=", step)
+    .where("is_deleted", "=", 0)
+    .executeTakeFirst();
+  if (row === undefined) return;
+  const present = JSON.parse(row.metrics) as Readonly<Record<string, number>>;
+  await transaction
+    .updateTable("model_versions")
+    .set({ metrics: JSON.stringify({ ...present, ...metrics }) })
+    .where("id", "=", row.id)
+    .execute();
+}
+
+function modelOf(row: Selectable<ModelTable>): TrainedModel {
+  return {
+    id: row.id,
+    entity: row.entity,
+    project: row.project,
+    name: row.name,
+    baseModel: row.base_model,
+    createdAt: new Date(row.created_at),
+  };
+}
+
+function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
+  return {
+    id: row.id,
+    modelId: row.model_id,
+    step: row.step,
+    adapterFolder: row.adapter_folder,
+    jobId: row.job_id,
+    metrics: JSON.parse(row.metrics) as ModelVersion["metrics"],
+    createdAt: new Date(row.created_at),
+  };
+}

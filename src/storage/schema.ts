@@ -1,0 +1,133 @@
+// The tables as the queries see them. Times are ISO 8601 in UTC with milliseconds, which sort as text; JSON is text,
+// since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
+import type { Generated } from "kysely";
+
+export interface Schema {
+  readonly access_keys: AccessKeyTable;
+  readonly models: ModelTable;
+  readonly model_versions: ModelVersionTable;
+  readonly jobs: JobTable;
+  readonly job_groups: JobGroupTable;
+  readonly job_events: JobEventTable;
+  readonly job_idempotency: JobIdempotencyTable;
+  readonly trajectory_logs: TrajectoryLogTable;
+  readonly trajectory_groups: TrajectoryGroupTable;
+  readonly feedback: FeedbackTable;
+  readonly feedback_revisions: FeedbackRevisionTable;
+}
+
+export interface AccessKeyTable {
+  readonly position: Generated<number>;
+  readonly id: string;
+  readonly entity: string;
+  readonly role: string;
+  readonly owner: string;
+  readonly secret_hash: string;
+  readonly created_at: string;
+  readonly revoked_at: string | null;
+}
+
+export interface ModelTable {
+  readonly position: Generated<number>;
+  readonly id: string;
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly base_model: string;
+  readonly created_at: string;
+}
+
+export interface ModelVersionTable {
+  readonly id: string;
+  readonly model_id: string;
+  readonly step: number;
+  readonly adapter_folder: string | null;
+  /** Unique: a job makes at most one version, whatever happens. */
+  readonly job_id: string | null;
+  readonly metrics: string;
+  readonly created_at: string;
+  /** The row stays after deletion, so that its step is not used again and cursors at it hold. */
+  readonly is_deleted: number;
+}
+
+export interface JobTable {
+  /** The order of submission: jobs of one model run in it. */
+  readonly position: Generated<number>;
+  readonly id: string;
+  readonly model_id: string;
+  readonly state: string;
+  readonly config: string;
+  readonly config_not_applied: string;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  readonly error_message: string | null;
+  readonly attempt_count: number;
+  readonly progress: string | null;
+  readonly counts: string | null;
+  readonly result_step: number | null;
+  readonly cancel_requested: number;
+  readonly owner: string | null;
+  readonly lease_until: string | null;
+  /** A queued job is not claimed before this. */
+  readonly not_before: string;
+}
+
+export interface JobGroupTable {
+  readonly job_id: string;
+  readonly group_index: number;
+  readonly content: string;
+}
+
+export interface JobEventTable {
+  readonly position: Generated<number>;
+  readonly job_id: string;
+  /** Unique in the job: what makes a repeated event harmless. */
+  readonly sequence: number;
+  readonly type: string;
+  readonly data: string;
+}
+
+export interface JobIdempotencyTable {
+  readonly key_id: string;
+  readonly idempotency_key: string;
+  readonly body_hash: string;
+  readonly job_id: string;
+}
+
+export interface TrajectoryLogTable {
+  readonly position: Generated<number>;
+  readonly id: string;
+  readonly model_id: string;
+  readonly split: string;
+  readonly step: number;
+  readonly recorded_at: string;
+  readonly metrics: string;
+}
+
+export interface TrajectoryGroupTable {
+  readonly log_id: string;
+  readonly group_index: number;
+  readonly content: string;
+}
+
+export interface FeedbackTable {
+  readonly position: Generated<number>;
+  readonly project_id: string;
+  readonly id: string;
+  readonly vendor_ref: string;
+  readonly feedback_type: string;
+  readonly vendor_user_id: string;
+  readonly created_at: string;
+  readonly content_hash: string;
+  /** The whole record as JSON; the columns beside it are for finding it. */
+  readonly record: string;
+}
+
+export interface FeedbackRevisionTable {
+  readonly position: Generated<number>;
+  readonly project_id: string;
+  readonly id: string;
+  readonly replaced_at: string;
+  readonly record: string;
+}
