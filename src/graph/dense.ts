@@ -1,0 +1,96 @@
+/**
+ * Plain dense arrays for the reference interpreter: indexing, broadcasting, reducing.
+ *
+ * Written to be obviously right, not fast. All types are kept as float64; booleans are 0 and 1.
+ */
+import { assert, present } from "../domain/assert.ts";
+import { elementCount } from "./tensor.ts";
+import type { Tensor } from "./tensor.ts";
+
+export interface Dense {
+  readonly dims: readonly number[];
+  readonly data: Float64Array;
+}
+
+/** Makes an array from a function of the coordinates. */
+export function denseFrom(dims: readonly number[], at: (coordinates: readonly number[]) => number): Dense {
+  const data = new Float64Array(elementCount(dims));
+  for (let position = 0; position < data.length; position++) {
+    data[position] = at(coordinatesOf(dims, position));
+  }
+  return { dims, data };
+}
+
+/** Converts a tensor, for instance to feed the interpreter. */
+export function toDense({ dims, data }: Tensor): Dense {
+  return { dims, data: Float64Array.from(data as ArrayLike<number | bigint>, Number) };
+}
+
+/** The element at coordinates; axes of size 1 and missing leading axes are broadcast. */
+export function elementAt({ dims, data }: Dense, coordinates: readonly number[]): number {
+  const offset = coordinates.length - dims.length;
+  let position = 0;
+  for (const [axis, size] of dims.entries()) {
+    const coordinate = size === 1 ? 0 : present(coordinates[axis + offset], "a coordinate");
+    assert(coordinate >= 0 && coordinate < size, `index ${coordinate} in an axis of ${size}`);
+    position = position * size + coordinate;
+  }
+  return present(data[position], "an element");
+}
+
+/** Applies a function elementwise over broadcast operands. */
+export function mapDense(operands: readonly Dense[], combine: (...elements: number[]) => number): Dense {
+  const rank = Math.max(...operands.map(({ dims }) => dims.length));
+  const dims = Array.from({ length: rank }, (_, axis) => {
+    const sizes = operands.map((operand) => operand.dims[axis - rank + operand.dims.length] ?? 1);
+    return sizes.find((size) => size !== 1) ?? 1;
+  });
+  return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
+}
+
+/** Folds the elements along axes into one, which keeps those axes with size 1 or drops them. */
+export function reduceDense(
+  x: Dense,
+  options: { readonly axes: readonly number[]; readonly keepDimensions: boolean },
+  fold: (elements: readonly number[]) => number,
+): Dense {
+  const { axes, keepDimensions } = options;
+  const kept = x.dims.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const groups = Array.from({ length: elementCount(kept) }, (): number[] => []);
+  for (const [position, element] of x.data.entries()) {
+    const at = coordinatesOf(x.dims, position).map((c, axis) => (axes.includes(axis) ? 0 : c));
+    present(groups[positionOf(kept, at)], "a group").push(element);
+  }
+  const dims = keepDimensions ? kept : kept.filter((_, axis) => !axes.includes(axis));
+  return { dims, data: Float64Array.from(groups, fold) };
+}
+
+/** Applies a function to every row of the last axis. */
+export function mapRows(x: Dense, map: (row: Float64Array) => ArrayLike<number>): Dense {
+  const width = x.dims.at(-1) ?? 1;
+  const rows: number[][] = [];
+  for (let start = 0; start < x.data.length; start += width) {
+    rows.push(Array.from(map(x.data.subarray(start, start + width))));
+  }
+  const size = rows[0]?.length ?? width;
+  return { dims: [...x.dims.slice(0, -1), size], data: Float64Array.from(rows.flat()) };
+}
+
+/** Replaces one entry of a list. */
+export function withEntry(list: readonly number[], index: number, entry: number): number[] {
+  return list.map((old, other) => (other === index ? entry : old));
+}
+
+function coordinatesOf(dims: readonly number[], position: number): number[] {
+  const coordinates: number[] = [];
+  let rest = position;
+  for (const size of [...dims].reverse()) {
+    coordinates.unshift(rest % size);
+    rest = Math.floor(rest / size);
+  }
+  return coordinates;
+}
+
+function positionOf(dims: readonly number[], coordinates: readonly number[]): number {
+  return dims.reduce((position, size, axis) => position * size + (coordinates[axis] ?? 0), 0);
+}

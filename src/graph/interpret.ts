@@ -1,0 +1,273 @@
+/**
+ * The slow reference interpreter: what every operation means, one rule per kind, in float64.
+ *
+ * For tests only; lowering and gradients are checked against it.
+ */
+import { assert, present } from "../domain/assert.ts";
+import { denseFrom, elementAt, mapDense, mapRows, reduceDense, withEntry } from "./dense.ts";
+import type { Dense } from "./dense.ts";
+import { evaluateDimension, isSymbol } from "./dimension.ts";
+import type { Dimension } from "./dimension.ts";
+import type { Graph, OpAttributes, OpKind } from "./graph.ts";
+
+interface Scope {
+  readonly feed: (name: string) => Dense;
+  readonly size: (dimension: Dimension) => number;
+}
+
+type Meaning<K extends OpKind> = (
+  operands: readonly Dense[],
+  attributes: OpAttributes[K],
+  scope: Scope,
+) => readonly Dense[];
+
+/**
+ * Computes a graph's outputs.
+ *
+ * @param feeds the data of every input and parameter that is used, by name
+ */
+export function interpret(
+  graph: Graph,
+  feeds: Readonly<Record<string, Dense>>,
+): Readonly<Record<string, Dense>> {
+  const feed = (name: string) => present(feeds[name], `data of ${name}`);
+  const sizes = new Map<string, number>();
+  for (const { name, value } of graph.inputs) {
+    for (const [axis, size] of value.shape.entries()) {
+      if (isSymbol(size)) sizes.set(size, present(feed(name).dims[axis], "a size"));
+    }
+  }
+  const scope = { feed, size: (dimension: Dimension) => evaluateDimension(dimension, sizes) };
+  const values = new Map<number, Dense>();
+  const valueOf = (id: number) => present(values.get(id), `value ${id}`);
+  for (const node of graph.nodes) {
+    // The compiler cannot see that the meaning of this node's kind takes this node.
+    const meaning = meanings[node.kind] as Meaning<OpKind>;
+    const operands = node.inputs.map(({ id }) => valueOf(id));
+    for (const [index, result] of meaning(operands, node.attributes, scope).entries()) {
+      values.set(present(node.outputs[index], "a result").id, result);
+    }
+  }
+  return Object.fromEntries(graph.outputs.map(({ name, value }) => [name, valueOf(value.id)]));
+}
+
+const meanings: { readonly [K in OpKind]: Meaning<K> } = {
+  input: (_, { name }, { feed }) => [feed(name)],
+  parameter: (_, { name }, { feed }) => [feed(name)],
+  constant: (_, { shape, values }, { size }) => [{ dims: shape.map(size), data: Float64Array.from(values) }],
+  iota: (_, { length }, { size }) => [denseFrom([size(length)], ([index]) => index ?? 0)],
+
+  negate: elementwise((x) => -x),
+  exp: elementwise(Math.exp),
+  log: elementwise(Math.log),
+  sqrt: elementwise(Math.sqrt),
+  tanh: elementwise(Math.tanh),
+  sigmoid: elementwise(sigmoid),
+  silu: elementwise((x) => x * sigmoid(x)),
+  geluTanh: elementwise((x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  not: elementwise((x) => 1 - x),
+  cast: ([x], { dtype }) => {
+    const convert = {
+      float32: Number,
+      int64: Math.trunc,
+      int32: Math.trunc,
+      bool: (element: number) => (element === 0 ? 0 : 1),
+    }[dtype];
+    return [mapDense([operand(x)], convert)];
+  },
+  clip: ([x], { minimum, maximum }) => [
+    mapDense([operand(x)], (element) => Math.min(Math.max(element, minimum), maximum)),
+  ],
+  stopGradient: elementwise((x) => x),
+
+  add: elementwise((a, b) => a + b),
+  subtract: elementwise((a, b) => a - b),
+  multiply: elementwise((a, b) => a * b),
+  divide: elementwise((a, b) => a / b),
+  maximum: elementwise(Math.max),
+  minimum: elementwise(Math.min),
+  less: elementwise((a, b) => Number(a < b)),
+  lessOrEqual: elementwise((a, b) => Number(a <= b)),
+  greater: elementwise((a, b) => Number(a > b)),
+  greaterOrEqual: elementwise((a, b) => Number(a >= b)),
+  equal: elementwise((a, b) => Number(a === b)),
+  and: elementwise((a, b) => a * b),
+  or: elementwise((a, b) => Math.max(a, b)),
+  where: elementwise((condition, then, otherwise) => (condition === 0 ? otherwise : then)),
+
+  reshape: ([x], { shape }, { size }) => [{ dims: shape.map(size), data: operand(x).data }],
+  transpose: ([x], { permutation }) => {
+    const from = operand(x);
+    const dims = permutation.map((axis) => from.dims[axis] ?? 1);
+    const source = (at: readonly number[]) =>
+      permutation.map((_, axis) => at[permutation.indexOf(axis)] ?? 0);
+    return [denseFrom(dims, (at) => elementAt(from, source(at)))];
+  },
+  concat: (operands, { axis }) => {
+    const sizes = operands.map(({ dims }) => dims[axis] ?? 0);
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const pick = (at: readonly number[]) => {
+      let index = at[axis] ?? 0;
+      const part = sizes.findIndex((size) => index < size || ((index -= size), false));
+      return elementAt(operand(operands[part]), withEntry(at, axis, index));
+    };
+    return [denseFrom(withEntry(operand(operands[0]).dims, axis, total), pick)];
+  },
+  slice: ([x], { axis, start, end }, { size }) => {
+    const from = operand(x);
+    const first = size(start);
+    const dims = withEntry(from.dims, axis, size(end) - first);
+    return [denseFrom(dims, (at) => elementAt(from, withEntry(at, axis, (at[axis] ?? 0) + first)))];
+  },
+  expand: ([x], { shape }, { size }) => [denseFrom(shape.map(size), (at) => elementAt(operand(x), at))],
+
+  reduceSum: ([x], attributes) => [reduceDense(operand(x), attributes, sum)],
+  reduceMean: ([x], attributes) => [
+    reduceDense(operand(x), attributes, (elements) => sum(elements) / elements.length),
+  ],
+  reduceMax: ([x], attributes) => [reduceDense(operand(x), attributes, (elements) => Math.max(...elements))],
+
+  matMul: ([a, b], { transposeA, transposeB, alpha }) => {
+    const left = operand(a);
+    const right = operand(b);
+    const rows = left.dims.at(transposeA ? -1 : -2) ?? 1;
+    const inner = left.dims.at(transposeA ? -2 : -1) ?? 1;
+    const columns = right.dims.at(transposeB ? -2 : -1) ?? 1;
+    const batch = mapDense([batchOf(left), batchOf(right)], () => 0).dims;
+    const product = (at: readonly number[]) => {
+      const outer = at.slice(0, -2);
+      const [row = 0, column = 0] = at.slice(-2);
+      let total = 0;
+      for (let k = 0; k < inner; k++) {
+        const leftAt = transposeA ? [k, row] : [row, k];
+        const rightAt = transposeB ? [column, k] : [k, column];
+        total += elementAt(left, [...outer, ...leftAt]) * elementAt(right, [...outer, ...rightAt]);
+      }
+      return alpha * total;
+    };
+    return [denseFrom([...batch, rows, columns], product)];
+  },
+
+  gatherRows: ([table, ids]) => {
+    const from = operand(table);
+    const at = operand(ids);
+    const rank = at.dims.length;
+    return [
+      denseFrom([...at.dims, ...from.dims.slice(1)], (place) =>
+        elementAt(from, [elementAt(at, place.slice(0, rank)), ...place.slice(rank)]),
+      ),
+    ];
+  },
+  scatterAddRows: ([updates, ids], { rows }, { size }) => {
+    const from = operand(updates);
+    const targets = operand(ids).data;
+    return [
+      denseFrom([size(rows), from.dims[1] ?? 1], ([row, column = 0]) =>
+        sum(Array.from(targets, (target, index) => (target === row ? elementAt(from, [index, column]) : 0))),
+      ),
+    ];
+  },
+  gatherLast: ([x, ids]) => {
+    const from = operand(x);
+    const at = operand(ids);
+    return [denseFrom(at.dims, (place) => elementAt(from, [...place.slice(0, -1), elementAt(at, place)]))];
+  },
+
+  softmax: ([x]) => [mapRows(operand(x), (row) => logSoftmax(row).map(Math.exp))],
+  logSoftmax: ([x]) => [mapRows(operand(x), logSoftmax)],
+  tokenLogprob: ([logits, ids]) => {
+    const logprobs = mapRows(operand(logits), logSoftmax);
+    const at = operand(ids);
+    return [denseFrom(at.dims, (place) => elementAt(logprobs, [...place, elementAt(at, place)]))];
+  },
+  rmsNorm: ([x, weight], { epsilon }) => {
+    const from = operand(x);
+    const inverse = mapRows(from, (row) => [
+      1 / Math.sqrt(sum(Array.from(row, (element) => element ** 2)) / row.length + epsilon),
+    ]);
+    return [mapDense([from, inverse, operand(weight)], (a, b, c) => a * b * c), inverse];
+  },
+
+  rotary: ([x, positions, cos, sin], { inverse }) => {
+    const from = operand(x);
+    const half = operand(cos).dims[1] ?? 1;
+    const rotate = ([row = 0, token = 0, channel = 0]: readonly number[]) => {
+      const within = channel % (2 * half);
+      const angle = [elementAt(operand(positions), [row, token]), within % half];
+      const isFirst = within < half;
+      const partner = channel + (isFirst ? half : -half);
+      const sign = isFirst === inverse ? 1 : -1;
+      return (
+        elementAt(from, [row, token, channel]) * elementAt(operand(cos), angle) +
+        sign * elementAt(from, [row, token, partner]) * elementAt(operand(sin), angle)
+      );
+    };
+    return [denseFrom(from.dims, rotate)];
+  },
+  causalAttention: ([q, k, v], attributes) => causalAttention(operand(q), operand(k), operand(v), attributes),
+};
+
+function causalAttention(
+  ...[q, k, v, { queryHeads, kvHeads, scale, window }]: readonly [
+    Dense,
+    Dense,
+    Dense,
+    OpAttributes["causalAttention"],
+  ]
+): readonly Dense[] {
+  const [rows = 0, length = 0, width = 0] = q.dims;
+  const headSize = width / queryHeads;
+  const group = queryHeads / kvHeads;
+  const channels = Array.from({ length: headSize }, (_, channel) => channel);
+  const attend = ([row = 0, token = 0, place = 0]: readonly number[]) => {
+    const head = Math.floor(place / headSize);
+    const offset = Math.floor(head / group) * headSize;
+    const first = window === 0 ? 0 : Math.max(0, token - window + 1);
+    const tokens = Array.from({ length: token - first + 1 }, (_, index) => first + index);
+    const score = (other: number) =>
+      sum(
+        channels.map(
+          (channel) =>
+            elementAt(q, [row, token, head * headSize + channel]) *
+            elementAt(k, [row, other, offset + channel]),
+        ),
+      );
+    const weights = logSoftmax(Float64Array.from(tokens, (other) => scale * score(other)));
+    const channel = offset + (place % headSize);
+    return sum(
+      tokens.map((other, index) => Math.exp(weights[index] ?? 0) * elementAt(v, [row, other, channel])),
+    );
+  };
+  const cached = (x: Dense) =>
+    denseFrom([rows, kvHeads, length, headSize], ([row = 0, head = 0, token = 0, channel = 0]) =>
+      elementAt(x, [row, token, head * headSize + channel]),
+    );
+  return [denseFrom(q.dims, attend), cached(k), cached(v)];
+}
+
+function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind> {
+  return (operands) => [mapDense(operands, combine)];
+}
+
+function operand(dense: Dense | undefined): Dense {
+  assert(dense !== undefined, "an operand is missing");
+  return dense;
+}
+
+function batchOf({ dims }: Dense): Dense {
+  return denseFrom(dims.slice(0, -2), () => 0);
+}
+
+function logSoftmax(row: Float64Array): Float64Array {
+  const largest = Math.max(...row);
+  const total = Math.log(sum(Array.from(row, (element) => Math.exp(element - largest))));
+  return row.map((element) => element - largest - total);
+}
+
+function sigmoid(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}
+
+function sum(elements: readonly number[]): number {
+  return elements.reduce((total, element) => total + element, 0);
+}
