@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { ModelConfig } from "../config.ts";
+import { parseModelConfig, readModelConfig } from "./read-config.ts";
+import type { JsonObject } from "./config-reader.ts";
+
+const models = "test/fixtures/goldens/models";
+
+function stored(name: string): JsonObject {
+  return JSON.parse(readFileSync(`${models}/${name}/config.json`, "utf8")) as JsonObject;
+}
+
+/** The config of a fixture with some fields replaced; `undefined` removes one. */
+function parse(name: string, changes: JsonObject = {}, generation: JsonObject = {}): ModelConfig {
+  const changed = Object.entries({ ...stored(name), ...changes }).filter(([, value]) => value !== undefined);
+  return parseModelConfig(Object.fromEntries(changed), generation, "a test");
+}
+
+function checkRefusal(name: string, changes: JsonObject, ...words: readonly string[]): void {
+  assert.throws(
+    () => parse(name, changes),
+    (error) => {
+      assert.ok(error instanceof ServiceError);
+      assert.equal(error.code, "unsupported");
+      for (const word of words) assert.ok(error.message.includes(word), `${error.message} names ${word}`);
+      return true;
+    },
+  );
+}
+
+function windows(config: ModelConfig): readonly (number | null)[] {
+  return config.layers.map(({ slidingWindow }) => slidingWindow);
+}
+
+test("reads what each architecture is", () => {
+  const qwen3 = readModelConfig(`${models}/qwen3`);
+  assert.equal(qwen3.headSize, 32);
+  assert.ok(qwen3.hasQueryKeyNorm && !qwen3.isTied && !qwen3.hasQueryKeyValueBias);
+  const qwen2 = readModelConfig(`${models}/qwen2`);
+  assert.equal(qwen2.headSize, 16);
+  assert.ok(qwen2.hasQueryKeyValueBias && !qwen2.hasOutputBias && qwen2.isTied);
+  const gemma = readModelConfig(`${models}/gemma3`);
+  assert.deepEqual(windows(gemma), [8, null, 8]);
+  assert.equal(gemma.embeddingScale, 8);
+  assert.ok(gemma.isNormOffset && gemma.hasOutputNorms && gemma.activation === "gelu-tanh");
+  assert.deepEqual(windows(readModelConfig(`${models}/mistral-sliding`)), [8, 8, 8]);
+  assert.deepEqual(readModelConfig(`${models}/llama3-rope`).rotaries[0]?.scaling, {
+    kind: "llama3",
+    factor: 8,
+    lowFrequencyFactor: 1,
+    highFrequencyFactor: 4,
+    originalContextLength: 32,
+  });
+});
+
+test("reads the older spelling of rotary settings", () => {
+  const older = { rope_parameters: undefined, rope_theta: 5e5 };
+  const llama3 = { ...(stored("llama3-rope")["rope_parameters"] as JsonObject), rope_theta: undefined };
+  assert.deepEqual(
+    parse("llama3-rope", { ...older, rope_scaling: llama3 }).rotaries,
+    parse("llama3-rope").rotaries,
+  );
+  assert.deepEqual(parse("llama", { ...older, rope_scaling: { type: "linear", factor: 4 } }).rotaries, [
+    { theta: 5e5, scaling: { kind: "linear", factor: 4 } },
+  ]);
+  assert.deepEqual(parse("llama", { rope_parameters: undefined }).rotaries, parse("llama").rotaries);
+});
+
+test("reads Gemma's older spelling: a pattern, and a local base that is never scaled", () => {
+  const config = parse("gemma3", {
+    rope_parameters: undefined,
+    layer_types: undefined,
+    sliding_window_pattern: 3,
+    rope_theta: 1e6,
+    rope_local_base_freq: 2e4,
+    rope_scaling: { rope_type: "linear", factor: 8 },
+  });
+  assert.deepEqual(windows(config), [8, 8, null]);
+  assert.deepEqual(config.rotaries, [
+    { theta: 2e4, scaling: { kind: "none" } },
+    { theta: 1e6, scaling: { kind: "linear", factor: 8 } },
+  ]);
+  assert.deepEqual(
+    config.layers.map(({ rotary }) => rotary),
+    [0, 0, 1],
+  );
+});
+
+test("reads Qwen's sliding windows in both spellings", () => {
+  const sliding = { use_sliding_window: true, sliding_window: 4 };
+  assert.deepEqual(windows(parse("qwen2", { ...sliding, layer_types: undefined, max_window_layers: 2 })), [
+    null,
+    null,
+    4,
+  ]);
+  const layerTypes = ["sliding_attention", "full_attention", "sliding_attention"];
+  assert.deepEqual(windows(parse("qwen3", { ...sliding, layer_types: layerTypes })), [4, null, 4]);
+  assert.deepEqual(windows(parse("qwen2", { sliding_window: 4 })), [null, null, null]);
+});
+
+test("takes a Mistral without a window as unlimited, and an absent one as its class's default", () => {
+  assert.deepEqual(windows(parse("mistral-sliding", { sliding_window: null })), [null, null, null]);
+  assert.deepEqual(windows(parse("mistral-sliding", { sliding_window: undefined })), [4096, 4096, 4096]);
+});
+
+test("gathers the ids that end a text, and the sampling defaults", () => {
+  const generation = { eos_token_id: [7, 2], temperature: 0.6, top_p: 0.9, top_k: 20 };
+  const config = parse("llama", { eos_token_id: 5 }, generation);
+  assert.deepEqual(config.endOfTextIds, [7, 2, 5]);
+  assert.deepEqual(config.samplingDefaults, { temperature: 0.6, topP: 0.9, topK: 20 });
+  assert.deepEqual(parse("llama", { eos_token_id: null }).endOfTextIds, []);
+});
+
+test("follows attention_bias", () => {
+  const config = parse("llama", { attention_bias: true });
+  assert.ok(config.hasQueryKeyValueBias && config.hasOutputBias);
+});
+
+test("accepts options that change nothing when serving", () => {
+  assert.deepEqual(
+    parse("llama", { attention_dropout: 0.1, pretraining_tp: 2, mlp_bias: null }),
+    parse("llama"),
+  );
+});
+
+test("refuses soft capping of attention scores", () =>
+  checkRefusal("gemma3", { attn_logit_softcapping: 50 }, "attn_logit_softcapping is 50"));
+test("refuses soft capping of logits", () =>
+  checkRefusal("gemma3", { final_logit_softcapping: 30 }, "final_logit_softcapping is 30"));
+test("refuses bidirectional attention", () =>
+  checkRefusal("gemma3", { use_bidirectional_attention: true }, "use_bidirectional_attention is true"));
+test("refuses biases of the feed-forward part", () =>
+  checkRefusal("llama", { mlp_bias: true }, "mlp_bias is true"));
+test("refuses quantized weights", () =>
+  checkRefusal(
+    "llama",
+    { quantization_config: { bits: 4 } },
+    'quantization_config is {"bits":4}',
+    "original",
+  ));
+test("refuses unknown activations", () =>
+  checkRefusal("llama", { hidden_act: "relu2" }, 'hidden_act is "relu2"', "silu"));
+test("refuses unknown architectures", () =>
+  checkRefusal("llama", { architectures: ["PhiForCausalLM"] }, "PhiForCausalLM", "LlamaForCausalLM"));
+test("refuses a mixture of experts", () => checkRefusal("qwen3", { num_experts: 8 }, "num_experts is 8"));
+test("refuses partly rotated heads", () =>
+  checkRefusal("llama", { partial_rotary_factor: 0.5 }, "partial_rotary_factor is 0.5"));
+test("refuses layers of unknown kind", () =>
+  checkRefusal(
+    "qwen3",
+    { layer_types: ["full_attention", "chunked_attention", "full_attention"] },
+    "layer_types",
+  ));
+test("refuses sliding layers without a window", () =>
+  checkRefusal(
+    "qwen3",
+    { use_sliding_window: true, layer_types: Array(3).fill("sliding_attention") },
+    "sliding_window is null",
+  ));
+test("refuses query heads that key heads do not divide", () =>
+  checkRefusal("llama", { num_key_value_heads: 3 }, "num_key_value_heads is 3"));
+test("refuses missing sizes", () =>
+  checkRefusal("llama", { hidden_size: undefined }, "hidden_size is absent"));
+
+for (const type of ["yarn", "dynamic", "longrope"]) {
+  test(`refuses the rotary scaling ${type} in both spellings`, () => {
+    checkRefusal(
+      "llama",
+      { rope_parameters: { rope_theta: 1e4, rope_type: type } },
+      `rope_parameters.rope_type is "${type}"`,
+    );
+    checkRefusal(
+      "llama",
+      { rope_parameters: undefined, rope_scaling: { type, factor: 2 } },
+      `rope_scaling.type is "${type}"`,
+    );
+  });
+}
+
+test("names every fault at once", () =>
+  checkRefusal("llama", { mlp_bias: true, hidden_act: "gelu" }, "mlp_bias", "hidden_act"));
+
+test("says where a model's configuration is missing", () => {
+  assert.throws(
+    () => readModelConfig("test/fixtures"),
+    (error) =>
+      error instanceof ServiceError && error.code === "not_found" && /config\.json/.test(error.message),
+  );
+});

@@ -1,0 +1,354 @@
+// The decoder against the reference implementation, for every architecture: serving, its cache, training, and LoRA.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { seededRandom } from "../src/domain/random.ts";
+import { GraphBuilder } from "../src/graph/builder.ts";
+import type { Tensor } from "../src/graph/tensor.ts";
+import type { ModelConfig } from "../src/model/config.ts";
+import { readModelConfig } from "../src/model/config/read-config.ts";
+import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "../src/model/lora.ts";
+import { loraParameters } from "../src/model/parameters.ts";
+import { readLoraAdapter } from "../src/model/peft-folder.ts";
+import { readFloats, readIntegers, readSafetensorsHeader } from "../src/model/safetensors.ts";
+import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "../src/model/serving-graphs.ts";
+import { addTrainingForward } from "../src/model/training-forward.ts";
+import { readModelWeights, type WeightSource } from "../src/model/weights.ts";
+import { createSession, type Session } from "../src/runtime/session.ts";
+
+const goldens = "test/fixtures/goldens";
+const names = ["llama", "llama3-rope", "qwen2", "qwen3", "mistral-sliding", "gemma3"];
+
+type Feeds = Record<string, Tensor>;
+
+interface Model {
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, WeightSource>;
+}
+
+function readModel(name: string): Model {
+  const folder = `${goldens}/models/${name}`;
+  const config = readModelConfig(folder);
+  return { config, weights: readModelWeights(folder, config, { cacheFolder: null }) };
+}
+
+function integers(values: Iterable<number>, dims: readonly number[]): Tensor {
+  return { dtype: "int64", dims, data: BigInt64Array.from(values, BigInt) };
+}
+
+function floats(data: Float32Array, dims: readonly number[]): Tensor {
+  return { dtype: "float32", dims, data };
+}
+
+function floatData(tensor: Tensor | undefined): Float32Array {
+  assert.ok(tensor?.dtype === "float32");
+  return tensor.data as Float32Array;
+}
+
+function greatestDifference(left: ArrayLike<number>, right: ArrayLike<number>): number {
+  assert.equal(left.length, right.length);
+  let greatest = 0;
+  // A NaN has to win.
+  for (let index = 0; index < left.length; index++) {
+    const difference = Math.abs(left[index] - right[index]);
+    if (!(difference <= greatest)) greatest = difference;
+  }
+  return greatest;
+}
+
+function logprobOf(logits_V: Float32Array, id: number): number {
+  const greatest = logits_V.reduce((most, value) => Math.max(most, value), -Infinity);
+  const sum = logits_V.reduce((total, value) => total + Math.exp(value - greatest), 0);
+  return logits_V[id] - greatest - Math.log(sum);
+}
+
+function greatestIndex(values: Float32Array): number {
+  return values.reduce((best, value, index) => (value > values[best] ? index : best), 0);
+}
+
+function servingLora(config: ModelConfig, adapter: LoraAdapter | null): Feeds {
+  return Object.fromEntries(
+    [...servingLoraInputs(config, adapter)].map(([name, { shape, data }]) => [name, floats(data, shape)]),
+  );
+}
+
+async function withSession<T>(
+  graph: Parameters<typeof createSession>[0],
+  { weights }: Model,
+  use: (session: Session) => Promise<T>,
+): Promise<T> {
+  const session = await createSession(graph, { weights, threads: 1, allowSpinning: false });
+  try {
+    return await use(session);
+  } finally {
+    await session.release();
+  }
+}
+
+/** The logits after every token of each row, [rows, T, V] flat: one batch in which each row wants another place. */
+async function prefillLogits(
+  model: Model,
+  tokens: readonly number[][],
+  lora: Feeds | null = null,
+): Promise<Float32Array> {
+  const length = tokens[0].length;
+  const graph = buildPrefillGraph(model.config, { hasLora: lora !== null });
+  const count = tokens.length * length;
+  const repeated = tokens.flatMap((row) => Array.from({ length }, () => row).flat());
+  return withSession(graph, model, async (session) => {
+    const outputs = await session.run({
+      tokens: integers(repeated, [count, length]),
+      last: integers(
+        Array.from({ length: count }, (_, index) => index % length),
+        [count],
+      ),
+      ...lora,
+    });
+    return floatData(outputs["logits"]);
+  });
+}
+
+/** Log-probabilities of each next token, [rows, T - 1] flat, as training computes them. */
+async function trainingLogprobs(
+  model: Model,
+  tokens: readonly number[][],
+  adapter: LoraAdapter | null = null,
+): Promise<{ readonly logprobs: Float32Array; readonly entropy: Float32Array }> {
+  const length = tokens[0].length;
+  const builder = new GraphBuilder();
+  const inputs = {
+    tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+    places_N: builder.input("places", "int64", ["N"]),
+    targets_N: builder.input("targets", "int64", ["N"]),
+  };
+  const learns =
+    adapter === null
+      ? ({ kind: "nothing" } as const)
+      : ({ kind: "lora", targets: adapter.targets, rank: adapter.rank, scale: adapter.scale } as const);
+  const forward = addTrainingForward(builder, model.config, inputs, { learns, hasEntropy: true });
+  assert.ok(forward.entropy_N !== null);
+  const graph = builder.build({ logprobs: forward.logprobs_N, entropy: forward.entropy_N });
+  const places = tokens.flatMap((_, row) => Array.from({ length: length - 1 }, (_, t) => row * length + t));
+  const matrices = adapter === null ? [] : loraParameters(model.config, adapter);
+  return withSession(graph, model, async (session) => {
+    const outputs = await session.run({
+      tokens: integers(tokens.flat(), [tokens.length, length]),
+      places: integers(places, [places.length]),
+      targets: integers(
+        tokens.flatMap((row) => row.slice(1)),
+        [places.length],
+      ),
+      ...Object.fromEntries(
+        matrices.map(({ name, shape }) => [name, floats(adapter!.matrices.get(name)!, shape)]),
+      ),
+    });
+    return { logprobs: floatData(outputs["logprobs"]), entropy: floatData(outputs["entropy"]) };
+  });
+}
+
+/** A cache for tests: one row, filled from the outputs of either graph. */
+class RowCache {
+  readonly #config: ModelConfig;
+  readonly #capacity: number;
+  readonly #arrays = new Map<string, Float32Array>();
+  length = 0;
+
+  constructor(config: ModelConfig, capacity: number) {
+    this.#config = config;
+    this.#capacity = capacity;
+    const size = config.kvHeadCount * capacity * config.headSize;
+    for (const layer of config.layers.keys()) {
+      // What is not filled must not be seen.
+      this.#arrays.set(cacheNames(layer).keys, new Float32Array(size).fill(1e3));
+      this.#arrays.set(cacheNames(layer).values, new Float32Array(size).fill(1e3));
+    }
+  }
+
+  feeds(): Feeds {
+    const dims = [1, this.#config.kvHeadCount, this.#capacity, this.#config.headSize];
+    return Object.fromEntries([...this.#arrays].map(([name, data]) => [name, floats(data, dims)]));
+  }
+
+  append(outputs: Readonly<Record<string, Tensor>>, count: number): void {
+    for (const layer of this.#config.layers.keys()) {
+      const { keys, values, newKeys, newValues } = cacheNames(layer);
+      this.#copy(keys, outputs[newKeys], count);
+      this.#copy(values, outputs[newValues], count);
+    }
+    this.length += count;
+  }
+
+  #copy(name: string, source: Tensor, count: number): void {
+    const { kvHeadCount, headSize } = this.#config;
+    const sourceLength = source.dims[2];
+    for (let head = 0; head < kvHeadCount; head++) {
+      const from = head * sourceLength * headSize;
+      const to = (head * this.#capacity + this.length) * headSize;
+      this.#arrays.get(name)!.set(floatData(source).subarray(from, from + count * headSize), to);
+    }
+  }
+}
+
+interface Greedy {
+  readonly ids: readonly number[];
+  /** Next-token scores before each id. */
+  readonly logits: readonly Float32Array[];
+}
+
+/** Prefill of part of the prompt, the rest of it as one chunk over the cache, then one token at a time. */
+async function decodeGreedily(
+  model: Model,
+  prompt: readonly number[],
+  options: { readonly count: number; readonly chunkSize: number; readonly lora: Feeds | null },
+): Promise<Greedy> {
+  const { config } = model;
+  const { count, chunkSize, lora } = options;
+  const hasLora = lora !== null;
+  const cache = new RowCache(config, 64);
+  const head = prompt.slice(0, prompt.length - chunkSize);
+  const padding = 3;
+  const prefill = await withSession(buildPrefillGraph(config, { hasLora }), model, (session) =>
+    session.run({
+      tokens: integers([...head, ...Array<number>(padding).fill(5)], [1, head.length + padding]),
+      last: integers([head.length - 1], [1]),
+      ...lora,
+    }),
+  );
+  cache.append(prefill, head.length);
+  let logits = floatData(prefill["logits"]);
+  if (chunkSize > 0) {
+    const chunk = prompt.slice(prompt.length - chunkSize);
+    const outputs = await withSession(
+      buildDecodeGraph(config, { hasLora, tokenCount: "T" }),
+      model,
+      (session) =>
+        session.run({
+          tokens: integers([...chunk, 7], [1, chunkSize + 1]),
+          past_lengths: integers([cache.length], [1]),
+          last: integers([chunkSize - 1], [1]),
+          ...cache.feeds(),
+          ...lora,
+        }),
+    );
+    cache.append(outputs, chunkSize);
+    logits = floatData(outputs["logits"]);
+  }
+  return withSession(buildDecodeGraph(config, { hasLora, tokenCount: 1 }), model, async (session) => {
+    const ids = [greatestIndex(logits)];
+    const allLogits = [logits];
+    while (ids.length < count) {
+      const outputs = await session.run({
+        tokens: integers([ids[ids.length - 1]], [1, 1]),
+        past_lengths: integers([cache.length], [1]),
+        ...cache.feeds(),
+        ...lora,
+      });
+      cache.append(outputs, 1);
+      allLogits.push(floatData(outputs["logits"]));
+      ids.push(greatestIndex(floatData(outputs["logits"])));
+    }
+    return { ids, logits: allLogits };
+  });
+}
+
+for (const name of names) {
+  const folder = `${goldens}/models/${name}`;
+  const golden = readSafetensorsHeader(`${folder}/golden.safetensors`).tensors;
+  const flatIds = [...readIntegers(golden.get("input_ids")!)].map(Number);
+  const tokens = [flatIds.slice(0, 48), flatIds.slice(48)];
+  const wantedLogprobs = readFloats(golden.get("logprobs_of_next")!);
+  const texts = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
+    readonly greedy_prompt_ids: readonly number[];
+    readonly greedy_ids: readonly number[];
+  };
+
+  test(`${name}: serving agrees with the reference`, async () => {
+    const model = readModel(name);
+    const logits = await prefillLogits(model, tokens);
+    const difference = greatestDifference(logits, readFloats(golden.get("logits")!));
+    assert.ok(difference < 1e-3, `logits differ by ${difference}`);
+    const size = model.config.vocabularySize;
+    const logprobs = tokens.flatMap((row, index) =>
+      row.slice(1).map((id, t) => {
+        const place = index * row.length + t;
+        return logprobOf(logits.subarray(place * size, (place + 1) * size), id);
+      }),
+    );
+    const logprobDifference = greatestDifference(logprobs, wantedLogprobs);
+    assert.ok(logprobDifference < 1e-4, `log-probabilities differ by ${logprobDifference}`);
+  });
+
+  test(`${name}: training agrees with the reference`, async () => {
+    const { logprobs, entropy } = await trainingLogprobs(readModel(name), tokens);
+    const difference = greatestDifference(logprobs, wantedLogprobs);
+    assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
+    assert.ok(entropy.every((value) => value >= 0 && value <= Math.log(512)));
+  });
+
+  test(`${name}: decoding over a cache gives the reference's tokens`, async () => {
+    const model = readModel(name);
+    const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
+      count: 40,
+      chunkSize: 0,
+      lora: null,
+    });
+    assert.deepEqual(greedy.ids, texts.greedy_ids);
+  });
+
+  test(`${name}: a prompt in two chunks gives the reference's tokens`, async () => {
+    const model = readModel(name);
+    const greedy = await decodeGreedily(model, texts.greedy_prompt_ids, {
+      count: 40,
+      chunkSize: 5,
+      lora: null,
+    });
+    assert.deepEqual(greedy.ids, texts.greedy_ids);
+  });
+
+  test(`${name}: serving with an adapter agrees with training with it`, async () => {
+    const model = readModel(name);
+    const adapter = randomAdapter(model.config);
+    const lora = servingLora(model.config, adapter);
+    const { ids, logits } = await decodeGreedily(model, texts.greedy_prompt_ids, {
+      count: 20,
+      chunkSize: 4,
+      lora,
+    });
+    const whole = [...texts.greedy_prompt_ids, ...ids];
+    const { logprobs } = await trainingLogprobs(model, [whole], adapter);
+    const trained = logprobs.subarray(texts.greedy_prompt_ids.length - 1);
+    const served = ids.map((id, index) => logprobOf(logits[index], id));
+    const difference = greatestDifference(served, trained);
+    assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
+    const { logprobs: untouched } = await trainingLogprobs(model, [whole]);
+    assert.ok(greatestDifference(untouched, logprobs) > 1e-2);
+  });
+}
+
+test("the reference adapter changes the model as it does there", async () => {
+  const model = readModel("qwen3");
+  const adapter = readLoraAdapter(`${goldens}/training/adapter`, model.config);
+  const { sequences } = JSON.parse(readFileSync(`${goldens}/training/training.json`, "utf8")) as {
+    readonly sequences: readonly { readonly token_ids: number[] }[];
+  };
+  const tokens = [sequences[0].token_ids];
+  const size = model.config.vocabularySize;
+  const logits = await prefillLogits(model, tokens, servingLora(model.config, adapter));
+  const { logprobs } = await trainingLogprobs(model, tokens, adapter);
+  const served = tokens[0].slice(1).map((id, t) => logprobOf(logits.subarray(t * size, (t + 1) * size), id));
+  const difference = greatestDifference(served, logprobs);
+  assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
+  const { logprobs: untouched } = await trainingLogprobs(model, tokens);
+  assert.ok(greatestDifference(untouched, logprobs) > 1e-2);
+});
+
+/** An adapter whose B is not zero. */
+function randomAdapter(config: ModelConfig): LoraAdapter {
+  const adapter = createLoraAdapter(config, { rank: 2, alpha: 3, seed: 1 });
+  const random = seededRandom("adapter of a test");
+  for (const [name, matrix] of adapter.matrices) {
+    if (name.endsWith("lora_B.weight"))
+      matrix.forEach((_, index) => (matrix[index] = random.uniform() - 0.5));
+  }
+  return adapter;
+}
