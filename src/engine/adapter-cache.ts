@@ -1,0 +1,48 @@
+// Adapters in memory, ready to be fed to a graph; the least recently used one is let go when there are too many. Lanes
+// hold the adapters they run by themselves, so letting one go never harms a running request.
+import type { AdapterReference } from "../domain/generation.ts";
+import { float32Tensor, type Tensor } from "../graph/tensor.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { servingLoraInputs } from "../model/lora.ts";
+import { readLoraAdapter } from "../model/peft-folder.ts";
+import type { LoadedAdapter } from "./model-runner.ts";
+
+/** The LoRA matrices under the names of the graphs' inputs. */
+export interface LoraFeeds extends LoadedAdapter {
+  readonly feeds: Readonly<Record<string, Tensor>>;
+}
+
+export class AdapterCache {
+  readonly #config: ModelConfig;
+  readonly #countMax: number;
+  /** Least recently used first. */
+  readonly #adapters = new Map<string, LoraFeeds>();
+
+  constructor(config: ModelConfig, countMax: number) {
+    this.#config = config;
+    this.#countMax = countMax;
+  }
+
+  /** @throws ServiceError as `readLoraAdapter` */
+  load({ id, folder }: AdapterReference): LoraFeeds {
+    const adapter = this.#adapters.get(id) ?? this.#read(id, folder);
+    this.#adapters.delete(id);
+    this.#adapters.set(id, adapter);
+    for (const oldest of this.#adapters.keys()) {
+      if (this.#adapters.size <= this.#countMax) break;
+      this.#adapters.delete(oldest);
+    }
+    return adapter;
+  }
+
+  drop(id: string): void {
+    this.#adapters.delete(id);
+  }
+
+  #read(id: string, folder: string): LoraFeeds {
+    const inputs = servingLoraInputs(this.#config, readLoraAdapter(folder, this.#config));
+    const feeds: Record<string, Tensor> = {};
+    for (const [name, { shape, data }] of inputs) feeds[name] = float32Tensor(shape, data);
+    return { id, feeds };
+  }
+}

@@ -1,0 +1,301 @@
+// The embedded engine as the server sees it: the contract `Engine` over a child process that is started, watched, and
+// started again when it dies. Loads no native code itself.
+import type { Clock } from "../domain/clock.ts";
+import type {
+  Engine,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationRequest,
+} from "../domain/generation.ts";
+import { assert, present } from "../domain/assert.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { Logger, LogLevel } from "../telemetry/logger.ts";
+import { launchEngineProcess, type EngineProcess } from "./child-process.ts";
+import type { ChildMessage, LoadedModel } from "./child-protocol.ts";
+import { GenerationStream } from "./generation-stream.ts";
+import { roundUpPositions } from "./kv-lane.ts";
+import { restartDelayMs } from "./restart-policy.ts";
+import { slotsThatFit } from "./scheduler.ts";
+import { settingsForThisMachine, type EngineSettings } from "./settings.ts";
+
+export interface ChildEngineOptions {
+  readonly modelFolder: string;
+  /** For weights converted once; may be shared by engines. */
+  readonly cacheFolder: string;
+  readonly settings: EngineSettings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the child's own lines, which go to standard error. */
+  readonly logLevel: LogLevel;
+}
+
+/** An engine that also tells which process computes, for those who watch it. */
+export interface ChildEngine extends Engine {
+  /** Null while there is none. */
+  processId(): number | null;
+}
+
+interface Running {
+  readonly id: string;
+  readonly stream: GenerationStream;
+  /** Whether the engine has told anything of it yet. */
+  hasBegun: boolean;
+}
+
+/** How long a caller should wait before trying again, where nothing better is known. */
+const retryAfterSeconds = 2;
+
+/** An engine for one model folder; nothing runs until `start`. */
+export function createChildEngine(options: ChildEngineOptions): ChildEngine {
+  return new ProcessEngine(options);
+}
+
+class ProcessEngine implements ChildEngine {
+  readonly #options: ChildEngineOptions;
+  readonly #settings: EngineSettings;
+  readonly #logger: Logger;
+  readonly #running = new Map<number, Running>();
+  readonly #stopping = new AbortController();
+  readonly #restartedAtMs: number[] = [];
+  #state: EngineState = "starting";
+  #reason = "The engine has not been started.";
+  #process: EngineProcess | null = null;
+  #model: LoadedModel | null = null;
+  #lastKey = 0;
+  #kvCacheBytes = 0;
+  #heardAtMs = 0;
+  #background: Promise<void> = Promise.resolve();
+  #stopped: Promise<void> | null = null;
+
+  constructor(options: ChildEngineOptions) {
+    this.#options = options;
+    this.#settings = settingsForThisMachine(options.settings);
+    this.#logger = options.logger.child({ component: "engine" });
+  }
+
+  get contextLength(): number {
+    return present(this.#model, "the model of an engine that has been started").contextLength;
+  }
+
+  get vocabularySize(): number {
+    return present(this.#model, "the model of an engine that has been started").vocabularySize;
+  }
+
+  processId(): number | null {
+    return this.#process?.id ?? null;
+  }
+
+  async start(): Promise<void> {
+    this.#enter("starting", "The engine is loading the model.");
+    const launched = this.#launch();
+    this.#background = launched.catch(() => undefined);
+    try {
+      await launched;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) this.#enter("failed", messageOf(error));
+      throw error;
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  submit(request: GenerationRequest): Generation {
+    const { waitingCountMax } = this.#settings;
+    if (this.#state !== "ready" || this.#process === null || this.#model === null) {
+      const message = this.#state === "failed" ? "The engine is down." : this.#reason;
+      throw new ServiceError({ code: "unavailable", message, retryAfterSeconds });
+    }
+    checkRequest(request, this.#model);
+    if (this.#find(request.id) !== null) {
+      throw new ServiceError({
+        code: "conflict",
+        message: `A request with the id ${request.id} is running.`,
+      });
+    }
+    if (this.#waitingCount() >= waitingCountMax) {
+      const message = `${waitingCountMax} requests are waiting already; try again later.`;
+      throw new ServiceError({ code: "overloaded", message, retryAfterSeconds });
+    }
+    this.#refuseWhatNeverFits(request, this.#model);
+    return this.#begin(request, this.#process);
+  }
+
+  dropAdapter(id: string): void {
+    this.#process?.send({ kind: "drop-adapter", id });
+  }
+
+  status(): EngineStatus {
+    const waitingCount = this.#waitingCount();
+    return {
+      state: this.#state,
+      reason: this.#reason,
+      runningCount: this.#running.size - waitingCount,
+      waitingCount,
+      waitingCountMax: this.#settings.waitingCountMax,
+      kvCacheBytes: this.#kvCacheBytes,
+      kvCacheBytesMax: this.#settings.kvCacheBytesMax,
+      restartCount: this.#restartedAtMs.length,
+    };
+  }
+
+  #begin(request: GenerationRequest, engineProcess: EngineProcess): Generation {
+    const key = ++this.#lastKey;
+    const stream = new GenerationStream({
+      choiceCount: request.choiceCount,
+      onStopChoice: (choice) => engineProcess.send({ kind: "stop-choice", key, choice }),
+      onAbort: () => engineProcess.send({ kind: "abort", key }),
+      onEnd: () => this.#running.delete(key),
+    });
+    if (this.#running.size === 0) this.#heardAtMs = this.#options.clock.monotonicMs();
+    this.#running.set(key, { id: request.id, stream, hasBegun: false });
+    engineProcess.send({ kind: "submit", key, request });
+    return stream;
+  }
+
+  #find(id: string): Running | null {
+    for (const running of this.#running.values()) if (running.id === id) return running;
+    return null;
+  }
+
+  #waitingCount(): number {
+    let count = 0;
+    for (const running of this.#running.values()) if (!running.hasBegun) count += 1;
+    return count;
+  }
+
+  #refuseWhatNeverFits(request: GenerationRequest, model: LoadedModel): void {
+    const positionCount = request.promptTokenIds.length + request.maxTokens;
+    const { slotCountMax, kvCacheBytesMax } = this.#settings;
+    const { bytesPerPosition } = model;
+    if (slotsThatFit(positionCount, { slotCountMax, kvCacheBytesMax, bytesPerPosition }) > 0) return;
+    const needed = roundUpPositions(positionCount) * bytesPerPosition;
+    throw new ServiceError({
+      code: "unsupported",
+      message:
+        `The prompt of ${request.promptTokenIds.length} tokens and an answer of up to ${request.maxTokens} need ${needed} ` +
+        `bytes of key and value cache; this engine has ${kvCacheBytesMax}. Ask for fewer tokens.`,
+    });
+  }
+
+  #receive(message: ChildMessage & { kind: "news" }): void {
+    this.#heardAtMs = this.#options.clock.monotonicMs();
+    this.#kvCacheBytes = message.kvCacheBytes;
+    for (const news of message.news) {
+      const running = this.#running.get(news.key);
+      if (running === undefined) continue;
+      running.hasBegun = true;
+      if (news.kind === "event") running.stream.push(news.event);
+      else running.stream.fail(new ServiceError({ code: news.code, message: news.message }));
+    }
+  }
+
+  async #launch(): Promise<void> {
+    const { clock, modelFolder, cacheFolder, logLevel } = this.#options;
+    const life = new AbortController();
+    const launched = await launchEngineProcess({
+      load: { kind: "load", modelFolder, cacheFolder, settings: this.#settings, logLevel },
+      clock,
+      signal: this.#stopping.signal,
+      onNews: (message) => this.#receive(message),
+      onExit: (how) => {
+        life.abort();
+        this.#lose(how);
+      },
+    });
+    this.#process = launched;
+    this.#model = launched.model;
+    this.#enter("ready", "");
+    this.#watch(launched, life.signal).catch(() => undefined);
+  }
+
+  /** Kills a process that has work and says nothing for too long. Ends, by rejecting, with the process. */
+  async #watch(watched: EngineProcess, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const { stepDeadlineMs } = this.#settings;
+    for (;;) {
+      await clock.sleep(stepDeadlineMs / 4, { signal });
+      const silentMs = clock.monotonicMs() - this.#heardAtMs;
+      if (this.#running.size === 0 || silentMs < stepDeadlineMs) continue;
+      this.#logger.error({ silentMs, stepDeadlineMs }, "the engine has work and is silent; it is killed");
+      watched.kill();
+      return;
+    }
+  }
+
+  #lose(how: string): void {
+    this.#process = null;
+    this.#kvCacheBytes = 0;
+    if (this.#stopping.signal.aborted) return;
+    this.#logger.error({ how, requestCount: this.#running.size }, "the engine's process was lost");
+    this.#enter("restarting", `The engine's process ${how} and is being started again.`);
+    this.#failAll("The engine broke down while it computed this request; try again.");
+    this.#background = this.#restart();
+  }
+
+  /** Tries until it is up, is stopped, or has tried too often. */
+  async #restart(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const delayMs = restartDelayMs(
+        this.#restartedAtMs,
+        clock.monotonicMs(),
+        this.#settings.restartCountMax,
+      );
+      if (delayMs === null) {
+        this.#enter("failed", `${this.#reason} It did so too often and stays down.`);
+        return;
+      }
+      try {
+        await clock.sleep(delayMs, { signal });
+        this.#restartedAtMs.push(clock.monotonicMs());
+        await this.#launch();
+        return;
+      } catch (error) {
+        if (!signal.aborted) this.#enter("restarting", messageOf(error));
+      }
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#enter("stopped", "The engine is stopped.");
+    this.#failAll("The engine is being stopped.");
+    await this.#background;
+    await this.#process?.end(this.#settings.stopDeadlineMs);
+    this.#process = null;
+  }
+
+  #failAll(message: string): void {
+    for (const { stream } of [...this.#running.values()])
+      stream.fail(new ServiceError({ code: "unavailable", message, retryAfterSeconds }));
+  }
+
+  #enter(state: EngineState, reason: string): void {
+    if (this.#state === "stopped") return;
+    this.#state = state;
+    this.#reason = reason;
+    this.#logger.info({ state, reason }, "engine state");
+  }
+}
+
+/** What the contract asks of a request; a violation is a bug of the caller and must not reach the engine. */
+function checkRequest(request: GenerationRequest, model: LoadedModel): void {
+  const { promptTokenIds, maxTokens, choiceCount } = request;
+  const { contextLength, vocabularySize } = model;
+  assert(promptTokenIds.length > 0, "a prompt has at least one token");
+  assert(maxTokens >= 1 && choiceCount >= 1, "a request asks for at least one token and one choice");
+  assert(promptTokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
+  assert(
+    promptTokenIds.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize),
+    "prompt tokens are in the vocabulary",
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,87 @@
+// A generation as its reader sees it: events that arrive are kept until they are read. Nothing bounds the buffer but the
+// request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further.
+import type { Generation, GenerationEvent } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
+
+export interface StreamOptions {
+  readonly choiceCount: number;
+  /** Called once when the reader wants no more of a choice that had not ended. */
+  readonly onStopChoice: (choice: number) => void;
+  /** Called once when the reader gives the whole request up before its end. */
+  readonly onAbort: () => void;
+  /** Called once when nothing more can come, for whatever reason; all of it may still be unread. */
+  readonly onEnd: () => void;
+}
+
+/** The writing side belongs to the engine: {@link push} and {@link fail}. */
+export class GenerationStream implements Generation {
+  readonly events: AsyncIterable<GenerationEvent>;
+  readonly #options: StreamOptions;
+  readonly #liveChoices: Set<number>;
+  readonly #buffer: GenerationEvent[] = [];
+  #error: ServiceError | null = null;
+  #hasEnded = false;
+  #wake: () => void = () => undefined;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    this.#liveChoices = new Set(Array.from({ length: options.choiceCount }, (_, choice) => choice));
+    this.events = { [Symbol.asyncIterator]: () => this.#read() };
+  }
+
+  /** Takes the next event; those of choices that were stopped are let fall. */
+  push(event: GenerationEvent): void {
+    if (this.#hasEnded) return;
+    if (event.kind !== "prompt-computed" && !this.#liveChoices.has(event.choice)) return;
+    this.#buffer.push(event);
+    if (event.kind === "choice-finished") this.#endChoice(event.choice);
+    this.#wake();
+  }
+
+  /** The reader gets what is buffered, then this error. */
+  fail(error: ServiceError): void {
+    if (this.#hasEnded) return;
+    this.#error = error;
+    this.#end();
+    this.#wake();
+  }
+
+  stopChoice(choice: number): void {
+    if (this.#hasEnded || !this.#liveChoices.has(choice)) return;
+    this.#options.onStopChoice(choice);
+    this.#endChoice(choice);
+    this.#wake();
+  }
+
+  abort(): void {
+    if (this.#hasEnded) return;
+    this.#buffer.length = 0;
+    this.fail(new ServiceError({ code: "cancelled", message: "The request was cancelled." }));
+    this.#options.onAbort();
+  }
+
+  #endChoice(choice: number): void {
+    this.#liveChoices.delete(choice);
+    if (this.#liveChoices.size === 0) this.#end();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    this.#options.onEnd();
+  }
+
+  async *#read(): AsyncGenerator<GenerationEvent, void, undefined> {
+    try {
+      for (;;) {
+        const event = this.#buffer.shift();
+        if (event !== undefined) yield event;
+        else if (this.#error !== null) throw this.#error;
+        else if (this.#hasEnded) return;
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      // A reader that leaves its loop early wants no more.
+      this.abort();
+    }
+  }
+}

@@ -1,0 +1,202 @@
+// The model runner over compiled graphs: picks the graph, feeds it, and writes what comes back into the lane.
+// Does not know requests; a call is for rows of one lane.
+import { assert, present } from "../domain/assert.ts";
+import type { AdapterReference } from "../domain/generation.ts";
+import type { Graph } from "../graph/graph.ts";
+import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { readModelConfig } from "../model/config/read-config.ts";
+import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "../model/serving-graphs.ts";
+import { readModelWeights, type WeightSource } from "../model/weights.ts";
+import { createSession, type Session } from "../runtime/session.ts";
+import { AdapterCache } from "./adapter-cache.ts";
+import type { KvLane } from "./kv-lane.ts";
+import type { LoadedAdapter, ModelRunner, ModelShape, PromptPart } from "./model-runner.ts";
+import type { EngineSettings } from "./settings.ts";
+
+export interface FolderRunnerOptions {
+  readonly modelFolder: string;
+  readonly cacheFolder: string;
+  /** With the zeros that mean "by the machine" replaced. */
+  readonly settings: EngineSettings;
+}
+
+/**
+ * A runner for a model folder.
+ *
+ * @throws ServiceError when the folder does not hold a model that can be served
+ */
+export async function openGraphRunner(options: FolderRunnerOptions): Promise<ModelRunner> {
+  const { modelFolder, cacheFolder, settings } = options;
+  const stored = readModelConfig(modelFolder);
+  const contextLength = Math.min(stored.contextLength, settings.contextLengthMax);
+  const config = { ...stored, contextLength };
+  const weights = readModelWeights(modelFolder, config, { cacheFolder });
+  return createGraphRunner({
+    config,
+    weights,
+    threads: settings.threads,
+    adapterCountMax: settings.adapterCountMax,
+  });
+}
+
+export interface GraphRunnerOptions {
+  readonly config: ModelConfig;
+  /** For every parameter of the graphs. */
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  readonly threads: number;
+  readonly adapterCountMax: number;
+}
+
+/** A runner for weights that are at hand; the graphs that every model needs are ready when it returns. */
+export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
+  const runner = new GraphRunner(options);
+  await runner.prepare();
+  return runner;
+}
+
+/** Whole prompts, one token over a cache, several tokens over a cache. */
+type GraphKind = "prompt" | "token" | "chunk";
+
+class GraphRunner implements ModelRunner {
+  readonly shape: ModelShape;
+  readonly #options: GraphRunnerOptions;
+  readonly #adapters: AdapterCache;
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: GraphRunnerOptions) {
+    const { config, adapterCountMax } = options;
+    this.#options = options;
+    this.#adapters = new AdapterCache(config, adapterCountMax);
+    this.shape = {
+      layerCount: config.layers.length,
+      kvHeadCount: config.kvHeadCount,
+      headSize: config.headSize,
+      vocabularySize: config.vocabularySize,
+      contextLength: config.contextLength,
+    };
+  }
+
+  async prepare(): Promise<void> {
+    await this.#session("token", false);
+    await this.#session("prompt", false);
+  }
+
+  loadAdapter(reference: AdapterReference): LoadedAdapter {
+    return this.#adapters.load(reference);
+  }
+
+  dropAdapter(id: string): void {
+    this.#adapters.drop(id);
+  }
+
+  async prefill(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array> {
+    const [first] = parts;
+    const past = present(lane.lengths[first.slot], "a used slot");
+    assert(
+      parts.length === 1 || parts.every(({ slot }) => lane.lengths[slot] === 0),
+      "only first parts share a call",
+    );
+    const length = Math.max(...parts.map(({ tokenIds }) => tokenIds.length));
+    const tokens_BT = new BigInt64Array(parts.length * length);
+    parts.forEach(({ tokenIds }, row) => {
+      tokenIds.forEach((id, position) => (tokens_BT[row * length + position] = BigInt(id)));
+    });
+    const feeds: Record<string, Tensor> = {
+      tokens: int64Tensor([parts.length, length], tokens_BT),
+      last: int64Tensor(
+        [parts.length],
+        parts.map(({ tokenIds }) => tokenIds.length - 1),
+      ),
+    };
+    if (past > 0) {
+      feeds["past_lengths"] = int64Tensor([1], [past]);
+      this.#feedCache(feeds, lane, { slot: first.slot, count: 1 });
+    }
+    const outputs = await this.#run(past > 0 ? "chunk" : "prompt", lane, feeds);
+    const rows = parts.map(({ slot, tokenIds }) => ({ slot, count: tokenIds.length }));
+    this.#keep(lane, rows, { outputs, positionCount: length });
+    return float32Data(outputs["logits"]);
+  }
+
+  async decode(lane: KvLane, tokenIds: readonly number[]): Promise<Float32Array> {
+    const count = tokenIds.length;
+    const feeds: Record<string, Tensor> = {
+      tokens: int64Tensor([count, 1], tokenIds),
+      past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
+    };
+    this.#feedCache(feeds, lane, { slot: 0, count });
+    const outputs = await this.#run("token", lane, feeds);
+    this.#keep(
+      lane,
+      tokenIds.map((_, slot) => ({ slot, count: 1 })),
+      { outputs, positionCount: 1 },
+    );
+    return float32Data(outputs["logits"]);
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) await session.release();
+    this.#sessions.clear();
+  }
+
+  async #run(
+    kind: GraphKind,
+    lane: KvLane,
+    feeds: Record<string, Tensor>,
+  ): Promise<Readonly<Record<string, Tensor>>> {
+    if (lane.adapter === null) return (await this.#session(kind, false)).run(feeds);
+    assert("feeds" in lane.adapter, "a lane's adapter came from this runner");
+    // `loadAdapter` makes no others.
+    const lora = lane.adapter.feeds as Readonly<Record<string, Tensor>>;
+    return (await this.#session(kind, true)).run({ ...feeds, ...lora });
+  }
+
+  /** Made at first use: not every engine serves adapters or long prompts. */
+  async #session(kind: GraphKind, hasLora: boolean): Promise<Session> {
+    const name = `${kind} ${hasLora ? "with" : "without"} adapter`;
+    const made = this.#sessions.get(name);
+    if (made !== undefined) return made;
+    const { config, weights, threads } = this.#options;
+    const session = await createSession(graphOf(kind, config, hasLora), { weights, threads });
+    this.#sessions.set(name, session);
+    return session;
+  }
+
+  #feedCache(
+    feeds: Record<string, Tensor>,
+    lane: KvLane,
+    range: { readonly slot: number; readonly count: number },
+  ): void {
+    const { layerCount, kvHeadCount, headSize } = this.shape;
+    const dims = [range.count, kvHeadCount, lane.capacity, headSize];
+    for (let layer = 0; layer < layerCount; layer++) {
+      const names = cacheNames(layer);
+      feeds[names.keys] = float32Tensor(dims, lane.keys(layer, range.slot, range.count));
+      feeds[names.values] = float32Tensor(dims, lane.values(layer, range.slot, range.count));
+    }
+  }
+
+  /** Writes the new keys and values of each row, whose slot and count of real positions are given. */
+  #keep(
+    lane: KvLane,
+    rows: readonly { readonly slot: number; readonly count: number }[],
+    result: { readonly outputs: Readonly<Record<string, Tensor>>; readonly positionCount: number },
+  ): void {
+    const { outputs, positionCount } = result;
+    for (let layer = 0; layer < this.shape.layerCount; layer++) {
+      const names = cacheNames(layer);
+      const keys = float32Data(outputs[names.newKeys]);
+      const values = float32Data(outputs[names.newValues]);
+      rows.forEach(({ slot, count }, row) =>
+        lane.write(layer, slot, row, count, { keys, values, positionCount }),
+      );
+    }
+    for (const { slot, count } of rows) lane.advance(slot, count);
+  }
+}
+
+function graphOf(kind: GraphKind, config: ModelConfig, hasLora: boolean): Graph {
+  if (kind === "prompt") return buildPrefillGraph(config, { hasLora });
+  return buildDecodeGraph(config, { hasLora, tokenCount: kind === "token" ? 1 : "T" });
+}

@@ -1,0 +1,88 @@
+// All lanes of keys and values, and the memory they may take. Lanes grow as their rows grow and shrink when most of
+// their room is unused, since a step computes over the whole capacity of a lane.
+// Whether a request may start is decided before, in the scheduler: its whole need is reserved, so growing never fails.
+import { assert } from "../domain/assert.ts";
+import { KvLane, positionBytes, roundUpPositions, roundUpSlots } from "./kv-lane.ts";
+import type { LoadedAdapter, ModelShape } from "./model-runner.ts";
+
+/** The bytes to set aside for a lane whose slots each may grow to `positionCountMax` positions. */
+export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
+  return roundUpSlots(slotCount) * roundUpPositions(positionCountMax) * bytesPerPosition;
+}
+
+export class KvCache {
+  readonly #shape: ModelShape;
+  readonly #bytesMax: number;
+  readonly #lanes = new Set<KvLane>();
+
+  constructor(shape: ModelShape, bytesMax: number) {
+    this.#shape = shape;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** What the slabs take at this moment. */
+  get bytes(): number {
+    let total = 0;
+    for (const lane of this.#lanes) total += lane.bytes;
+    return total;
+  }
+
+  openLane(adapter: LoadedAdapter | null): KvLane {
+    const lane = new KvLane(adapter, this.#shape);
+    this.#lanes.add(lane);
+    return lane;
+  }
+
+  closeLane(lane: KvLane): void {
+    assert(lane.usedCount === 0, "only an empty lane is closed");
+    this.#lanes.delete(lane);
+  }
+
+  /**
+   * Makes room in a lane for `slotCount` slots of `positionCount` positions each.
+   *
+   * @param positionCountMax what its longest row may grow to, as it was reserved
+   */
+  ensure(lane: KvLane, slotCount: number, positionCount: number, positionCountMax: number): void {
+    const needed = Math.max(positionCount, ...lane.lengths);
+    if (slotCount <= lane.slotCapacity && needed <= lane.capacity) return;
+    const slotCapacity = roundUpSlots(Math.max(slotCount, lane.usedCount));
+    let capacity = needed <= lane.capacity ? lane.capacity : grownCapacity(needed, positionCountMax);
+    const more = slotCapacity * capacity * positionBytes(this.#shape) - lane.bytes;
+    if (this.bytes + more > this.#bytesMax) {
+      this.#shrinkAll();
+      capacity = grownCapacity(needed, positionCountMax);
+    }
+    lane.reshape(slotCapacity, capacity);
+  }
+
+  /** Shrinks a lane that needs less than half of what it has. Call it after slots were given back. */
+  relax(lane: KvLane, positionCountMax: number): void {
+    const slotCapacity = roundUpSlots(Math.max(1, lane.usedCount));
+    const capacity = grownCapacity(Math.max(1, ...lane.lengths), positionCountMax);
+    const tooManySlots = slotCapacity <= lane.slotCapacity / 4;
+    const tooMuchRoom = capacity <= lane.capacity / 2;
+    if (tooManySlots || tooMuchRoom) {
+      lane.reshape(tooManySlots ? slotCapacity : lane.slotCapacity, Math.min(capacity, lane.capacity));
+    }
+  }
+
+  /** Every lane down to what its rows hold: then the reservations bound the memory in use. */
+  #shrinkAll(): void {
+    for (const lane of this.#lanes) {
+      const capacity = roundUpPositions(Math.max(1, ...lane.lengths));
+      lane.reshape(
+        Math.min(lane.slotCapacity, roundUpSlots(Math.max(1, lane.usedCount))),
+        Math.min(lane.capacity, capacity),
+      );
+    }
+  }
+}
+
+/** A quarter more than needed: copying a slab costs about as much as a step, computing over unused room costs in every step. */
+function grownCapacity(needed: number, positionCountMax: number): number {
+  return Math.max(
+    roundUpPositions(needed),
+    Math.min(roundUpPositions(needed * 1.25), roundUpPositions(positionCountMax)),
+  );
+}

@@ -1,0 +1,181 @@
+// Keys and values of the running rows of one adapter: one slab per layer, [slot, kv head, capacity, head size], used
+// slots first, so that a batch is a contiguous view that a graph takes without a copy.
+// Does not know what a slot is used for, nor how much memory there is in all: that is the cache's part.
+import { assert } from "../domain/assert.ts";
+import type { LoadedAdapter, ModelShape } from "./model-runner.ts";
+
+/** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
+export const positionGranule = 64;
+
+/** The bytes that the keys and values of one position of one slot take, over all layers. */
+export function positionBytes(shape: ModelShape): number {
+  return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
+}
+
+export function roundUpPositions(count: number): number {
+  return Math.ceil(count / positionGranule) * positionGranule;
+}
+
+/** How many slots a slab gets for this many used ones: powers of two up to 8, then multiples of 8. */
+export function roundUpSlots(count: number): number {
+  if (count > 8) return Math.ceil(count / 8) * 8;
+  let slots = 1;
+  while (slots < count) slots *= 2;
+  return slots;
+}
+
+/** New keys or values of one layer as a graph returns them: [row, kv head, position, head size]. */
+export interface NewEntries {
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+  /** Positions a row has in these arrays, padding included. */
+  readonly positionCount: number;
+}
+
+/** The slabs of one adapter. A slot is a number below `usedCount`; whoever holds one is told when it moves. */
+export class KvLane {
+  readonly adapter: LoadedAdapter | null;
+  readonly shape: ModelShape;
+  /** Positions filled, by slot. */
+  readonly lengths: number[] = [];
+  #slotCapacity = 0;
+  #capacity = 0;
+  #keys: Float32Array[] = [];
+  #values: Float32Array[] = [];
+
+  constructor(adapter: LoadedAdapter | null, shape: ModelShape) {
+    this.adapter = adapter;
+    this.shape = shape;
+  }
+
+  get usedCount(): number {
+    return this.lengths.length;
+  }
+
+  /** Positions that a slot has room for. */
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  get slotCapacity(): number {
+    return this.#slotCapacity;
+  }
+
+  get bytes(): number {
+    return this.#slotCapacity * this.#capacity * positionBytes(this.shape);
+  }
+
+  /** A view, not a copy: keys of consecutive slots, [slotCount, kv head, capacity, head size]. */
+  keys(layer: number, slot: number, slotCount: number): Float32Array {
+    return this.#view(this.#keys[layer], slot, slotCount);
+  }
+
+  /** A view, not a copy, as {@link KvLane.keys}. */
+  values(layer: number, slot: number, slotCount: number): Float32Array {
+    return this.#view(this.#values[layer], slot, slotCount);
+  }
+
+  /** The next slot, empty; there must be room for it. */
+  takeSlot(): number {
+    assert(this.usedCount < this.#slotCapacity, "a slot is taken only where there is room");
+    return this.lengths.push(0) - 1;
+  }
+
+  /** Gives the last slot back. */
+  dropLastSlot(): void {
+    assert(this.usedCount > 0, "only a used slot is dropped");
+    this.lengths.pop();
+  }
+
+  /** Copies what one slot holds over another. */
+  copySlot(from: number, to: number): void {
+    if (from === to) return;
+    const { kvHeadCount, headSize } = this.shape;
+    const headStride = this.#capacity * headSize;
+    const size = this.lengths[from] * headSize;
+    for (const slab of [...this.#keys, ...this.#values]) {
+      for (let head = 0; head < kvHeadCount; head++) {
+        const start = (from * kvHeadCount + head) * headStride;
+        slab.copyWithin((to * kvHeadCount + head) * headStride, start, start + size);
+      }
+    }
+    this.lengths[to] = this.lengths[from];
+  }
+
+  swapSlots(a: number, b: number): void {
+    if (a === b) return;
+    const slotStride = this.shape.kvHeadCount * this.#capacity * this.shape.headSize;
+    for (const slab of [...this.#keys, ...this.#values]) {
+      const first = slab.slice(a * slotStride, (a + 1) * slotStride);
+      slab.copyWithin(a * slotStride, b * slotStride, (b + 1) * slotStride);
+      slab.set(first, b * slotStride);
+    }
+    [this.lengths[a], this.lengths[b]] = [this.lengths[b], this.lengths[a]];
+  }
+
+  /**
+   * Writes the first `count` positions of one row after what the slot holds. The length stays until
+   * {@link KvLane.advance}, since layers come one after another.
+   */
+  write(layer: number, slot: number, row: number, count: number, entries: NewEntries): void {
+    const { kvHeadCount, headSize } = this.shape;
+    const start = this.lengths[slot];
+    assert(start + count <= this.#capacity, "new keys and values fit the slot");
+    for (let head = 0; head < kvHeadCount; head++) {
+      const from = (row * kvHeadCount + head) * entries.positionCount * headSize;
+      const to = ((slot * kvHeadCount + head) * this.#capacity + start) * headSize;
+      copyRun(entries.keys, from, this.#keys[layer], to, count * headSize);
+      copyRun(entries.values, from, this.#values[layer], to, count * headSize);
+    }
+  }
+
+  /** Says that every layer now holds `count` more positions of the slot. */
+  advance(slot: number, count: number): void {
+    this.lengths[slot] += count;
+  }
+
+  /**
+   * Gives the slabs another size, keeping what the used slots hold. One layer is copied after the other, so the memory
+   * in use never exceeds old and new by more than a layer.
+   */
+  reshape(slotCapacity: number, capacity: number): void {
+    if (slotCapacity === this.#slotCapacity && capacity === this.#capacity) return;
+    assert(slotCapacity >= this.usedCount, "a slab keeps its used slots");
+    assert(
+      this.lengths.every((length) => length <= capacity),
+      "a slab keeps its positions",
+    );
+    const { layerCount, kvHeadCount, headSize } = this.shape;
+    const resize = (old: Float32Array | undefined): Float32Array => {
+      const slab = new Float32Array(slotCapacity * kvHeadCount * capacity * headSize);
+      if (old === undefined) return slab;
+      this.lengths.forEach((length, slot) => {
+        for (let head = slot * kvHeadCount; head < (slot + 1) * kvHeadCount; head++) {
+          const start = head * this.#capacity * headSize;
+          slab.set(old.subarray(start, start + length * headSize), head * capacity * headSize);
+        }
+      });
+      return slab;
+    };
+    for (let layer = 0; layer < layerCount; layer++) {
+      this.#keys[layer] = resize(this.#keys[layer]);
+      this.#values[layer] = resize(this.#values[layer]);
+    }
+    this.#slotCapacity = slotCapacity;
+    this.#capacity = capacity;
+  }
+
+  #view(slab: Float32Array, slot: number, slotCount: number): Float32Array {
+    const slotStride = this.shape.kvHeadCount * this.#capacity * this.shape.headSize;
+    return slab.subarray(slot * slotStride, (slot + slotCount) * slotStride);
+  }
+}
+
+/** Short runs go faster without the view that `set` needs. */
+function copyRun(source: Float32Array, from: number, target: Float32Array, to: number, size: number): void {
+  if (size > 256) {
+    target.set(source.subarray(from, from + size), to);
+    return;
+  }
+  for (let index = 0; index < size; index++) target[to + index] = source[from + index];
+}
