@@ -42,7 +42,7 @@ function floats(data: Float32Array, dims: readonly number[]): Tensor {
 
 function floatData(tensor: Tensor | undefined): Float32Array {
   assert.ok(tensor?.dtype === "float32");
-  return tensor.data as Float32Array;
+  return tensor.data;
 }
 
 function greatestDifference(left: ArrayLike<number>, right: ArrayLike<number>): number {

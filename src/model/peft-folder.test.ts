@@ -1,3 +1,4 @@
+// Adapters in the PEFT layout: the reference's own file, round trips, and refusals by name.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Rotary angles and their scalings, against numbers worked out by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inverseFrequencies, rotaryTables, type RotaryScaling } from "./rotary.ts";

@@ -1,3 +1,4 @@
+// The safetensors format: round trips, shards, and every kind of damage.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Where a session finds weights: in memory, in place, or converted once into a file.
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// What a config.json means, in older and newer spellings, and what is refused by name.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
