@@ -1,5 +1,9 @@
 // Every section of the configuration: the server's own settings here, the others beside what they set.
 import type { SettingsSchema } from "../domain/settings.ts";
+import { engineSettings } from "../engine/settings.ts";
+import { httpSettings } from "../http/settings.ts";
+import { jobSettings } from "../jobs/settings.ts";
+import { trainingSettings } from "../training/settings.ts";
 
 const serverSettings = {
   host: { kind: "text", default: "127.0.0.1", about: "Address to listen on." },
@@ -15,6 +19,12 @@ const serverSettings = {
   drainSeconds: { kind: "number", default: 30, min: 0, max: 3600, about: "How long running requests may finish after SIGTERM." },
 } as const satisfies SettingsSchema;
 
-export const sections = { server: serverSettings } as const satisfies Readonly<Record<string, SettingsSchema>>;
+export const sections = {
+  server: serverSettings,
+  engine: engineSettings,
+  training: trainingSettings,
+  jobs: jobSettings,
+  http: httpSettings,
+} as const satisfies Readonly<Record<string, SettingsSchema>>;
 
 export type SectionName = keyof typeof sections;

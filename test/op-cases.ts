@@ -1,0 +1,317 @@
+// Small examples of every graph operation, for the tests of gradients and of lowering.
+// The record is exhaustive: an operation kind without an example does not compile.
+import { present } from "../src/domain/assert.ts";
+import { seededRandom } from "../src/domain/random.ts";
+import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/graph/attention.ts";
+import { GraphBuilder } from "../src/graph/builder.ts";
+import type { Shape } from "../src/graph/dimension.ts";
+import type { Graph, OpKind, Value } from "../src/graph/graph.ts";
+import { elementCount, float32Tensor, int64Tensor } from "../src/graph/tensor.ts";
+import type { Tensor } from "../src/graph/tensor.ts";
+
+interface CaseInput {
+  readonly tensor: Tensor;
+  /** How the input is declared; with symbols in place of some sizes. */
+  readonly shape: Shape;
+}
+
+type Values = Readonly<Record<string, Value>>;
+
+export interface OpCase {
+  readonly inputs: Readonly<Record<string, CaseInput>>;
+  readonly build: (builder: GraphBuilder, value: (name: string) => Value) => Value | readonly Value[];
+}
+
+/** The outputs of a case are called result0, result1, … */
+export function buildCase(opCase: OpCase): {
+  readonly builder: GraphBuilder;
+  readonly inputs: Values;
+  readonly results: Values;
+  readonly feeds: Readonly<Record<string, Tensor>>;
+  readonly graph: Graph;
+} {
+  const builder = new GraphBuilder();
+  const entries = Object.entries(opCase.inputs);
+  const inputs = Object.fromEntries(
+    entries.map(([name, { tensor, shape }]) => [name, builder.input(name, tensor.dtype, shape)]),
+  );
+  const built = opCase.build(builder, (name) => present(inputs[name], `input ${name}`));
+  const values = Array.isArray(built) ? (built as readonly Value[]) : [built as Value];
+  const results = Object.fromEntries(values.map((value, index) => [`result${index}`, value]));
+  const feeds = Object.fromEntries(entries.map(([name, { tensor }]) => [name, tensor]));
+  return { builder, inputs, results, feeds, graph: builder.build(results) };
+}
+
+const matrix = floats("x", [2, 3], { shape: ["B", 3] });
+const positive = floats("x", [2, 3], { low: 0.5, high: 2, shape: ["B", 3] });
+const pair = {
+  ...floats("a", [2, 1, 3], { shape: ["B", 1, 3] }),
+  ...floats("b", [4, 3], { shape: ["T", 3] }),
+};
+const flags = (name: string): OpCase["inputs"] => ints(name, [2, 3], [0, 1, 0, 1, 1, 0]);
+const tables = (positions: number, half: number): OpCase["inputs"] => ({
+  ...floats("cos", [positions, half]),
+  ...floats("sin", [positions, half]),
+});
+const headOptions = { queryHeads: 4, kvHeads: 2, headSize: 8, scale: 0.3 };
+const qkv = (length: number, shape: string | number): OpCase["inputs"] => ({
+  ...floats("q", [2, length, 32], { shape: ["B", shape, 32] }),
+  ...floats("k", [2, length, 16], { shape: ["B", shape, 16] }),
+  ...floats("v", [2, length, 16], { shape: ["B", shape, 16] }),
+});
+
+export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
+  input: [{ inputs: matrix, build: (_, value) => value("x") }],
+  parameter: [],
+  constant: [
+    { inputs: matrix, build: (b, value) => b.add(value("x"), b.constant("float32", [3], [1, -2, 3.5])) },
+  ],
+  iota: [{ inputs: matrix, build: (b) => [b.iota("B"), b.iota("2*B+1"), b.iota(4)] }],
+
+  negate: [{ inputs: matrix, build: (b, value) => b.negate(value("x")) }],
+  exp: [{ inputs: matrix, build: (b, value) => b.exp(value("x")) }],
+  log: [{ inputs: positive, build: (b, value) => b.log(value("x")) }],
+  sqrt: [{ inputs: positive, build: (b, value) => b.sqrt(value("x")) }],
+  tanh: [{ inputs: matrix, build: (b, value) => b.tanh(value("x")) }],
+  sigmoid: [{ inputs: matrix, build: (b, value) => b.sigmoid(value("x")) }],
+  silu: [{ inputs: matrix, build: (b, value) => b.silu(value("x")) }],
+  geluTanh: [{ inputs: matrix, build: (b, value) => b.geluTanh(value("x")) }],
+  not: [{ inputs: flags("x"), build: (b, value) => b.not(b.cast(value("x"), "bool")) }],
+  cast: [
+    { inputs: flags("x"), build: (b, value) => b.cast(value("x"), "float32") },
+    { inputs: matrix, build: (b, value) => [b.cast(value("x"), "int64"), b.cast(value("x"), "int32")] },
+  ],
+  clip: [{ inputs: matrix, build: (b, value) => b.clip(value("x"), -0.5, 0.25) }],
+  stopGradient: [{ inputs: matrix, build: (b, value) => b.stopGradient(value("x")) }],
+
+  add: [
+    { inputs: pair, build: (b, value) => b.add(value("a"), value("b")) },
+    { inputs: matrix, build: (b, value) => b.add(value("x"), value("x")) },
+  ],
+  subtract: [{ inputs: pair, build: (b, value) => b.subtract(value("a"), value("b")) }],
+  multiply: [{ inputs: pair, build: (b, value) => b.multiply(value("a"), value("b")) }],
+  divide: [
+    {
+      inputs: { ...floats("a", [2, 3]), ...floats("b", [3], { low: 0.5, high: 2 }) },
+      build: (b, value) => b.divide(value("a"), value("b")),
+    },
+  ],
+  maximum: [{ inputs: pair, build: (b, value) => b.maximum(value("a"), value("b")) }],
+  minimum: [{ inputs: pair, build: (b, value) => b.minimum(value("a"), 0.1) }],
+  less: [{ inputs: pair, build: (b, value) => b.less(value("a"), value("b")) }],
+  lessOrEqual: [{ inputs: flags("x"), build: (b, value) => b.lessOrEqual(value("x"), 0) }],
+  greater: [{ inputs: pair, build: (b, value) => b.greater(value("a"), value("b")) }],
+  greaterOrEqual: [{ inputs: flags("x"), build: (b, value) => b.greaterOrEqual(value("x"), 1) }],
+  equal: [{ inputs: flags("x"), build: (b, value) => b.equal(value("x"), 1) }],
+  and: [{ inputs: matrix, build: (b, value) => b.and(b.less(value("x"), 0.5), b.greater(value("x"), -0.5)) }],
+  or: [{ inputs: matrix, build: (b, value) => b.or(b.less(value("x"), -0.5), b.greater(value("x"), 0.5)) }],
+  where: [
+    {
+      inputs: { ...flags("x"), ...floats("a", [2, 3]), ...floats("b", [3]) },
+      build: (b, value) => b.where(b.cast(value("x"), "bool"), value("a"), value("b")),
+    },
+  ],
+
+  reshape: [
+    {
+      inputs: { ...floats("x", [4, 6], { shape: ["R", 6] }), ...floats("y", [2, 2], { shape: ["B", "T"] }) },
+      build: (b, value) => {
+        const table = b.matMul(
+          b.reshape(value("y"), ["B*T", 1]),
+          b.constant("float32", [1, 6], [1, 2, 3, 4, 5, 6]),
+        );
+        return [b.reshape(value("x"), [2, "R", 3]), b.reshape(table, ["B", "T", 2, 3])];
+      },
+    },
+  ],
+  transpose: [
+    {
+      inputs: floats("x", [2, 3, 4], { shape: ["B", 3, "T"] }),
+      build: (b, value) => b.transpose(value("x"), [2, 0, 1]),
+    },
+  ],
+  concat: [
+    {
+      inputs: { ...floats("a", [2, 3], { shape: [2, "C"] }), ...floats("b", [2, 2], { shape: [2, "T"] }) },
+      build: (b, value) => b.concat([value("a"), value("b"), value("a")], -1),
+    },
+  ],
+  slice: [
+    {
+      inputs: { ...floats("x", [2, 6]), ...floats("n", [2], { shape: ["N"] }) },
+      build: (b, value) => b.slice(value("x"), 1, "N", "N+3"),
+    },
+    { inputs: floats("x", [5, 2], { shape: ["T", 2] }), build: (b, value) => b.slice(value("x"), 0, 1) },
+  ],
+  expand: [
+    {
+      inputs: { ...floats("x", [3, 1]), ...floats("n", [2], { shape: ["N"] }) },
+      build: (b, value) => b.expand(value("x"), ["N", 3, 4]),
+    },
+  ],
+
+  reduceSum: [
+    { inputs: floats("x", [2, 3, 4]), build: (b, value) => b.reduceSum(value("x"), [0, -1]) },
+    { inputs: floats("x", [2, 3]), build: (b, value) => b.reduceSum(value("x")) },
+  ],
+  reduceMean: [
+    { inputs: floats("x", [2, 3, 4]), build: (b, value) => b.reduceMean(value("x"), [1], true) },
+    {
+      inputs: floats("x", [2, 3], { shape: ["B", 3] }),
+      build: (b, value) => b.reduceMean(value("x"), [0]),
+    },
+  ],
+  reduceMax: [{ inputs: floats("x", [2, 3, 4]), build: (b, value) => b.reduceMax(value("x"), [-1]) }],
+
+  matMul: [
+    ...[false, true].flatMap((transposeA) =>
+      [false, true].map((transposeB): OpCase => ({
+        inputs: {
+          ...floats("a", transposeA ? [2, 1, 4, 3] : [2, 1, 3, 4], {
+            shape: transposeA ? ["B", 1, 4, "T"] : ["B", 1, "T", 4],
+          }),
+          ...floats("b", transposeB ? [5, 2, 4] : [5, 4, 2]),
+        },
+        build: (b, value) => b.matMul(value("a"), value("b"), { transposeA, transposeB, alpha: 0.7 }),
+      })),
+    ),
+    ...[false, true].flatMap((transposeA) =>
+      [false, true].map((transposeB): OpCase => ({
+        inputs: {
+          ...floats("a", transposeA ? [2, 4, 3] : [2, 3, 4], {
+            shape: transposeA ? ["B", 4, 3] : ["B", "T", 4],
+          }),
+          ...floats("b", transposeB ? [2, 4] : [4, 2]),
+        },
+        build: (b, value) => b.matMul(value("a"), value("b"), { transposeA, transposeB }),
+      })),
+    ),
+  ],
+
+  gatherRows: [
+    {
+      inputs: { ...floats("table", [5, 3]), ...ints("ids", [2, 3], [4, 0, 0, 1, 4, 4], ["B", "T"]) },
+      build: (b, value) => b.gatherRows(value("table"), value("ids")),
+    },
+  ],
+  scatterAddRows: [
+    {
+      inputs: {
+        ...floats("x", [2, 3, 2], { shape: ["B", "T", 2] }),
+        ...ints("ids", [2, 3], [4, 0, 0, 1, 4, 4], ["B", "T"]),
+      },
+      build: (b, value) => b.scatterAddRows(value("x"), value("ids"), 6),
+    },
+  ],
+  gatherLast: [
+    {
+      inputs: {
+        ...floats("x", [2, 5], { shape: ["B", 5] }),
+        ...ints("ids", [2, 3], [4, 0, 0, 1, 2, 3], ["B", 3]),
+      },
+      build: (b, value) => b.gatherLast(value("x"), value("ids")),
+    },
+  ],
+
+  softmax: [
+    { inputs: floats("x", [2, 3, 4], { low: -3, high: 3 }), build: (b, value) => b.softmax(value("x")) },
+  ],
+  logSoftmax: [
+    { inputs: floats("x", [2, 3, 4], { low: -3, high: 3 }), build: (b, value) => b.logSoftmax(value("x")) },
+  ],
+  tokenLogprob: [
+    {
+      inputs: {
+        ...floats("x", [2, 3, 7], { low: -3, high: 3, shape: ["B", "T", 7] }),
+        ...ints("ids", [2, 3], [4, 0, 0, 1, 6, 3], ["B", "T"]),
+      },
+      build: (b, value) => b.tokenLogprob(value("x"), value("ids")),
+    },
+  ],
+  rmsNorm: [
+    {
+      inputs: { ...floats("x", [2, 3, 8], { shape: ["B", "T", 8] }), ...floats("w", [8]) },
+      build: (b, value) => b.rmsNorm(value("x"), value("w"), 1e-3),
+    },
+  ],
+
+  rotary: [
+    {
+      inputs: {
+        ...floats("x", [2, 3, 16], { shape: ["B", "T", 16] }),
+        ...ints("at", [2, 3], [0, 1, 2, 3, 4, 5], ["B", "T"]),
+        ...tables(6, 4),
+      },
+      build: (b, value) => [
+        b.rotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin") }),
+        b.inverseRotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin") }),
+      ],
+    },
+  ],
+  causalAttention: [0, 3].map((window): OpCase => ({
+    inputs: qkv(5, "T"),
+    build: (b, value) => {
+      const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, ...(window === 0 ? {} : { window }) };
+      const { attention, keys, values } = b.causalAttention(value("q"), value("k"), value("v"), options);
+      return [attention, keys, values];
+    },
+  })),
+};
+
+/** Larger pieces that are made of several operations. */
+export const compositeCases: Readonly<Record<string, OpCase>> = {
+  selfAttention: {
+    inputs: qkv(4, "T"),
+    build: (b, value) =>
+      selfAttention(
+        b,
+        { q: value("q"), k: value("k"), v: value("v") },
+        { ...headOptions, mask: causalMask(b, "T", 2) },
+      ),
+  },
+  cacheAttention: cacheCase(3, "T"),
+  "cacheAttention of one token": cacheCase(1, 1),
+};
+
+function cacheCase(length: number, shape: string | number): OpCase {
+  return {
+    inputs: {
+      ...qkv(length, shape),
+      ...floats("cacheKeys", [2, 2, 6, 8], { shape: ["B", 2, "C", 8] }),
+      ...floats("cacheValues", [2, 2, 6, 8], { shape: ["B", 2, "C", 8] }),
+      ...ints("past", [2], [5, 2], ["B"]),
+    },
+    build: (b, value) => {
+      const mask = cacheMask(b, { pastLengths: value("past"), length: shape, capacity: "C", window: 4 });
+      const inputs = {
+        q: value("q"),
+        k: value("k"),
+        v: value("v"),
+        cacheKeys: value("cacheKeys"),
+        cacheValues: value("cacheValues"),
+      };
+      const { attention, keys, values } = cacheAttention(b, inputs, { ...headOptions, mask });
+      return [attention, keys, values];
+    },
+  };
+}
+
+function floats(
+  name: string,
+  dims: readonly number[],
+  options: { readonly low?: number; readonly high?: number; readonly shape?: Shape } = {},
+): OpCase["inputs"] {
+  const { low = -1, high = 1, shape = dims } = options;
+  const random = seededRandom("op-cases", name, ...dims);
+  const data = Float32Array.from({ length: elementCount(dims) }, () => low + (high - low) * random.uniform());
+  return { [name]: { tensor: float32Tensor(dims, data), shape } };
+}
+
+function ints(
+  name: string,
+  dims: readonly number[],
+  values: readonly number[],
+  shape: Shape = dims,
+): OpCase["inputs"] {
+  return { [name]: { tensor: int64Tensor(dims, values), shape } };
+}

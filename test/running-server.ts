@@ -1,0 +1,117 @@
+// A server as its users run it: a process of its own on a free port of the loopback address, with a data folder of its own.
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface RunningServer {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly dataFolder: string;
+  readonly process: ChildProcess;
+  /** Asks it to stop, waits, and returns its exit status. */
+  terminate(): Promise<number | null>;
+  /** Ends it at once, as a power cut would. */
+  kill(): Promise<void>;
+  /** Everything it wrote so far. */
+  output(): string;
+}
+
+const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+
+export function newDataFolder(): string {
+  return mkdtempSync(join(tmpdir(), "hone-test-"));
+}
+
+export function removeDataFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Starts `hone serve` and returns when it says that it is listening. */
+export async function startServer(options: { readonly dataFolder: string; readonly flags?: readonly string[] }): Promise<RunningServer> {
+  const { dataFolder, flags = [] } = options;
+  const child = spawn(
+    process.execPath,
+    ["--input-type=module", "-e", launch, "serve", "--port", "0", "--data", dataFolder, "--log-level", "warn", ...flags],
+    { stdio: ["ignore", "pipe", "pipe"] },
+  );
+  let output = "";
+  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  const url = await new Promise<string>((resolve, reject) => {
+    const deadline = setTimeout(() => reject(new Error(`not listening after 60 s:\n${output}`)), 60_000);
+    const onData = (data: Buffer): void => {
+      output += data.toString();
+      const match = /listening on (http:\S+)/.exec(output);
+      if (match?.[1] !== undefined) {
+        clearTimeout(deadline);
+        resolve(match[1]);
+      }
+    };
+    child.stdout.on("data", onData);
+    child.stderr.on("data", onData);
+    child.once("close", (code) => {
+      clearTimeout(deadline);
+      reject(new Error(`ended with ${code} before listening:\n${output}`));
+    });
+  });
+  return {
+    url,
+    apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
+    dataFolder,
+    process: child,
+    terminate: async () => {
+      child.kill("SIGTERM");
+      return ended;
+    },
+    kill: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+    output: () => output,
+  };
+}
+
+/** The processes that a process started, by id and command line. */
+export function childrenOf(processId: number): readonly { readonly id: number; readonly command: string }[] {
+  const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).stdout;
+  return listed.split("\n").flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+    return match !== null && Number(match[2]) === processId ? [{ id: Number(match[1]), command: match[3] ?? "" }] : [];
+  });
+}
+
+/** Asks again until the answer is one, or the deadline passes. */
+export async function eventually<T>(what: string, ask: () => Promise<T | null>, deadlineMs = 30_000): Promise<T> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null) return answer;
+    if (performance.now() > end) throw new Error(`never happened within ${deadlineMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Calls the API with the server's key. */
+export async function call(
+  server: Pick<RunningServer, "url" | "apiKey">,
+  method: string,
+  path: string,
+  options: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>>; readonly scheme?: "Bearer" | "Basic" } = {},
+): Promise<{ readonly status: number; readonly body: any; readonly headers: Headers }> {
+  const credentials = options.scheme === "Basic" ? `Basic ${Buffer.from(`api:${server.apiKey}`).toString("base64")}` : `Bearer ${server.apiKey}`;
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { authorization: credentials, ...(options.body === undefined ? {} : { "content-type": "application/json" }), ...options.headers },
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? null : parsed(text), headers: response.headers };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
