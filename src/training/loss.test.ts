@@ -1,0 +1,169 @@
+// The loss by itself, computed in double precision: a table of worked numbers, finite differences, extremes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type TrainingConfigInput, resolveTrainingConfig } from "../domain/training-config.ts";
+import { GraphBuilder } from "../graph/builder.ts";
+import type { Dense } from "../graph/dense.ts";
+import { gradient } from "../graph/gradient.ts";
+import { interpret } from "../graph/interpret.ts";
+import { addLossInputs, addPolicyLoss } from "./loss.ts";
+
+interface Tokens {
+  readonly logprobs: readonly number[];
+  /** Null where it is not known. */
+  readonly oldLogprobs: readonly (number | null)[];
+  readonly advantages: readonly number[];
+  readonly sequences: readonly number[];
+}
+
+interface Result {
+  readonly loss: number;
+  readonly perToken: readonly number[];
+  readonly gradient: readonly number[];
+}
+
+/** All weights are 1. */
+function compute(tokens: Tokens, input: TrainingConfigInput): Result {
+  const config = resolveTrainingConfig(input);
+  const builder = new GraphBuilder();
+  const logprobs_N = builder.input("logprobs", "float32", ["N"]);
+  const { loss, perToken_N } = addPolicyLoss(builder, logprobs_N, addLossInputs(builder, config), config);
+  const [slope_N] = gradient(builder, loss, [logprobs_N]);
+  const graph = builder.build({ loss, perToken: perToken_N, slope: slope_N });
+  const list = (values: readonly number[]): Dense => ({
+    dims: [values.length],
+    data: Float64Array.from(values),
+  });
+  const sizes = [...new Set(tokens.sequences)].map(
+    (sequence) => tokens.sequences.filter((each) => each === sequence).length + 1e-8,
+  );
+  const outputs = interpret(graph, {
+    logprobs: list(tokens.logprobs),
+    old_logprobs: list(tokens.oldLogprobs.map((value) => value ?? 0)),
+    is_old_known: list(tokens.oldLogprobs.map((value) => (value === null ? 0 : 1))),
+    advantages: list(tokens.advantages),
+    loss_weights: list(tokens.logprobs.map(() => 1 / (tokens.logprobs.length + 1e-6))),
+    sequence_indices: list(tokens.sequences),
+    sequence_sizes: list(sizes),
+  });
+  const data = (name: string): readonly number[] => [...(outputs[name] ?? assert.fail(name)).data];
+  return { loss: data("loss")[0], perToken: data("perToken"), gradient: data("slope") };
+}
+
+const fiveTokens: Tokens = {
+  logprobs: [-0.5, -1.0, -2.0, -0.1, -3.0],
+  oldLogprobs: [-0.7, -0.4, -2.1, -0.1, -5.0],
+  advantages: [1, 1, 1, -1, -1],
+  sequences: [0, 0, 0, 1, 1],
+};
+
+function close(actual: readonly number[], expected: readonly number[], tolerance: number): void {
+  expected.forEach((value, index) =>
+    assert.ok(Math.abs(actual[index] - value) <= tolerance, `${index}: ${actual[index]} is not ${value}`),
+  );
+}
+
+function check(
+  input: TrainingConfigInput,
+  loss: number,
+  perToken: readonly number[],
+  tokens = fiveTokens,
+): void {
+  const result = compute(tokens, input);
+  close([result.loss], [loss], 1e-6);
+  close(result.perToken, perToken, 1e-5);
+}
+
+const table: readonly (readonly [string, TrainingConfigInput, number, readonly number[]])[] = [
+  ["CISPO", {}, -2.346029, [0.6107, 0.54881, 2.21034, -0.1, -15]],
+  ["CISPO with epsilon", { epsilon: 0.2 }, -2.295791, [0.6107, 0.8, 2.21034, -0.1, -15]],
+  ["CISPO with both", { epsilon: 0.2, epsilonHigh: 0.28 }, -0.063791, [0.6107, 0.8, 2.21034, -0.1, -3.84]],
+  ["PPO", { ppo: true }, 1.107014, [-1.2, -0.54881, -1.10517, 1, 7.38906]],
+  ["PPO with high", { ppo: true, epsilonHigh: 0.28 }, 1.102734, [-1.2214, -0.54881, -1.10517, 1, 7.38906]],
+  [
+    "sequence",
+    { importanceSamplingLevel: "sequence" },
+    -1.051948,
+    [0.45242, 0.90484, 1.80967, -0.27183, -8.15485],
+  ],
+  ["average", { importanceSamplingLevel: "average" }, -2.383504, [0.53156, 0.72682, 2.01001, -0.18591, -15]],
+  [
+    "geometric average",
+    { importanceSamplingLevel: "geometric_average" },
+    -2.075923,
+    [0.52564, 0.70469, 2.0, -0.16487, -13.44507],
+  ],
+  [
+    "PPO sequence",
+    { ppo: true, importanceSamplingLevel: "sequence" },
+    0.54441,
+    [-0.90484, -0.90484, -0.90484, 2.71828, 2.71828],
+  ],
+  [
+    "cap",
+    { maxNegativeAdvantageImportanceSamplingWeight: 2 },
+    -0.546029,
+    [0.6107, 0.54881, 2.21034, -0.1, -6],
+  ],
+  [
+    "PPO cap",
+    { ppo: true, maxNegativeAdvantageImportanceSamplingWeight: 2 },
+    0.029203,
+    [-1.2, -0.54881, -1.10517, 1, 2],
+  ],
+  ["mask", { maskProbRatio: true }, 0.653971, [0.6107, 0.54881, 2.21034, -0.1, 0]],
+  [
+    "mask before the clip",
+    { epsilon: 0.2, maskProbRatio: true },
+    0.224209,
+    [0.6107, 0.8, 2.21034, -0.1, -2.4],
+  ],
+  ["PPO mask", { ppo: true, maskProbRatio: true }, 0.138966, [0, 0, -1.10517, 1, 0.8]],
+  ["tau", { k2Tau: 0.1 }, -2.946306, [0.59849, 0.58174, 2.18824, -0.1, -18]],
+  ["PPO tau", { ppo: true, k2Tau: 0.1 }, 1.403001, [-1.176, -0.58174, -1.09412, 1, 8.86687]],
+];
+
+for (const [name, input, loss, perToken] of table) {
+  test(`gives the worked numbers of ${name}`, () => check(input, loss, perToken));
+}
+
+test("unknown old log-probabilities count as the current ones", () => {
+  const unknown = { ...fiveTokens, oldLogprobs: [null, null, null, null, null] };
+  check({}, 0.08, [0.5, 1, 2, -0.1, -3], unknown);
+  const { gradient } = compute(unknown, { ppo: true });
+  close(gradient, [-0.2, -0.2, -0.2, 0.2, 0.2], 1e-6);
+});
+
+test("PPO's gradient is the slope of its loss, at every level", () => {
+  for (const importanceSamplingLevel of ["token", "sequence", "average", "geometric_average"] as const) {
+    const input = { ppo: true, importanceSamplingLevel, maxNegativeAdvantageImportanceSamplingWeight: 6 };
+    const { gradient } = compute(fiveTokens, input);
+    assert.ok(gradient.some((slope) => slope !== 0));
+    const slopes = fiveTokens.logprobs.map((_, index) => {
+      const shifted = (by: number): number => {
+        const logprobs = fiveTokens.logprobs.map((value, each) => (each === index ? value + by : value));
+        return compute({ ...fiveTokens, logprobs }, input).loss;
+      };
+      return (shifted(1e-5) - shifted(-1e-5)) / 2e-5;
+    });
+    close(gradient, slopes, 1e-7);
+  }
+});
+
+test("CISPO weighs every token's gradient by its clipped ratio", () => {
+  const { gradient } = compute(fiveTokens, { epsilonHigh: 0.5 });
+  const ratios = [Math.exp(0.2), Math.exp(-0.6), Math.exp(0.1), 1, 1.5];
+  close(
+    gradient,
+    ratios.map((ratio, index) => (-ratio * fiveTokens.advantages[index]) / 5),
+    1e-6,
+  );
+});
+
+test("stays finite where the old policy gave a token nearly no probability", () => {
+  const extreme = { ...fiveTokens, oldLogprobs: [-9999, -1, -2, -0.1, -9999] };
+  for (const ppo of [true, false]) {
+    const { loss, gradient } = compute(extreme, { ppo });
+    assert.ok([loss, ...gradient].every(Number.isFinite));
+  }
+});

@@ -1,0 +1,113 @@
+// What of a job's trajectories can train: sequences with advantages and weights, and the counts of all that cannot.
+// Pure; the same trajectories always give the same data.
+import type { JobCounts } from "../domain/job.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { TrainingConfig } from "../domain/training-config.ts";
+import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
+import {
+  type ConversationTokenizer,
+  type TokenSequence,
+  trajectorySequences,
+} from "../trajectories/sequences.ts";
+import { groupAdvantages, weighSequences } from "./advantage.ts";
+import type { TrainingSequence } from "./minibatch.ts";
+
+export interface TrainingData {
+  /** In the order of the trajectories. */
+  readonly sequences: readonly TrainingSequence[];
+  readonly counts: JobCounts;
+}
+
+/** A sequence before the job's common scale is known. */
+interface Candidate {
+  readonly sequence: TokenSequence;
+  readonly group: number;
+  readonly advantage: number;
+  readonly trainableTokenCount: number;
+  readonly trajectoryTokenCount: number;
+}
+
+/** Counts by reason: trajectories, but for `too_long`, which counts sequences. */
+type Skipped = Record<string, number>;
+
+/**
+ * Turns groups into weighted sequences. A trajectory without advantage is left out, since it would train nothing;
+ * a sequence longer than `sequenceLengthMax` is left out whole, never cut.
+ *
+ * @throws ServiceError `invalid` naming the trajectory whose record contradicts itself or belongs to another model
+ */
+export function prepareTrainingData(
+  groups: readonly TrajectoryGroup[],
+  config: TrainingConfig,
+  model: { readonly tokenizer: ConversationTokenizer; readonly sequenceLengthMax: number },
+): TrainingData {
+  const skipped: Skipped = {};
+  const candidates = groups.flatMap((group, index) =>
+    groupCandidates(group, index, { config, model, skipped }),
+  );
+  const weightings = weighSequences(candidates, config);
+  const sequences = candidates.map(({ sequence }, index) => ({ ...sequence, ...weightings[index] }));
+  return {
+    sequences,
+    counts: {
+      groupsSubmitted: groups.length,
+      groupsTrainable: new Set(candidates.map((candidate) => candidate.group)).size,
+      trajectories: groups.reduce((count, group) => count + group.trajectories.length, 0),
+      sequences: sequences.length,
+      trainableTokens: candidates.reduce((count, candidate) => count + candidate.trainableTokenCount, 0),
+      skipped,
+    },
+  };
+}
+
+function groupCandidates(
+  group: TrajectoryGroup,
+  groupIndex: number,
+  context: {
+    readonly config: TrainingConfig;
+    readonly model: { readonly tokenizer: ConversationTokenizer; readonly sequenceLengthMax: number };
+    readonly skipped: Skipped;
+  },
+): Candidate[] {
+  const { config, model, skipped } = context;
+  const rewards = group.trajectories.map((trajectory) => trajectory.reward);
+  const advantages = groupAdvantages(rewards, config);
+  return group.trajectories.flatMap((trajectory, index) => {
+    if (advantages[index] === 0) {
+      count(skipped, "zero_variance");
+      return [];
+    }
+    const place = `trajectory_groups.${groupIndex}.trajectories.${index}`;
+    const sequences = readSequences(trajectory, { tokenizer: model.tokenizer, place, skipped });
+    const fitting = sequences.filter(({ tokenIds }) => tokenIds.length <= model.sequenceLengthMax);
+    count(skipped, "too_long", sequences.length - fitting.length);
+    const tokenCounts = fitting.map(({ mask }) => mask.reduce((sum, trains) => sum + trains, 0));
+    const trajectoryTokenCount = tokenCounts.reduce((sum, each) => sum + each, 0);
+    return fitting.map((sequence, position) => ({
+      sequence,
+      group: groupIndex,
+      advantage: advantages[index],
+      trainableTokenCount: tokenCounts[position],
+      trajectoryTokenCount,
+    }));
+  });
+}
+
+function readSequences(
+  trajectory: Trajectory,
+  context: { readonly tokenizer: ConversationTokenizer; readonly place: string; readonly skipped: Skipped },
+): readonly TokenSequence[] {
+  try {
+    const result = trajectorySequences(trajectory, context.tokenizer);
+    if ("sequences" in result) return result.sequences;
+    count(context.skipped, result.skipped);
+    return [];
+  } catch (cause) {
+    if (!(cause instanceof ServiceError)) throw cause;
+    throw new ServiceError({ code: cause.code, message: `${context.place}: ${cause.message}`, cause });
+  }
+}
+
+function count(skipped: Skipped, reason: string, by = 1): void {
+  if (by > 0) skipped[reason] = (skipped[reason] ?? 0) + by;
+}
