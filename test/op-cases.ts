@@ -5,7 +5,8 @@ import { seededRandom } from "../src/domain/random.ts";
 import { cacheAttention, cacheMask, causalMask, selfAttention } from "../src/graph/attention.ts";
 import { GraphBuilder } from "../src/graph/builder.ts";
 import type { Shape } from "../src/graph/dimension.ts";
-import type { Graph, OpKind, Value } from "../src/graph/graph.ts";
+import { gradient } from "../src/graph/gradient.ts";
+import type { OpKind, Value } from "../src/graph/graph.ts";
 import { elementCount, float32Tensor, int64Tensor } from "../src/graph/tensor.ts";
 import type { Tensor } from "../src/graph/tensor.ts";
 
@@ -19,27 +20,53 @@ type Values = Readonly<Record<string, Value>>;
 
 export interface OpCase {
   readonly inputs: Readonly<Record<string, CaseInput>>;
+  /** Float inputs by which the operation is not differentiated. */
+  readonly fixed?: readonly string[];
   readonly build: (builder: GraphBuilder, value: (name: string) => Value) => Value | readonly Value[];
 }
 
-/** The outputs of a case are called result0, result1, … */
-export function buildCase(opCase: OpCase): {
+/** An example built; its outputs are called result0, result1, … */
+export interface BuiltCase {
   readonly builder: GraphBuilder;
-  readonly inputs: Values;
+  /** The inputs by which it is differentiated, by name. */
+  readonly wanted: Values;
   readonly results: Values;
   readonly feeds: Readonly<Record<string, Tensor>>;
-  readonly graph: Graph;
-} {
+}
+
+export function buildCase({ inputs, fixed = [], build }: OpCase): BuiltCase {
   const builder = new GraphBuilder();
-  const entries = Object.entries(opCase.inputs);
-  const inputs = Object.fromEntries(
+  const entries = Object.entries(inputs);
+  const values = Object.fromEntries(
     entries.map(([name, { tensor, shape }]) => [name, builder.input(name, tensor.dtype, shape)]),
   );
-  const built = opCase.build(builder, (name) => present(inputs[name], `input ${name}`));
-  const values = Array.isArray(built) ? (built as readonly Value[]) : [built as Value];
-  const results = Object.fromEntries(values.map((value, index) => [`result${index}`, value]));
-  const feeds = Object.fromEntries(entries.map(([name, { tensor }]) => [name, tensor]));
-  return { builder, inputs, results, feeds, graph: builder.build(results) };
+  const built = build(builder, (name) => present(values[name], `input ${name}`));
+  const list = Array.isArray(built) ? (built as readonly Value[]) : [built as Value];
+  const isWanted = ([name, { dtype }]: [string, Value]) => dtype === "float32" && !fixed.includes(name);
+  return {
+    builder,
+    wanted: Object.fromEntries(Object.entries(values).filter(isWanted)),
+    results: Object.fromEntries(list.map((value, index) => [`result${index}`, value])),
+    feeds: Object.fromEntries(entries.map(([name, { tensor }]) => [name, tensor])),
+  };
+}
+
+/** The example's gradients, called `slope <input>`, of a loss whose slope differs everywhere: Σ r·tanh(r). */
+export function differentiateCase({ builder, wanted, results }: BuiltCase): {
+  readonly loss: Value;
+  readonly slopes: Values;
+} {
+  const loss = Object.values(results)
+    .filter(({ dtype }) => dtype === "float32")
+    .map((result) => builder.reduceSum(builder.multiply(result, builder.tanh(result))))
+    .reduce((left, right) => builder.add(left, right), builder.scalar(0));
+  const slopes = gradient(builder, loss, Object.values(wanted));
+  return {
+    loss,
+    slopes: Object.fromEntries(
+      Object.keys(wanted).map((name, index) => [`slope ${name}`, present(slopes[index], "a gradient")]),
+    ),
+  };
 }
 
 const matrix = floats("x", [2, 3], { shape: ["B", 3] });
@@ -242,6 +269,7 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
         ...ints("at", [2, 3], [0, 1, 2, 3, 4, 5], ["B", "T"]),
         ...tables(6, 4),
       },
+      fixed: ["cos", "sin"],
       build: (b, value) => [
         b.rotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin") }),
         b.inverseRotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin") }),

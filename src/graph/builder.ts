@@ -338,6 +338,9 @@ export class GraphBuilder {
   /** Ends building: the graph that computes these outputs, without operations nobody needs. */
   build(outputs: Readonly<Record<string, Value>>): Graph {
     const named = Object.entries(outputs).map(([name, value]) => ({ name, value }));
+    for (const { name } of named) {
+      assert(!this.#names.has(name), `the output ${name} is not also an input or a parameter`);
+    }
     const needed = new Set<Node>();
     const pending = named.map(({ value }) => this.producer(value));
     for (let node = pending.pop(); node !== undefined; node = pending.pop()) {

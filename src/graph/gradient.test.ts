@@ -1,0 +1,113 @@
+// Every gradient rule against central finite differences in float64.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { buildCase, compositeCases, differentiateCase, opCases } from "../../test/op-cases.ts";
+import type { OpCase } from "../../test/op-cases.ts";
+import { present } from "../domain/assert.ts";
+import { GraphBuilder } from "./builder.ts";
+import { toDense } from "./dense.ts";
+import type { Dense } from "./dense.ts";
+import { gradient, gradientRules, NOT_DIFFERENTIABLE } from "./gradient.ts";
+import type { Graph, OpKind } from "./graph.ts";
+import { interpret } from "./interpret.ts";
+import { printGraph } from "./print.ts";
+
+const STEP = 1e-5;
+/** At most so many elements of each input are moved. */
+const SAMPLES = 15;
+const kinds = Object.keys(opCases) as OpKind[];
+const differentiable = kinds.filter((kind) => gradientRules[kind] !== NOT_DIFFERENTIABLE);
+
+test("every differentiable operation has an example whose gradient is checked", () => {
+  const checked = new Set<OpKind>();
+  for (const kind of differentiable) {
+    for (const opCase of opCases[kind]) {
+      for (const passed of check(opCase, kind)) checked.add(passed);
+    }
+  }
+  const missing = differentiable.filter((kind) => !checked.has(kind));
+  assert.deepEqual(missing, []);
+});
+
+for (const [name, opCase] of Object.entries(compositeCases)) {
+  test(`the gradient of ${name} is that of finite differences`, () => {
+    check(opCase, name);
+  });
+}
+
+test("a frozen weight gets no gradient work", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", 3]);
+  const frozen = builder.parameter("frozen", [4, 3]);
+  const wanted = builder.parameter("wanted", [4]);
+  const first = builder.exp(builder.matMul(x, frozen, { transposeB: true }));
+  const loss = builder.reduceSum(builder.multiply(first, wanted));
+  const [slope] = gradient(builder, loss, [wanted]);
+  const text = printGraph(builder.build({ slope: present(slope, "a gradient") }));
+  assert.equal(text.match(/matMul/g)?.length, 1, text);
+});
+
+test("a value the loss does not depend on gets zeros, and stopGradient stops", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B"]);
+  const y = builder.input("y", "float32", [2]);
+  const loss = builder.reduceSum(builder.multiply(x, builder.stopGradient(x)));
+  const [byX, byY] = gradient(builder, loss, [x, y]);
+  const graph = builder.build({ byX: present(byX, "byX"), byY: present(byY, "byY") });
+  const feed = { dims: [2], data: Float64Array.of(3, 5) };
+  const outputs = interpret(graph, { x: feed, y: feed });
+  assert.deepEqual([...present(outputs["byX"], "byX").data], [3, 5]);
+  assert.deepEqual([...present(outputs["byY"], "byY").data], [0, 0]);
+});
+
+test("equal operands of a minimum share its gradient, as in PyTorch", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", [1]);
+  const y = builder.input("y", "float32", [1]);
+  const wanted = gradient(builder, builder.reduceSum(builder.minimum(x, y)), [x, y]);
+  const graph = builder.build({ slope: builder.concat(wanted, 0) });
+  const feed = { dims: [1], data: Float64Array.of(3) };
+  assert.deepEqual([...present(interpret(graph, { x: feed, y: feed })["slope"], "slope").data], [0.5, 0.5]);
+});
+
+/** Checks the gradients by all float inputs; returns the kinds of operation on their way. */
+function check(opCase: OpCase, name: string): readonly OpKind[] {
+  const built = buildCase(opCase);
+  const forward = built.builder.nodes.map(({ kind }) => kind);
+  const { loss, slopes } = differentiateCase(built);
+  const graph = built.builder.build({ ...slopes, loss });
+  const feeds = Object.fromEntries(
+    Object.entries(built.feeds).map(([input, tensor]) => [input, toDense(tensor)]),
+  );
+  const outputs = interpret(graph, feeds);
+  for (const input of Object.keys(built.wanted)) {
+    const actual = present(outputs[`slope ${input}`], "a gradient");
+    const at = present(feeds[input], "a feed");
+    assert.deepEqual(actual.dims, at.dims, `${name} by ${input}`);
+    const stride = Math.ceil(at.data.length / SAMPLES);
+    for (let position = 0; position < at.data.length; position += stride) {
+      const expected = slopeAt(graph, feeds, { input, position });
+      const error = Math.abs((actual.data[position] ?? Number.NaN) - expected);
+      assert.ok(
+        error <= 1e-7 * Math.max(1, Math.abs(expected)),
+        `${name} by ${input}[${position}]: ${actual.data[position]}, differences give ${expected}`,
+      );
+    }
+  }
+  return Object.keys(slopes).length > 0 ? forward : [];
+}
+
+function slopeAt(
+  graph: Graph,
+  feeds: Readonly<Record<string, Dense>>,
+  { input, position }: { readonly input: string; readonly position: number },
+): number {
+  const at = present(feeds[input], "a feed");
+  const lossAt = (change: number) => {
+    const data = at.data.slice();
+    data[position] = (data[position] ?? 0) + change;
+    const outputs = interpret(graph, { ...feeds, [input]: { ...at, data } });
+    return present(outputs["loss"]?.data[0], "a loss");
+  };
+  return (lossAt(STEP) - lossAt(-STEP)) / (2 * STEP);
+}
