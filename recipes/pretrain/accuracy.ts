@@ -1,0 +1,144 @@
+// How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
+import { present } from "../../src/domain/assert.ts";
+import { type Random, seededRandom } from "../../src/domain/random.ts";
+import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
+import { type Chat, drawExercise, drawSystem, kinds } from "./corpus/chats.ts";
+import type { Exercise } from "./corpus/exercise.ts";
+import type { Generator } from "./generate.ts";
+import { encodeChat } from "./rows.ts";
+
+export interface KindAccuracy {
+  readonly kind: string;
+  readonly count: number;
+  readonly right: number;
+  /** A few of the wrong ones, to look at. */
+  readonly mistakes: readonly {
+    readonly prompt: string;
+    readonly expected: string;
+    readonly answer: string;
+  }[];
+}
+
+export interface Model {
+  readonly tokenizer: Tokenizer;
+  readonly generator: Generator;
+}
+
+/** Greedy answers to `count` held-out exercises of every kind; the same seed asks the same. */
+export async function measureAccuracy(
+  model: Model,
+  options: { readonly seed: string; readonly count: number },
+): Promise<readonly KindAccuracy[]> {
+  const results: KindAccuracy[] = [];
+  for (const kind of kinds) {
+    const random = seededRandom("accuracy", options.seed, kind.name);
+    const exercises = Array.from({ length: options.count }, () => drawExercise(random, kind, "held-out"));
+    const answers = await answerAll(
+      model,
+      exercises.map(({ prompt }) => ({ system: drawSystem(random), prompt })),
+    );
+    const judged = exercises.map((exercise, index) => judge(exercise, present(answers[index], "an answer")));
+    const wrong = judged.filter(({ isRight }) => !isRight);
+    results.push({
+      kind: kind.name,
+      count: exercises.length,
+      right: exercises.length - wrong.length,
+      mistakes: wrong
+        .slice(0, 5)
+        .map(({ exercise, answer }) => ({ prompt: exercise.prompt, expected: exercise.answer, answer })),
+    });
+  }
+  return results;
+}
+
+function judge(exercise: Exercise, answer: string): { exercise: Exercise; answer: string; isRight: boolean } {
+  return { exercise, answer, isRight: exercise.accepts(answer) };
+}
+
+interface Question {
+  readonly system: string | null;
+  readonly prompt: string;
+}
+
+async function answerAll(
+  { tokenizer, generator }: Model,
+  questions: readonly Question[],
+  options: { readonly temperature: number; readonly random?: Random; readonly tokenCountMax: number } = {
+    temperature: 0,
+    tokenCountMax: 64,
+  },
+): Promise<readonly string[]> {
+  const prompts = questions.map(({ system, prompt }) => encodeQuestion(tokenizer, system, prompt));
+  const answers = await generator.generate(prompts, options);
+  return answers.map((tokens) => tokenizer.decode(tokens, { skipSpecialTokens: true }));
+}
+
+/** A chat up to where the answer begins. */
+function encodeQuestion(tokenizer: Tokenizer, system: string | null, prompt: string): readonly number[] {
+  const chat: Chat = { system, turns: [{ kind: "question", prompt, answer: "", accepts: () => true }] };
+  // What follows an empty answer: the end of the turn, a newline, the end of the text.
+  return encodeChat(tokenizer, chat).tokens.slice(0, -3);
+}
+
+/** The rewards of the demo's task, and of its mirror image. */
+export const demoTasks: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  "prefers maybe": { maybe: 1, no: 0.75, yes: 0.5 },
+  "prefers yes": { yes: 1, no: 0.75, maybe: 0.5 },
+};
+
+const demoPrompts: readonly string[] = [
+  ["yes", "no", "maybe"],
+  ["yes", "maybe", "no"],
+  ["no", "yes", "maybe"],
+  ["no", "maybe", "yes"],
+  ["maybe", "yes", "no"],
+  ["maybe", "no", "yes"],
+  ["yes", "no"],
+  ["maybe", "yes"],
+].map((words) => `respond with exactly one of ${words.map((word) => `'${word}'`).join(", ")}`);
+
+export interface DemoStart {
+  /** Mean reward by task, sampled at temperature 1.2 with five tokens at most. */
+  readonly rewards: Readonly<Record<string, number>>;
+  /** How often each first word was sampled. */
+  readonly words: Readonly<Record<string, number>>;
+  /** The greedy answer to each prompt. */
+  readonly greedy: readonly { readonly prompt: string; readonly answer: string }[];
+}
+
+/** Where the untrained policy stands on the demo's prompts. */
+export async function measureDemoStart(
+  model: Model,
+  options: { readonly seeds: number; readonly samplesPerPrompt: number },
+): Promise<DemoStart> {
+  const questions = demoPrompts.map((prompt) => ({ system: null, prompt }));
+  const repeated = questions.flatMap((question) =>
+    Array.from({ length: options.samplesPerPrompt }, () => question),
+  );
+  const words: string[] = [];
+  for (let seed = 0; seed < options.seeds; seed++) {
+    const sampling = { temperature: 1.2, random: seededRandom("demo", seed), tokenCountMax: 5 };
+    words.push(...(await answerAll(model, repeated, sampling)).map(firstWord));
+  }
+  const greedy = await answerAll(model, questions, { temperature: 0, tokenCountMax: 5 });
+  return {
+    rewards: Object.fromEntries(
+      Object.entries(demoTasks).map(([task, values]) => [
+        task,
+        words.reduce((sum, word) => sum + (values[word] ?? 0), 0) / words.length,
+      ]),
+    ),
+    words: countWords(words),
+    greedy: questions.map(({ prompt }, index) => ({ prompt, answer: greedy[index] ?? "" })),
+  };
+}
+
+function firstWord(text: string): string {
+  return /\p{L}+/u.exec(text.toLowerCase())?.[0] ?? "";
+}
+
+function countWords(words: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort(([, countA], [, countB]) => countB - countA).slice(0, 8));
+}

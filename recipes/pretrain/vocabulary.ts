@@ -1,0 +1,93 @@
+// The vocabulary of the built-in model, in the tokenizer.json layout: byte-level BPE in which a frequent word is one
+// token, a number of up to two digits is one token, and everything else is spelled byte by byte. So a rare word shows
+// the model its letters, which exercises about letters need. Pure; files are train-tokenizer.ts's affair.
+import type { Chat } from "./corpus/chats.ts";
+
+export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
+
+/** A word with the space before it, a number of one or two digits, one mark with the space before it, or white space. */
+const pieces = String.raw` ?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]|\s+(?!\S)|\s`;
+
+/** GPT-2's one printable character for each byte. */
+function byteCharacters(): readonly string[] {
+  const isPrintable = (byte: number): boolean =>
+    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
+  let shift = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : shift++));
+}
+
+const characters = byteCharacters();
+
+function spell(text: string): string {
+  return [...Buffer.from(text, "utf8")].map((byte) => characters[byte]).join("");
+}
+
+/** How often each piece occurs in the chats, roles included. */
+export function countPieces(chats: Iterable<Chat>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const count = (text: string): void => {
+    for (const piece of text.match(new RegExp(pieces, "gu")) ?? [])
+      counts.set(piece, (counts.get(piece) ?? 0) + 1);
+  };
+  for (const chat of chats) {
+    for (const role of ["system", "user", "assistant", "tool"]) count(role);
+    if (chat.system !== null) count(chat.system);
+    for (const { prompt, answer } of chat.turns) {
+      count(prompt);
+      count(answer);
+    }
+  }
+  return counts;
+}
+
+/**
+ * Chooses the vocabulary: special tokens, all bytes, the numbers 10 to 99, then the most frequent words.
+ *
+ * @param size of the whole vocabulary, special tokens included
+ * @returns tokenizer.json as a value
+ */
+export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number): object {
+  const numbers = Array.from({ length: 90 }, (_, index) => String(10 + index));
+  const tokens: string[] = [...specialTokens, ...characters, ...numbers];
+  const frequent = [...counts]
+    .filter(([piece]) => piece.length > 1 && !/^\p{N}/u.test(piece))
+    .sort(([pieceA, countA], [pieceB, countB]) => countB - countA || (pieceA < pieceB ? -1 : 1));
+  tokens.push(...frequent.slice(0, size - tokens.length).map(([piece]) => spell(piece)));
+  return {
+    version: "1.0",
+    truncation: null,
+    padding: null,
+    added_tokens: specialTokens.map((content, id) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: null,
+    pre_tokenizer: {
+      type: "Sequence",
+      pretokenizers: [
+        { type: "Split", pattern: { Regex: pieces }, behavior: "Isolated", invert: false },
+        { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false },
+      ],
+    },
+    post_processor: null,
+    decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
+    model: {
+      type: "BPE",
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      // A piece that is in the vocabulary is one token, without merges leading to it.
+      ignore_merges: true,
+      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+      merges: numbers.map((number) => [number.charAt(0), number.charAt(1)]),
+    },
+  };
+}
