@@ -1,7 +1,7 @@
 // Incremental decoding against decoding all at once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createDetokenizer } from "./detokenizer.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { completeLength } from "./utf8-boundary.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { loadChatTemplate } from "./load-chat-template.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { renderPrompt } from "./render-prompt.ts";

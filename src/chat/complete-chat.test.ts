@@ -1,0 +1,623 @@
+// Chat completions against an engine that says what it is told to.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { ChatEvent, ChatMessage, ChatRequest } from "../domain/chat.ts";
+import { systemClock } from "../domain/clock.ts";
+import type { Engine, GeneratedToken, GenerationEvent, GenerationRequest } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import { createChatService } from "./complete-chat.ts";
+import type { ChatService } from "./complete-chat.ts";
+import type { ResolvedModel } from "./model-directory.ts";
+import { renderChatPrompt } from "./render-prompt.ts";
+import { readGenerationDefaults } from "./served-base.ts";
+import type { GenerationDefaults, ServedBase } from "./served-base.ts";
+
+const root = "test/fixtures/goldens/models";
+const folder = `${root}/qwen3`;
+const tokenizer = await loadTokenizer(folder);
+const template = await loadChatTemplate(folder);
+const endOfText = 2;
+
+/** Events that the engine tells at once; an error instead of a batch breaks the generation off. */
+type Script = readonly (readonly GenerationEvent[] | Error)[];
+
+/** An engine that plays a script, batch by batch, and remembers what it was asked. */
+class ScriptedEngine implements Engine {
+  readonly contextLength = 128;
+  readonly vocabularySize = 512;
+  readonly requests: GenerationRequest[] = [];
+  readonly stopped: number[] = [];
+  abortCount = 0;
+  refusal: ServiceError | null = null;
+  script: Script;
+
+  constructor(script: Script) {
+    this.script = script;
+  }
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+  dropAdapter(): void {}
+  status(): ReturnType<Engine["status"]> {
+    throw new Error("not asked in these tests");
+  }
+  submit(request: GenerationRequest): ReturnType<Engine["submit"]> {
+    if (this.refusal !== null) throw this.refusal;
+    this.requests.push(request);
+    let reject: (reason: Error) => void = () => undefined;
+    const aborted = new Promise<never>((_, rejectPromise) => (reject = rejectPromise));
+    aborted.catch(() => undefined);
+    const { script } = this;
+    async function* play(): AsyncGenerator<GenerationEvent> {
+      for (const batch of script) {
+        await Promise.race([aborted, new Promise((resolve) => setTimeout(resolve, 0))]);
+        if (batch instanceof Error) throw batch;
+        yield* batch;
+      }
+      if (script.length === 0) await aborted;
+    }
+    return {
+      events: play(),
+      stopChoice: (choice) => void this.stopped.push(choice),
+      abort: () => {
+        this.abortCount += 1;
+        reject(new ServiceError({ code: "cancelled", message: "aborted" }));
+      },
+    };
+  }
+}
+
+const prompt: GenerationEvent = { kind: "prompt-computed", cachedTokenCount: 3 };
+const finished = (
+  reason: "stop" | "length",
+  stopTokenId: number | null = null,
+  choice = 0,
+): GenerationEvent => ({
+  kind: "choice-finished",
+  choice,
+  reason,
+  stopTokenId,
+});
+const tokens = (ids: readonly number[], choice = 0): GenerationEvent => ({
+  kind: "tokens",
+  choice,
+  tokens: ids.map(token),
+});
+const token = (id: number): GeneratedToken => ({
+  id,
+  logprob: -0.5,
+  alternatives: [{ id: 37, logprob: -0.25 }],
+});
+const idsOf = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });
+/** One batch per token, then the end. */
+const oneByOne = (ids: readonly number[], end: GenerationEvent): Script => [
+  [prompt],
+  ...ids.map((id, index) => (index === ids.length - 1 ? [tokens([id]), end] : [tokens([id])])),
+];
+
+const message = (role: string, content: string): ChatMessage => ({
+  role,
+  content,
+  name: null,
+  toolCallId: null,
+  toolCalls: null,
+  extra: {},
+});
+const hello: ChatRequest = {
+  messages: [message("user", "hi")],
+  model: null,
+  requestId: "r1",
+  choiceCount: 1,
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  topK: null,
+  seed: null,
+  stop: [],
+  logprobs: undefined,
+  returnTokenIds: undefined,
+  addGenerationPrompt: true,
+  continueFinalMessage: false,
+  tools: null,
+};
+const base: ResolvedModel = {
+  base: "tiny",
+  name: "tiny",
+  fingerprint: "f",
+  adapter: null,
+  isTrained: false,
+  modelId: null,
+  step: null,
+};
+const trained: ResolvedModel = {
+  ...base,
+  name: "agent",
+  adapter: { id: "m:1", folder: "/m/1" },
+  isTrained: true,
+  modelId: "m",
+  step: 1,
+};
+const noDefaults: GenerationDefaults = {
+  endTokenIds: [endOfText],
+  temperature: null,
+  topP: null,
+  topK: null,
+};
+const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as const;
+
+function serve(
+  engine: ScriptedEngine,
+  options: { model?: ResolvedModel; defaults?: Partial<GenerationDefaults> } = {},
+): ChatService {
+  const { model = base, defaults = {} } = options;
+  const served: ServedBase = {
+    model: { name: "tiny", folder },
+    engine,
+    tokenizer,
+    template,
+    defaults: { ...noDefaults, ...defaults },
+    contextLength: engine.contextLength,
+  };
+  return createChatService({
+    directory: { resolve: () => Promise.resolve(model) },
+    bases: [served],
+    clock: systemClock,
+    metrics: createMetrics({ processMetrics: false }),
+    logger: silentLogger,
+  });
+}
+
+async function collect(events: AsyncIterable<ChatEvent>): Promise<readonly ChatEvent[]> {
+  const all: ChatEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+/** Runs a request over a script and sorts what came. */
+async function check(
+  script: Script,
+  request: Partial<ChatRequest> = {},
+  options: Parameters<typeof serve>[1] = {},
+) {
+  const engine = new ScriptedEngine(script);
+  const service = serve(engine, options);
+  const events = await collect(
+    service.complete({ ...hello, ...request }, caller, { signal: new AbortController().signal }),
+  );
+  assert.equal(service.runningCount, 0);
+  const [first] = events;
+  const last = events.at(-1);
+  assert.ok(first.kind === "header" && last?.kind === "usage");
+  assert.equal(events.filter((event) => event.kind !== "delta").length, 2);
+  const deltas = events.filter((event) => event.kind === "delta");
+  return {
+    engine,
+    header: first.header,
+    usage: last.usage,
+    deltas,
+    finishes: deltas.flatMap((delta) =>
+      delta.finish === null ? [] : [{ choice: delta.choice, ...delta.finish }],
+    ),
+    text: (choice = 0) =>
+      deltas
+        .filter((delta) => delta.choice === choice)
+        .map((delta) => delta.text)
+        .join(""),
+    ids: (choice = 0) => deltas.filter((delta) => delta.choice === choice).flatMap((delta) => delta.tokenIds),
+  };
+}
+
+/** Runs a request that must fail, and returns the error; no event may come before it. */
+async function refused(
+  engine: ScriptedEngine,
+  request: Partial<ChatRequest> = {},
+  signal = new AbortController().signal,
+): Promise<ServiceError> {
+  const events = serve(engine).complete({ ...hello, ...request }, caller, { signal });
+  const iterator = events[Symbol.asyncIterator]();
+  const error: unknown = await iterator.next().then(
+    (result) => assert.fail(`no error but ${JSON.stringify(result)}`),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ServiceError, String(error));
+  return error;
+}
+
+for (const name of readdirSync(root)) {
+  test(`a request's prompt is that of the reference implementation: ${name}`, async () => {
+    const golden = JSON.parse(readFileSync(`${root}/${name}/golden.json`, "utf8")) as {
+      readonly messages: readonly { readonly role: string; readonly content: string }[];
+      readonly rendered_ids: readonly number[];
+    };
+    const messages = golden.messages.map(({ role, content }) => message(role, content));
+    const served: ServedBase = {
+      model: { name, folder: `${root}/${name}` },
+      engine: new ScriptedEngine([]),
+      tokenizer: await loadTokenizer(`${root}/${name}`),
+      template: await loadChatTemplate(`${root}/${name}`),
+      defaults: await readGenerationDefaults(`${root}/${name}`),
+      contextLength: 4096,
+    };
+    assert.deepEqual(renderChatPrompt({ ...hello, messages }, served), golden.rendered_ids);
+    assert.deepEqual(served.defaults, noDefaults);
+  });
+}
+
+test("tells a header, a delta per batch of tokens, the finish on the last of them, and the usage", async () => {
+  const ids = [...idsOf("yes, 1"), endOfText];
+  const { header, deltas, finishes, text, usage, engine } = await check(
+    oneByOne(ids, finished("stop", endOfText)),
+  );
+  assert.equal(header.role, "assistant");
+  assert.equal(header.model, "tiny");
+  assert.equal(header.fingerprint, "f");
+  assert.equal(text(), "yes, 1");
+  assert.deepEqual(
+    deltas.map((delta) => delta.tokenIds),
+    ids.map((id) => [id]),
+  );
+  assert.deepEqual(
+    deltas.map((delta) => delta.choiceTokens),
+    ids.map((_, index) => index + 1),
+  );
+  assert.ok(deltas.slice(0, -1).every((delta) => delta.finish === null));
+  assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: null }]);
+  assert.deepEqual(usage, {
+    promptTokens: header.promptTokenIds.length,
+    completionTokens: ids.length,
+    cachedTokens: 3,
+  });
+  assert.deepEqual(deltas.at(-1)?.usage, usage);
+  assert.deepEqual(engine.requests[0].promptTokenIds, header.promptTokenIds);
+});
+
+test("a further end token ends with its id as the reason, and its text is not shown", async () => {
+  const [further] = idsOf("b");
+  const { text, ids, finishes, engine } = await check(
+    oneByOne([...idsOf("a"), further], finished("stop", further)),
+    {},
+    {
+      defaults: { endTokenIds: [endOfText, further] },
+    },
+  );
+  assert.deepEqual(engine.requests[0].stopTokenIds, [endOfText, further]);
+  assert.equal(text(), "a");
+  assert.deepEqual(ids(), [...idsOf("a"), further]);
+  assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: further, matchedStop: null }]);
+});
+
+test("the finish comes in a delta of its own when the engine tells it later", async () => {
+  const { deltas, finishes } = await check([[prompt, tokens(idsOf("a"))], [finished("length")]]);
+  assert.deepEqual(
+    deltas.map((delta) => [delta.text, delta.finish?.reason ?? null]),
+    [
+      ["a", null],
+      ["", "length"],
+    ],
+  );
+  assert.equal(finishes.length, 1);
+});
+
+test("a character spread over tokens comes whole; one left incomplete becomes U+FFFD, in the log-probabilities too", async () => {
+  const ids = [...idsOf("東"), ...idsOf("京").slice(0, 1)];
+  const { deltas, text } = await check(oneByOne(ids, finished("length")), { logprobs: { topCount: 1 } });
+  assert.equal(text(), "東\ufffd");
+  const logprobs = deltas.flatMap((delta) => delta.logprobs);
+  assert.deepEqual(
+    logprobs.map((entry) => entry.text),
+    ["", "", "東", "\ufffd"].slice(-ids.length),
+  );
+  assert.equal(Buffer.from(logprobs.flatMap((entry) => entry.bytes)).toString(), text());
+});
+
+test("joined bytes of the log-probabilities are the text, whatever the tokens", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 511 }), { minLength: 1 }), async (drawn) => {
+      const ids = drawn.filter((id) => id !== endOfText).concat(endOfText);
+      const { deltas, text } = await check([[prompt, tokens(ids), finished("stop", endOfText)]], {
+        logprobs: { topCount: 1 },
+      });
+      assert.equal(
+        Buffer.from(deltas.flatMap((delta) => delta.logprobs).flatMap((entry) => entry.bytes)).toString(),
+        text(),
+      );
+      assert.equal(text(), tokenizer.decode(ids, { skipSpecialTokens: true }));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("log-probabilities name each token, and alternatives in its place", async () => {
+  const { deltas, engine, header } = await check(
+    oneByOne([...idsOf("a"), endOfText], finished("stop", endOfText)),
+    { logprobs: { topCount: 1 } },
+  );
+  assert.equal(engine.requests[0].topLogprobCount, 1);
+  assert.equal(header.logprobs, "text");
+  const alternative = {
+    tokenId: 37,
+    text: tokenizer.tokenText(37),
+    bytes: [...tokenizer.tokenBytes(37)],
+    logprob: -0.25,
+  };
+  assert.deepEqual(
+    deltas.flatMap((delta) => delta.logprobs),
+    [
+      { tokenId: idsOf("a")[0], text: "a", bytes: [97], logprob: -0.5, alternatives: [alternative] },
+      { tokenId: endOfText, text: "<|im_end|>", bytes: [], logprob: -0.5, alternatives: [alternative] },
+    ],
+  );
+});
+
+test("a trained model tells log-probabilities and ids unless told not to; a base model only when asked", async () => {
+  const script = oneByOne(idsOf("a"), finished("length"));
+  const modes = async (model: ResolvedModel, request: Partial<ChatRequest>): Promise<unknown> => {
+    const { header, engine, deltas } = await check(script, request, { model });
+    const { topLogprobCount } = engine.requests[0];
+    assert.equal(
+      deltas.some((delta) => delta.logprobs.length > 0),
+      topLogprobCount !== null,
+    );
+    return [header.logprobs, topLogprobCount, header.tokenIds.top, header.tokenIds.inChoices];
+  };
+  assert.deepEqual(await modes(trained, {}), ["token-id", 0, false, true]);
+  assert.deepEqual(await modes(trained, { logprobs: { topCount: 2 } }), ["text", 2, false, true]);
+  assert.deepEqual(await modes(trained, { logprobs: null }), ["off", null, false, false]);
+  assert.deepEqual(await modes(trained, { returnTokenIds: true }), ["token-id", 0, true, true]);
+  assert.deepEqual(await modes(base, {}), ["off", null, false, false]);
+  assert.deepEqual(await modes(base, { logprobs: { topCount: 0 }, returnTokenIds: true }), [
+    "text",
+    0,
+    true,
+    false,
+  ]);
+});
+
+test("a trained model's adapter reaches the engine", async () => {
+  const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")), {}, { model: trained });
+  assert.deepEqual(engine.requests[0].adapter, trained.adapter);
+  assert.equal(header.model, "agent");
+});
+
+test("a stop string spread over tokens cuts the text, not the tokens, and frees the slot", async () => {
+  const ids = idsOf("one STOP two");
+  const {
+    engine,
+    text,
+    finishes,
+    ids: told,
+    usage,
+  } = await check([[prompt], ...ids.map((id) => [tokens([id])]), [finished("length")]], {
+    stop: ["x", "STOP"],
+  });
+  assert.equal(text(), "one ");
+  assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
+  assert.deepEqual(engine.stopped, [0]);
+  assert.equal(tokenizer.decode(told(), { skipSpecialTokens: true }), "one STOP");
+  assert.equal(usage.completionTokens, told().length);
+});
+
+test("a stop string completed by the last allowed token wins over the length", async () => {
+  const { finishes } = await check([[prompt, tokens(idsOf("a STOP")), finished("length")]], {
+    stop: ["STOP"],
+  });
+  assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
+});
+
+test("what was held back is shown when the answer ends", async () => {
+  const { text, deltas } = await check(oneByOne(idsOf("a STO"), finished("length")), { stop: ["STOP"] });
+  assert.equal(text(), "a STO");
+  assert.ok(
+    deltas.some((delta) => delta.text === "" && delta.tokenIds.length > 0),
+    "tokens are told while their text is held back",
+  );
+});
+
+test("however the engine batches tokens, text, ids and finish are the same", async () => {
+  const words = fc.constantFrom("a", "b", "ab", "京", " the", "👍🏽");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(words, { minLength: 1 }),
+      fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1 }),
+      fc.array(fc.constantFrom("ba", "b京", "🏽a"), { maxLength: 2 }),
+      async (texts, sizes, stop) => {
+        const ids = idsOf(texts.join(""));
+        const whole = await check([[prompt, tokens(ids), finished("length")]], { stop });
+        const batches: (readonly GenerationEvent[])[] = [[prompt]];
+        for (let at = 0, turn = 0; at < ids.length; turn++) {
+          const size = sizes[turn % sizes.length];
+          batches.push([tokens(ids.slice(at, at + size))]);
+          at += size;
+        }
+        const chunked = await check([...batches, [finished("length")]], { stop });
+        assert.equal(chunked.text(), whole.text());
+        assert.deepEqual(chunked.ids(), whole.ids());
+        assert.deepEqual(chunked.finishes, whole.finishes);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("several choices are told apart, and usage counts them all", async () => {
+  const { text, finishes, usage, deltas } = await check(
+    [
+      [prompt, tokens(idsOf("a"), 0), tokens(idsOf("STOP"), 1)],
+      [tokens(idsOf("c"), 0), finished("length", null, 0)],
+    ],
+    { choiceCount: 2, stop: ["STOP"] },
+  );
+  assert.equal(text(0), "ac");
+  assert.equal(text(1), "");
+  assert.deepEqual(
+    finishes.map(({ choice, reason }) => [choice, reason]),
+    [
+      [1, "stop"],
+      [0, "length"],
+    ],
+  );
+  assert.equal(usage.completionTokens, 2 + idsOf("STOP").length);
+  assert.equal(deltas.filter((delta) => delta.choice === 0).at(-1)?.choiceTokens, 2);
+});
+
+test("the answer has the last message's role when nothing opens the assistant's turn", async () => {
+  const messages = [message("user", "hi"), message("bard", "Once")];
+  const { header } = await check(oneByOne(idsOf("a"), finished("length")), {
+    messages,
+    addGenerationPrompt: false,
+    continueFinalMessage: true,
+  });
+  assert.equal(header.role, "bard");
+  assert.match(tokenizer.decode(header.promptTokenIds, { skipSpecialTokens: false }), /bard\nOnce$/);
+});
+
+test("sampling comes from the request, then the model's makers, then neutral values", async () => {
+  const sampling = async (
+    request: Partial<ChatRequest>,
+    defaults: Partial<GenerationDefaults> = {},
+  ): Promise<unknown> => {
+    const { engine } = await check(
+      oneByOne(idsOf("a"), finished("length")),
+      { seed: 7, ...request },
+      { defaults },
+    );
+    return engine.requests[0].sampling;
+  };
+  assert.deepEqual(await sampling({}), { temperature: 1, topP: 1, topK: 0, seed: 7 });
+  assert.deepEqual(await sampling({}, { temperature: 0.6, topP: 0.9, topK: 20 }), {
+    temperature: 0.6,
+    topP: 0.9,
+    topK: 20,
+    seed: 7,
+  });
+  assert.deepEqual(await sampling({ temperature: 2, topP: 0.5, topK: -1 }, { temperature: 0.6, topK: 20 }), {
+    temperature: 2,
+    topP: 0.5,
+    topK: 0,
+    seed: 7,
+  });
+  assert.deepEqual(await sampling({ temperature: 0.001 }), { temperature: 0.01, topP: 1, topK: 0, seed: 7 });
+  assert.deepEqual(await sampling({ temperature: 0, topP: 0.5, topK: 3 }), {
+    temperature: 0,
+    topP: 1,
+    topK: 0,
+    seed: 7,
+  });
+  assert.deepEqual(await sampling({ topK: 512 }), { temperature: 1, topP: 1, topK: 0, seed: 7 });
+  assert.notDeepEqual(
+    await sampling({ seed: null }),
+    await sampling({ seed: null }),
+    "a fresh seed each time",
+  );
+});
+
+test("an answer may fill the context, and no more", async () => {
+  const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")));
+  const room = engine.contextLength - header.promptTokenIds.length;
+  assert.equal(engine.requests[0].maxTokens, room);
+  assert.equal(
+    (await check(oneByOne(idsOf("a"), finished("length")), { maxTokens: room })).engine.requests[0].maxTokens,
+    room,
+  );
+  const error = await refused(new ScriptedEngine([]), { maxTokens: room + 1 });
+  assert.equal(error.code, "unsupported");
+  assert.equal(
+    error.message,
+    `'max_tokens' or 'max_completion_tokens' is too large: ${room + 1}. This model's maximum context length is 128 tokens and your request has ${128 - room} input tokens (${room + 1} > 128 - ${128 - room}).`,
+  );
+  assert.equal((await refused(new ScriptedEngine([]), { maxTokens: 0 })).code, "invalid");
+});
+
+test("a prompt that is too long, or that the template refuses, never reaches the engine", async () => {
+  const engine = new ScriptedEngine([]);
+  const tooLong = await refused(engine, { messages: [message("user", "z".repeat(200))] });
+  assert.equal(tooLong.code, "unsupported");
+  assert.match(
+    tooLong.message,
+    /maximum context length is 128 tokens. However, your request has \d+ input tokens/,
+  );
+  const broken = {
+    ...message("assistant", ""),
+    toolCalls: [{ type: "function", function: { name: "f", arguments: "{x" } }],
+  };
+  const unfit = await refused(engine, { messages: [message("user", "a"), broken] });
+  assert.equal(unfit.code, "unsupported");
+  assert.equal(engine.requests.length, 0);
+});
+
+test("what the engine refuses is thrown before any event", async () => {
+  for (const code of ["conflict", "overloaded", "unavailable"] as const) {
+    const engine = new ScriptedEngine([]);
+    engine.refusal = new ServiceError({ code, message: "no" });
+    assert.equal((await refused(engine)).code, code);
+  }
+  assert.equal(
+    (await refused(new ScriptedEngine([new ServiceError({ code: "internal", message: "prefill failed" })])))
+      .code,
+    "internal",
+  );
+});
+
+test("an engine that fails later ends the answer with its error, after what it said", async () => {
+  const engine = new ScriptedEngine([
+    [prompt, tokens(idsOf("a"))],
+    new ServiceError({ code: "unavailable", message: "gone" }),
+  ]);
+  const kinds: string[] = [];
+  const run = async (): Promise<void> => {
+    for await (const event of serve(engine).complete(hello, caller, { signal: new AbortController().signal }))
+      kinds.push(event.kind);
+  };
+  await assert.rejects(run(), { code: "unavailable" });
+  assert.deepEqual(kinds, ["header", "delta"]);
+});
+
+test("a second request with a running id is refused, until the first has ended", async () => {
+  const engine = new ScriptedEngine([]);
+  const service = serve(engine);
+  const controller = new AbortController();
+  const first = collect(service.complete(hello, caller, { signal: controller.signal }));
+  assert.equal(service.runningCount, 1);
+  await assert.rejects(collect(service.complete(hello, caller, { signal: controller.signal })), {
+    code: "conflict",
+    message: /"r1" is already running/,
+  });
+  assert.equal(service.runningCount, 1, "the refusal does not free the first one's id");
+  controller.abort();
+  await assert.rejects(first, { code: "cancelled" });
+  engine.script = oneByOne(idsOf("a"), finished("length"));
+  const again = await collect(service.complete(hello, caller, { signal: new AbortController().signal }));
+  assert.equal(again.at(-1)?.kind, "usage");
+});
+
+test("a signal aborts the generation, before, during and after it started", async () => {
+  const engine = new ScriptedEngine([]);
+  assert.equal((await refused(engine, {}, AbortSignal.abort())).code, "cancelled");
+  assert.equal(engine.requests.length, 0);
+  const controller = new AbortController();
+  const pending = refused(engine, {}, controller.signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(engine.requests.length, 1);
+  controller.abort();
+  assert.equal((await pending).code, "cancelled");
+  assert.ok(engine.abortCount > 0);
+});
+
+test("leaving early frees the slot", async () => {
+  const engine = new ScriptedEngine(oneByOne(idsOf("a long story"), finished("length")));
+  const service = serve(engine);
+  for await (const event of service.complete(hello, caller, { signal: new AbortController().signal })) {
+    if (event.kind === "delta") break;
+  }
+  assert.equal(engine.abortCount, 1);
+  assert.equal(service.runningCount, 0);
+});

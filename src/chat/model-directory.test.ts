@@ -1,0 +1,153 @@
+// Every way to name a model, and every way to be refused.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Caller } from "../domain/access.ts";
+import type { ModelVersion, TrainedModel } from "../domain/model.ts";
+import type { ErrorCode, ServiceError } from "../domain/service-error.ts";
+import { createModelDirectory } from "./model-directory.ts";
+import type { ModelDirectoryDependencies } from "./model-directory.ts";
+
+const createdAt = new Date(0);
+const uuid = (last: number): string => `00000000-0000-4000-8000-00000000000${last}`;
+
+const model = (number: number, path: string, baseModel = "tiny"): TrainedModel => {
+  const [entity, project, name] = path.split("/");
+  return { id: uuid(number), entity, project, name, baseModel, createdAt };
+};
+const models = [
+  model(1, "acme/games/agent"),
+  model(2, "acme/games/twin"),
+  model(3, "acme/tools/twin"),
+  model(4, "other/games/agent"),
+  model(5, "other/games/theirs"),
+  model(6, "third/games/theirs"),
+  model(7, "acme/games/orphan", "gone"),
+];
+/** The steps of every model: step 1 was deleted. */
+const steps = [0, 2, 10];
+
+const version = (modelId: string, step: number): ModelVersion => ({
+  id: `${modelId}-${step}`,
+  modelId,
+  step,
+  adapterFolder: step === 0 ? null : `adapters/${modelId}/${step}`,
+  jobId: null,
+  metrics: {},
+  createdAt,
+});
+const store: ModelDirectoryDependencies["store"] = {
+  find: (id) => Promise.resolve(models.find((each) => each.id === id) ?? null),
+  findByName: (entity, project, name) =>
+    Promise.resolve(
+      models.find((each) => each.entity === entity && each.project === project && each.name === name) ?? null,
+    ),
+  list: ({ entity }) => Promise.resolve(models.filter((each) => entity === null || each.entity === entity)),
+  newestVersion: (id) => Promise.resolve(version(id, 10)),
+  findVersion: (id, step) => Promise.resolve(steps.includes(step) ? version(id, step) : null),
+};
+const directory = createModelDirectory({
+  store,
+  bases: ["tiny", "org/big"],
+  defaultBase: "tiny",
+  dataFolder: "/data",
+  build: "b1",
+});
+
+const member: Caller = { keyId: "k", entity: "acme", role: "member", owner: "o" };
+const admin: Caller = { ...member, role: "admin" };
+
+/** What a name comes to: the base's name, `<number of the model>:<step>`, or the error's code. */
+async function outcome(name: string | null, caller: Caller): Promise<string> {
+  try {
+    const found = await directory.resolve(name, caller);
+    return found.modelId === null ? found.base : `${found.modelId.slice(-1)}:${found.step}`;
+  } catch (error) {
+    return (error as ServiceError).code;
+  }
+}
+
+const table: readonly (readonly [name: string | null, member: string, admin?: string])[] = [
+  [null, "tiny"],
+  ["", "tiny"],
+  ["tiny", "tiny"],
+  ["tiny:latest", "tiny"],
+  ["tiny:step0", "tiny"],
+  ["tiny:step1", "not_found"],
+  ["org/big", "org/big"],
+  ["org/big:latest", "org/big"],
+  [uuid(1), "1:10"],
+  [`${uuid(1)}:step2`, "1:2"],
+  [uuid(1).toUpperCase(), "1:10"],
+  [uuid(4), "forbidden", "4:10"],
+  [uuid(9), "not_found"],
+  ["agent", "1:10"],
+  ["agent:latest", "1:10"],
+  ["agent:step0", "1:0"],
+  ["agent:step2", "1:2"],
+  ["agent:step1", "not_found"],
+  ["agent:step99", "not_found"],
+  ["agent:best", "not_found"],
+  ["agent:", "not_found"],
+  ["games/agent", "1:10"],
+  ["games/agent:step2", "1:2"],
+  ["acme/games/agent", "1:10"],
+  ["acme/games/agent:step10", "1:10"],
+  ["wandb-artifact:///acme/games/agent:step2", "1:2"],
+  ["art:///acme/games/agent", "1:10"],
+  ["art://acme/games/agent", "1:10"],
+  ["art:///games/agent", "not_found"],
+  ["other/games/agent", "forbidden", "4:10"],
+  ["art:///other/games/agent:step2", "forbidden", "4:2"],
+  ["other/games/nothing", "forbidden", "not_found"],
+  ["twin", "invalid"],
+  ["tools/twin", "3:10"],
+  ["theirs", "not_found", "invalid"],
+  ["nothing", "not_found"],
+  ["acme/games/nothing", "not_found"],
+  ["a/b/c/d", "not_found"],
+  ["/agent", "not_found"],
+  ["orphan", "unsupported"],
+];
+for (const [name, expected, expectedForAdmin = expected] of table) {
+  test(`${JSON.stringify(name)} is ${expected} to a member, ${expectedForAdmin} to an administrator`, async () => {
+    assert.equal(await outcome(name, member), expected);
+    assert.equal(await outcome(name, admin), expectedForAdmin);
+  });
+}
+
+test("an answer names base, version and engine build, and where the adapter lies", async () => {
+  assert.deepEqual(await directory.resolve("agent:step2", member), {
+    base: "tiny",
+    name: "agent:step2",
+    fingerprint: `tiny@${uuid(1)}:step2+b1`,
+    adapter: { id: `${uuid(1)}:2`, folder: `/data/adapters/${uuid(1)}/2` },
+    isTrained: true,
+    modelId: uuid(1),
+    step: 2,
+  });
+  assert.deepEqual(await directory.resolve(null, member), {
+    base: "tiny",
+    name: "tiny",
+    fingerprint: "tiny@base+b1",
+    adapter: null,
+    isTrained: false,
+    modelId: null,
+    step: null,
+  });
+  assert.equal((await directory.resolve("agent:step0", member)).adapter, null);
+});
+
+test("a refusal names the model, the cure and the field", async () => {
+  const check = (name: string, code: ErrorCode, message: RegExp): Promise<void> =>
+    assert.rejects(directory.resolve(name, member), (error: ServiceError) => {
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      assert.deepEqual(error.faults[0].location, ["body", "model"]);
+      return true;
+    });
+  await check("nothing", "not_found", /"nothing" does not exist.*GET \/v1\/models/);
+  await check("agent:step1", "not_found", /"agent:step1" has no such version; its newest is :step10/);
+  await check("twin", "invalid", /fits 2 models \(acme\/games\/twin, acme\/tools\/twin\)/);
+  await check("other/games/agent", "forbidden", /belongs to another entity/);
+  await check("x".repeat(5000), "not_found", /^.{0,400}$/);
+});

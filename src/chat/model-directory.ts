@@ -1,0 +1,178 @@
+// Finds the model that a request names, and fixes the version it will run on: whatever is published later, the request
+// finishes on that one. Knows names and rights, not engines.
+import { resolve } from "node:path";
+import { mayReach } from "../domain/access.ts";
+import type { Caller } from "../domain/access.ts";
+import { assert } from "../domain/assert.ts";
+import type { AdapterReference } from "../domain/generation.ts";
+import { isUuid } from "../domain/ids.ts";
+import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { ErrorCode } from "../domain/service-error.ts";
+import { parseModelName } from "./model-name.ts";
+import type { ModelReference } from "./model-name.ts";
+
+export interface ResolvedModel {
+  /** The short name of the base model. */
+  readonly base: string;
+  /** The name asked for, or the default base model's. */
+  readonly name: string;
+  /** Names base, version and engine build. */
+  readonly fingerprint: string;
+  /** Null serves the base model itself. */
+  readonly adapter: AdapterReference | null;
+  /** Also true for step 0 of a trained model, which is the base. */
+  readonly isTrained: boolean;
+  /** Null for a base model. */
+  readonly modelId: string | null;
+  readonly step: number | null;
+}
+
+export interface ModelDirectory {
+  /**
+   * @param name as in the request; null and empty mean the default base model
+   * @throws ServiceError `not_found` for an unknown model, version or alias; `forbidden` for another entity's; `invalid`
+   * for a name that fits several models
+   */
+  resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
+}
+
+export interface ModelDirectoryDependencies {
+  readonly store: Pick<ModelStore, "find" | "findByName" | "list" | "newestVersion" | "findVersion">;
+  /** Short names of the base models. */
+  readonly bases: readonly string[];
+  readonly defaultBase: string;
+  /** Adapter folders are relative to it. */
+  readonly dataFolder: string;
+  /** Names the engine's build in fingerprints. */
+  readonly build: string;
+}
+
+export function createModelDirectory(dependencies: ModelDirectoryDependencies): ModelDirectory {
+  const { store, bases, defaultBase, build } = dependencies;
+  assert(bases.includes(defaultBase), "the default base model is served");
+
+  const ofBase = (base: string, name: string): ResolvedModel => {
+    const fingerprint = `${base}@base+${build}`;
+    return { base, name, fingerprint, adapter: null, isTrained: false, modelId: null, step: null };
+  };
+  const ofVersion = (model: TrainedModel, version: ModelVersion, name: string): ResolvedModel => ({
+    base: model.baseModel,
+    name,
+    fingerprint: `${model.baseModel}@${model.id}:step${version.step}+${build}`,
+    adapter: adapterOf(version, dependencies.dataFolder),
+    isTrained: true,
+    modelId: model.id,
+    step: version.step,
+  });
+  const findVersion = async (
+    model: TrainedModel,
+    reference: ModelReference,
+    name: string,
+  ): Promise<ModelVersion> => {
+    const { version } = reference;
+    const newest = await store.newestVersion(model.id);
+    const found =
+      version === "newest" ? newest : version === null ? null : await store.findVersion(model.id, version);
+    if (found !== null) return found;
+    throw fault(
+      "not_found",
+      `The model ${quoted(name)} has no such version; its newest is :step${newest?.step ?? 0}. ${howToList}`,
+    );
+  };
+
+  return {
+    resolve: async (name, caller) => {
+      if (name === null || name === "") return ofBase(defaultBase, defaultBase);
+      if (bases.includes(name)) return ofBase(name, name);
+      const reference = parseModelName(name);
+      if (reference === null) throw unknown(name);
+      const path = reference.path.join("/");
+      if (bases.includes(path)) {
+        if (reference.version === "newest" || reference.version === 0) return ofBase(path, name);
+        throw fault(
+          "not_found",
+          `${quoted(path)} is a base model, which has no version like that of ${quoted(name)}. ${howToList}`,
+        );
+      }
+      const model = await findModel(store, reference, name, caller);
+      if (!bases.includes(model.baseModel)) {
+        throw fault(
+          "unsupported",
+          `The model ${quoted(name)} is trained over ${quoted(model.baseModel)}, which this server does not serve.`,
+        );
+      }
+      return ofVersion(model, await findVersion(model, reference, name), name);
+    },
+  };
+}
+
+async function findModel(
+  store: ModelDirectoryDependencies["store"],
+  { path }: ModelReference,
+  name: string,
+  caller: Caller,
+): Promise<TrainedModel> {
+  if (path.length === 1 && isUuid(path[0])) {
+    const model = await store.find(path[0].toLowerCase());
+    if (model === null) throw unknown(name);
+    if (!mayReach(caller, model.entity)) throw forbidden(name);
+    return model;
+  }
+  if (path.length === 3) {
+    const [entity, project, modelName] = path;
+    if (!mayReach(caller, entity)) throw forbidden(name);
+    const model = await store.findByName(entity, project, modelName);
+    if (model === null) throw unknown(name);
+    return model;
+  }
+  const own = await matching(store, caller.entity, path);
+  // An administrator's own entity comes first, so that what others create never changes what a name means there.
+  const matches = own.length > 0 || caller.role !== "admin" ? own : await matching(store, null, path);
+  if (matches.length === 0) throw unknown(name);
+  if (matches.length > 1) {
+    const names = matches.slice(0, 5).map((model) => `${model.entity}/${model.project}/${model.name}`);
+    throw fault(
+      "invalid",
+      `${quoted(name)} fits ${matches.length} models (${names.join(", ")}${matches.length > 5 ? ", ..." : ""}); give entity/project/name or the id.`,
+    );
+  }
+  return matches[0];
+}
+
+async function matching(
+  store: ModelDirectoryDependencies["store"],
+  entity: string | null,
+  path: readonly string[],
+): Promise<readonly TrainedModel[]> {
+  const [project, name] = path.length === 2 ? path : [null, path[0]];
+  const models = await store.list({ entity });
+  return models.filter((model) => model.name === name && (project === null || model.project === project));
+}
+
+function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
+  if (version.adapterFolder === null) return null;
+  return { id: `${version.modelId}:${version.step}`, folder: resolve(dataFolder, version.adapterFolder) };
+}
+
+const howToList = "GET /v1/models lists the models you can use.";
+
+function unknown(name: string): ServiceError {
+  return fault("not_found", `The model ${quoted(name)} does not exist. ${howToList}`);
+}
+
+function forbidden(name: string): ServiceError {
+  return fault("forbidden", `The model ${quoted(name)} belongs to another entity than your key.`);
+}
+
+function fault(code: ErrorCode, message: string): ServiceError {
+  return new ServiceError({
+    code,
+    message,
+    faults: [{ location: ["body", "model"], message, type: "value_error" }],
+  });
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}...` : name);
+}

@@ -1,0 +1,30 @@
+// The spellings of a model in a request, taken apart. Says nothing of whether there is such a model.
+
+export interface ModelReference {
+  /** `name`, `project, name` or `entity, project, name`. */
+  readonly path: readonly string[];
+  /** Null for a version alias there is none of. */
+  readonly version: "newest" | number | null;
+}
+
+/**
+ * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (two slashes too), each
+ * optionally with `:stepN` or `:latest`; null when the text is none of these.
+ */
+export function parseModelName(text: string): ModelReference | null {
+  const withScheme = /^[a-z][a-z0-9+.-]*:\/\/\/?(.*)$/is.exec(text);
+  const [path, version] = splitVersion(withScheme ? withScheme[1] : text);
+  const segments = path.split("/");
+  if (segments.length > 3 || segments.includes("")) return null;
+  if (withScheme && segments.length !== 3) return null;
+  return { path: segments, version };
+}
+
+function splitVersion(text: string): readonly [path: string, version: ModelReference["version"]] {
+  const colon = text.indexOf(":", text.lastIndexOf("/") + 1);
+  if (colon < 0) return [text, "newest"];
+  const alias = text.slice(colon + 1);
+  const step = /^step(\d{1,9})$/.exec(alias);
+  const version = step ? Number(step[1]) : alias === "latest" ? "newest" : null;
+  return [text.slice(0, colon), version];
+}

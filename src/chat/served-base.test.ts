@@ -1,0 +1,50 @@
+// What a model's makers recommend, as their files say it.
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { TestContext } from "node:test";
+import { readGenerationDefaults } from "./served-base.ts";
+import type { GenerationDefaults } from "./served-base.ts";
+
+async function check(t: TestContext, files: Readonly<Record<string, object>>): Promise<GenerationDefaults> {
+  const folder = await mkdtemp(join(tmpdir(), "defaults-"));
+  t.after(() => rm(folder, { recursive: true }));
+  for (const [name, value] of Object.entries(files))
+    await writeFile(join(folder, name), JSON.stringify(value));
+  return readGenerationDefaults(folder);
+}
+
+test("reads sampling and end tokens", async (t) => {
+  const generation = { eos_token_id: [2, 7], temperature: 0.6, top_p: 0.95, top_k: -1 };
+  assert.deepEqual(
+    await check(t, { "generation_config.json": generation, "config.json": { eos_token_id: 9 } }),
+    {
+      endTokenIds: [2, 7],
+      temperature: 0.6,
+      topP: 0.95,
+      topK: 0,
+    },
+  );
+});
+
+test("takes the end token from config.json when nothing else names one", async (t) => {
+  const nothing = { temperature: null, topP: null, topK: null };
+  assert.deepEqual(await check(t, { "config.json": { eos_token_id: 9 } }), { endTokenIds: [9], ...nothing });
+  assert.deepEqual(await check(t, {}), { endTokenIds: [], ...nothing });
+});
+
+test("refuses a value out of its range by name", async (t) => {
+  for (const [member, value] of [
+    ["temperature", -1],
+    ["top_p", 0],
+    ["top_k", 1.5],
+    ["top_p", "1"],
+  ] as const) {
+    await assert.rejects(check(t, { "generation_config.json": { [member]: value } }), {
+      code: "unsupported",
+      message: new RegExp(`generation_config.json: ${member} is`),
+    });
+  }
+});

@@ -1,0 +1,67 @@
+// A base model as it is served: its engine with all that turns text into its tokens and back. Built at start by whoever
+// wires the server; chat only uses it.
+import { join } from "node:path";
+import type { Engine } from "../domain/generation.ts";
+import type { BaseModel } from "../domain/model.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { ChatTemplate } from "../tokenizer/chat-template.ts";
+import { readJsonObject } from "../tokenizer/load-tokenizer.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+
+export interface ServedBase {
+  readonly model: BaseModel;
+  readonly engine: Engine;
+  readonly tokenizer: Tokenizer;
+  readonly template: ChatTemplate;
+  readonly defaults: GenerationDefaults;
+  /** Tokens in prompt and answer together; at most the engine's. */
+  readonly contextLength: number;
+}
+
+/** What a model's makers recommend; each is used where a request says nothing. */
+export interface GenerationDefaults {
+  /** Any of these ends an answer, beside the tokenizer's end-of-text token. */
+  readonly endTokenIds: readonly number[];
+  /** At least 0; null where the makers say nothing. */
+  readonly temperature: number | null;
+  /** (0, 1] */
+  readonly topP: number | null;
+  /** At least 1, or 0 for off. */
+  readonly topK: number | null;
+}
+
+/**
+ * Reads generation_config.json of a model folder; end tokens come from config.json where that file names none.
+ *
+ * @throws ServiceError `unsupported` for a value out of its range, naming it
+ */
+export async function readGenerationDefaults(folder: string): Promise<GenerationDefaults> {
+  const generation = (await readJsonObject(folder, "generation_config.json")) ?? {};
+  const config = (await readJsonObject(folder, "config.json")) ?? {};
+  const read = (member: string, range: string, isValid: (value: number) => boolean): number | null => {
+    const value = generation[member] ?? null;
+    if (value === null || (typeof value === "number" && isValid(value))) return value;
+    const path = join(folder, "generation_config.json");
+    throw new ServiceError({
+      code: "unsupported",
+      message: `${path}: ${member} is ${JSON.stringify(value)}; it must be ${range}.`,
+    });
+  };
+  const topK = read(
+    "top_k",
+    "a whole number of at least -1",
+    (value) => Number.isInteger(value) && value >= -1,
+  );
+  return {
+    endTokenIds: tokenIds(generation.eos_token_id ?? config.eos_token_id),
+    temperature: read("temperature", "at least 0", (value) => value >= 0),
+    topP: read("top_p", "above 0 and at most 1", (value) => value > 0 && value <= 1),
+    topK: topK === null ? null : Math.max(0, topK),
+  };
+}
+
+/** One id or a list of them. */
+function tokenIds(value: unknown): readonly number[] {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.filter((id) => typeof id === "number");
+}

@@ -1,0 +1,143 @@
+// One generation told as chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not submit,
+// abort or count requests.
+import { assert, present, unreachable } from "../domain/assert.ts";
+import type { ChatEvent, ChatFinish, ChatUsage } from "../domain/chat.ts";
+import type { Generation, GenerationEvent } from "../domain/generation.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import { createChoiceReader, withAddedText } from "./choice-reader.ts";
+import type { ChoiceReader } from "./choice-reader.ts";
+import type { GenerationPlan } from "./plan-generation.ts";
+import { readyBatches } from "./ready-batches.ts";
+
+type Delta = Extract<ChatEvent, { readonly kind: "delta" }>;
+type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
+
+/** What became known at once. Without deltas it says that the prompt was computed. */
+export interface Telling {
+  readonly deltas: readonly Delta[];
+  readonly usage: ChatUsage;
+}
+
+/**
+ * Yields one delta per engine event with tokens, the finish on a choice's last delta where the engine told both at once,
+ * and returns when every choice has finished. Stops a choice in the engine when a stop string ends it.
+ *
+ * @throws whatever the engine throws; ServiceError `cancelled` after an abort
+ */
+export async function* tellGeneration(
+  generation: Generation,
+  plan: GenerationPlan,
+  options: { readonly tokenizer: Tokenizer; readonly stop: readonly string[] },
+): AsyncGenerator<Telling> {
+  const choices = startChoices(plan, options);
+  let usage = usageAtStart(plan);
+  for await (const batch of readyBatches(generation.events)) {
+    const deltas: Delta[] = [];
+    for (const event of batch) {
+      if (event.kind === "prompt-computed") {
+        usage = { ...usage, cachedTokens: event.cachedTokenCount };
+        continue;
+      }
+      const state = present(choices[event.choice], "the choice that the engine tells of");
+      // The engine may have computed a little more before it heard that the choice was stopped.
+      if (state.isFinished) continue;
+      switch (event.kind) {
+        case "tokens": {
+          const delta = takeTokens(event, state, usage);
+          usage = delta.usage;
+          deltas.push(delta);
+          if (state.isFinished) generation.stopChoice(event.choice);
+          break;
+        }
+        case "choice-finished": {
+          const index = deltas.findLastIndex((delta) => delta.choice === event.choice);
+          const before = deltas[index] ?? emptyDelta(event.choice, state, usage);
+          deltas.splice(
+            index < 0 ? deltas.length : index,
+            1,
+            finishChoice(event, state, { before, endOfTextId: plan.endOfTextId }),
+          );
+          break;
+        }
+        default:
+          unreachable(event);
+      }
+    }
+    yield { deltas, usage };
+    if (choices.every((choice) => choice.isFinished)) return;
+  }
+  assert(
+    choices.every((choice) => choice.isFinished),
+    "an engine finishes every choice or throws",
+  );
+}
+
+/** The usage before the engine has said anything. */
+export function usageAtStart(plan: GenerationPlan): ChatUsage {
+  return { promptTokens: plan.generation.promptTokenIds.length, completionTokens: 0, cachedTokens: 0 };
+}
+
+/** One choice while it is told. */
+interface ChoiceState {
+  readonly reader: ChoiceReader;
+  tokenCount: number;
+  isFinished: boolean;
+}
+
+function startChoices(
+  plan: GenerationPlan,
+  { tokenizer, stop }: { readonly tokenizer: Tokenizer; readonly stop: readonly string[] },
+): readonly ChoiceState[] {
+  const stopTokenIds = new Set(plan.generation.stopTokenIds);
+  const hasLogprobs = plan.generation.topLogprobCount !== null;
+  return Array.from({ length: plan.generation.choiceCount }, () => ({
+    reader: createChoiceReader(tokenizer, { stop, stopTokenIds, hasLogprobs }),
+    tokenCount: 0,
+    isFinished: false,
+  }));
+}
+
+/** Moves the state on; `before` is the usage without these tokens. */
+function takeTokens(event: EventOf<"tokens">, state: ChoiceState, before: ChatUsage): Delta {
+  const { matchedStop, ...piece } = state.reader.take(event.tokens);
+  state.tokenCount += piece.tokenIds.length;
+  state.isFinished = matchedStop !== null;
+  const usage = { ...before, completionTokens: before.completionTokens + piece.tokenIds.length };
+  const finish: ChatFinish | null =
+    matchedStop === null ? null : { reason: "stop", stopReason: null, matchedStop };
+  return { kind: "delta", choice: event.choice, ...piece, finish, usage, choiceTokens: state.tokenCount };
+}
+
+/** The choice's last delta, `before`, with the end of its text and its finish. */
+function finishChoice(
+  event: EventOf<"choice-finished">,
+  state: ChoiceState,
+  { before, endOfTextId }: { readonly before: Delta; readonly endOfTextId: number | null },
+): Delta {
+  state.isFinished = true;
+  const { text, unfinished, matchedStop } = state.reader.end();
+  const stopReason = event.stopTokenId === endOfTextId ? null : event.stopTokenId;
+  const finish: ChatFinish =
+    matchedStop === null
+      ? { reason: event.reason, stopReason, matchedStop: null }
+      : { reason: "stop", stopReason: null, matchedStop };
+  const last = before.logprobs.at(-1);
+  const logprobs =
+    last === undefined || unfinished === ""
+      ? before.logprobs
+      : [...before.logprobs.slice(0, -1), withAddedText(last, unfinished)];
+  return { ...before, text: before.text + text, logprobs, finish };
+}
+
+function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): Delta {
+  return {
+    kind: "delta",
+    choice,
+    text: "",
+    tokenIds: [],
+    logprobs: [],
+    finish: null,
+    usage,
+    choiceTokens: state.tokenCount,
+  };
+}
