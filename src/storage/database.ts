@@ -60,8 +60,11 @@ export async function openDatabase({ file, isShared = false }: DatabaseOptions):
       close: async () => {
         if (!isOpen) return;
         isOpen = false;
-        await connection.destroy();
-        lock?.release();
+        try {
+          await connection.destroy();
+        } finally {
+          lock?.release();
+        }
       },
     };
   } catch (cause) {

@@ -1,0 +1,76 @@
+// A clock for tests: time stands still until a test moves it. Lives here so that every folder's tests share one.
+import type { Clock } from "./clock.ts";
+
+interface Sleeper {
+  readonly wakeAtMs: number;
+  readonly wake: () => void;
+}
+
+export class FakeClock implements Clock {
+  readonly #startMs: number;
+  #elapsedMs = 0;
+  #sleepers: Sleeper[] = [];
+
+  constructor(start: Date = new Date(Date.UTC(2026, 10, 21, 12))) {
+    this.#startMs = start.getTime();
+  }
+
+  now(): Date {
+    return new Date(this.#startMs + this.#elapsedMs);
+  }
+
+  monotonicMs(): number {
+    return this.#elapsedMs;
+  }
+
+  sleep(durationMs: number, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const onAbort = (): void => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal?.reason as Error);
+      };
+      const sleeper: Sleeper = {
+        wakeAtMs: this.#elapsedMs + durationMs,
+        wake: () => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        },
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#sleepers.push(sleeper);
+    });
+  }
+
+  /** How many sleeps are under way. */
+  get sleepingCount(): number {
+    return this.#sleepers.length;
+  }
+
+  /** Moves time on, waking sleepers in the order of their times; each may act before the next one wakes. */
+  async advance(durationMs: number): Promise<void> {
+    const endMs = this.#elapsedMs + durationMs;
+    await settle();
+    for (;;) {
+      const [next] = this.#sleepers
+        .filter((sleeper) => sleeper.wakeAtMs <= endMs)
+        .sort((one, other) => one.wakeAtMs - other.wakeAtMs);
+      if (next === undefined) break;
+      this.#sleepers = this.#sleepers.filter((sleeper) => sleeper !== next);
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.wakeAtMs);
+      next.wake();
+      await settle();
+    }
+    this.#elapsedMs = endMs;
+    await settle();
+  }
+}
+
+/** Lets everything that can go on without time go on. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

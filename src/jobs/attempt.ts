@@ -1,0 +1,214 @@
+// One attempt at a job: run it, keep its lease alive, pass on what it tells, and write down how it ended.
+import { assert } from "../domain/assert.ts";
+import type { Clock } from "../domain/clock.ts";
+import { newUuid } from "../domain/ids.ts";
+import type { JobAssignment, JobCounts, JobReport, JobRunner, JobStore, TrainingJob } from "../domain/job.ts";
+import type { ModelStore } from "../domain/model.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import {
+  type AttemptResult,
+  cancelled,
+  type Ending,
+  endingOf,
+  type Interruption,
+  refusedStart,
+} from "./ending.ts";
+import type { JobSettings } from "./settings.ts";
+
+export interface AttemptDependencies {
+  readonly jobs: JobStore;
+  readonly models: Pick<ModelStore, "find" | "newestVersion" | "greatestStep">;
+  readonly runner: JobRunner;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Who the store knows this queue as. On SQLite one fixed text: its lock guarantees a single server. */
+  readonly owner: string;
+}
+
+export class Attempt {
+  readonly #dependencies: AttemptDependencies;
+  readonly #settings: JobSettings;
+  readonly #job: TrainingJob;
+  /** Called after every event is durable. */
+  readonly #tell: () => void;
+  readonly #logger: Logger;
+  readonly #running = new AbortController();
+  #interruption: Interruption | null = null;
+
+  constructor(dependencies: AttemptDependencies, settings: JobSettings, job: TrainingJob, tell: () => void) {
+    this.#dependencies = dependencies;
+    this.#settings = settings;
+    this.#job = job;
+    this.#tell = tell;
+    this.#logger = dependencies.logger.child({ jobId: job.id, attempt: job.attemptCount });
+  }
+
+  /** Aborts the run; the first reason given decides what becomes of the job. */
+  interrupt(reason: Interruption): void {
+    this.#interruption ??= reason;
+    this.#running.abort(
+      new ServiceError({ code: "cancelled", message: `The attempt was interrupted (${reason}).` }),
+    );
+  }
+
+  /** Resolves when the attempt is over and settled; never rejects. What cannot be written is rescued with the lease. */
+  async run(): Promise<void> {
+    const settled = new AbortController();
+    const beating = this.#keepLease(settled.signal);
+    try {
+      const { assignment, ending } = await this.#attempt();
+      this.#logger.info({ ending: ending.kind }, "attempt over");
+      await this.#settle(ending, assignment);
+    } catch (error) {
+      this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
+    }
+    settled.abort();
+    await beating;
+    this.#tell();
+  }
+
+  async #attempt(): Promise<{ readonly assignment: JobAssignment | null; readonly ending: Ending }> {
+    const job = this.#job;
+    const refused = job.cancelRequested ? cancelled : refusedStart(job.attemptCount, this.#settings);
+    if (refused !== null) return { assignment: null, ending: refused };
+    const assignment = await this.#assign();
+    // The model went, and its jobs with it.
+    if (assignment === null) return { assignment, ending: { kind: "leave" } };
+    const result = await this.#run(assignment);
+    return { assignment, ending: endingOf(result, this.#interruption, job.attemptCount, this.#settings) };
+  }
+
+  async #assign(): Promise<JobAssignment | null> {
+    const { models } = this.#dependencies;
+    const { modelId } = this.#job;
+    const model = await models.find(modelId);
+    const from = await models.newestVersion(modelId);
+    if (model === null || from === null) return null;
+    return { job: this.#job, model, from, resultStep: (await models.greatestStep(modelId)) + 1 };
+  }
+
+  async #run(assignment: JobAssignment): Promise<AttemptResult> {
+    const { runner } = this.#dependencies;
+    try {
+      this.#running.signal.throwIfAborted();
+      const outcome = await runner.run(assignment, this.#report(), { signal: this.#running.signal });
+      assertFinite(outcome.metrics);
+      return { kind: "done", outcome };
+    } catch (error) {
+      if (this.#interruption === null) this.#logger.warn({ err: error }, "attempt failed");
+      return { kind: "threw", error };
+    }
+  }
+
+  #report(): JobReport {
+    const { jobs } = this.#dependencies;
+    const { id } = this.#job;
+    let total = 0;
+    let counts: JobCounts | null = null;
+    return {
+      started: async (gradientStepCountTotal, startCounts) => {
+        total = gradientStepCountTotal;
+        counts = startCounts;
+        await jobs.appendEvent(id, 0, {
+          type: "training_started",
+          data: { num_sequences: total, ...countData(startCounts) },
+        });
+        await jobs.updateProgress(id, { gradientStepCount: 0, gradientStepCountTotal: total }, startCounts);
+        this.#tell();
+      },
+      stepped: async (index, metrics) => {
+        assert(counts !== null, "a runner reports its start before its steps");
+        assert(
+          Number.isInteger(index) && index >= 0 && index < total,
+          `step ${index} is one of the ${total} told`,
+        );
+        assertFinite(metrics);
+        await jobs.appendEvent(id, index + 1, { type: "gradient_step", data: metrics });
+        await jobs.updateProgress(
+          id,
+          { gradientStepCount: index + 1, gradientStepCountTotal: total },
+          counts,
+        );
+        this.#tell();
+      },
+    };
+  }
+
+  async #settle(ending: Ending, assignment: JobAssignment | null): Promise<void> {
+    const { jobs, clock, owner } = this.#dependencies;
+    const { id } = this.#job;
+    const now = clock.now();
+    switch (ending.kind) {
+      case "succeed": {
+        assert(assignment !== null, "what ran had an assignment");
+        const { outcome } = ending;
+        const { resultStep, model } = assignment;
+        const version = {
+          id: newUuid(),
+          modelId: model.id,
+          step: resultStep,
+          adapterFolder: outcome.adapterFolder,
+          jobId: id,
+          metrics: outcome.metrics,
+          createdAt: now,
+        };
+        await jobs.succeed(id, owner, version, outcome.counts, now, { ...outcome.metrics, step: resultStep });
+        return;
+      }
+      case "end":
+        await jobs.end(id, ending.state, ending.message, now, { owner });
+        return;
+      case "retry":
+        await jobs.release(id, owner, {
+          notBefore: new Date(now.getTime() + ending.waitMs),
+          refundAttempt: false,
+        });
+        return;
+      case "park":
+        await jobs.release(id, owner, { notBefore: now, refundAttempt: true });
+        return;
+      case "leave":
+        return;
+    }
+  }
+
+  /** Heartbeats until settled; notices here that the job was cancelled elsewhere, or taken away. */
+  async #keepLease(settled: AbortSignal): Promise<void> {
+    const { jobs, clock, owner } = this.#dependencies;
+    const { id } = this.#job;
+    for (;;) {
+      try {
+        await clock.sleep(this.#settings.heartbeatMs, { signal: settled });
+      } catch {
+        // Settled: the sleep has no other reason to reject.
+        return;
+      }
+      try {
+        const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
+        const isOurs = await jobs.heartbeat(id, owner, leaseUntil);
+        if (!isOurs && !settled.aborted) this.interrupt("lost");
+        else if ((await jobs.find(id))?.cancelRequested) this.interrupt("cancel");
+      } catch (error) {
+        this.#logger.warn({ err: error }, "a heartbeat failed; the next one may not");
+      }
+    }
+  }
+}
+
+/** The counts in the words of the event stream. */
+function countData(counts: JobCounts): Readonly<Record<string, number>> {
+  return {
+    num_groups_submitted: counts.groupsSubmitted,
+    num_groups_trainable: counts.groupsTrainable,
+    num_trajectories: counts.trajectories,
+    num_trainable_tokens: counts.trainableTokens,
+  };
+}
+
+/** JSON has no NaN, and clients refuse null where a number belongs. */
+function assertFinite(metrics: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(metrics)) {
+    assert(Number.isFinite(value), `the metric ${name} is a finite number, not ${value}`);
+  }
+}

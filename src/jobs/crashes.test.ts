@@ -1,0 +1,176 @@
+// Servers that die at any store call, before or after it took effect; attempts that are lost; jobs that are cancelled;
+// orderly restarts. Whatever the order, every job ends once, and every success is exactly one version.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { isTerminal, type JobRunner, type JobStore } from "../domain/job.ts";
+import { freshSeed, type Random, seededRandom } from "../domain/random.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { resolveTrainingConfig } from "../domain/training-config.ts";
+import { type Database, openDatabase } from "../storage/database.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { JobQueue } from "./job-queue.ts";
+import { newJob } from "./new-job.ts";
+import { jobSettings } from "./settings.ts";
+
+const jobIds = ["a1", "b1", "a2", "a3", "b2", "a4"] as const;
+const modelOf = (jobId: string): string => jobId.charAt(0);
+const stepCountOf = (jobId: string): number => jobIds.indexOf(jobId as (typeof jobIds)[number]);
+
+test("every job ends once and every success is one version, whenever servers die", async (t) => {
+  const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
+  t.diagnostic(`TEST_SEED=${seed}`);
+  for (let world = 0; world < 8; world++) await checkWorld(t, seededRandom("job crashes", seed, world));
+});
+
+async function checkWorld(t: TestContext, random: Random): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "hone-crashes-"));
+  const database = await openDatabase({ file: join(folder, "hone.db") });
+  try {
+    const clock = new FakeClock();
+    await submitAll(database, clock);
+    let crashCount = 0;
+    for (let server = 0; !(await allEnded(database.jobs)); server++) {
+      assert.ok(server < 500, "the jobs end at last");
+      crashCount += await liveAndDie(database, clock, random);
+    }
+    t.diagnostic(`${crashCount} crashes`);
+    await checkEndings(database);
+  } finally {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function submitAll(database: Database, clock: FakeClock): Promise<void> {
+  const createdAt = clock.now();
+  for (const id of ["a", "b"]) {
+    await database.models.create(
+      { id, entity: "e", project: "p", name: id, baseModel: "tiny", createdAt },
+      { id: `${id}:0`, modelId: id, step: 0, adapterFolder: null, jobId: null, metrics: {}, createdAt },
+    );
+  }
+  for (const id of jobIds) {
+    const config = resolveTrainingConfig({});
+    const job = newJob({ id, modelId: modelOf(id), config, configNotApplied: [], createdAt });
+    await database.jobs.create(job, [], null);
+  }
+}
+
+/** One server's life; 1 when it crashed, 0 when it was stopped in order. */
+async function liveAndDie(database: Database, clock: FakeClock, random: Random): Promise<number> {
+  const crash = new AbortController();
+  const jobs = mortal(database.jobs, random, crash);
+  const queue = new JobQueue(
+    {
+      jobs,
+      models: database.models,
+      runner: unreliableRunner(clock, random),
+      clock,
+      logger: silentLogger,
+      owner: "server",
+    },
+    { ...defaultsOf(jobSettings), startsMax: 1000, attemptsMax: 4, concurrency: 1 + random.index(2) },
+  );
+  await queue.start().catch(() => undefined);
+  const turnCount = 1 + random.index(20);
+  for (let turn = 0; turn < turnCount && !crash.signal.aborted; turn++) {
+    if (random.uniform() < 0.02) {
+      await queue.cancel(jobIds[random.index(jobIds.length)]).catch(() => undefined);
+    }
+    await clock.advance(random.index(3000));
+  }
+  // After a crash the store refuses everything, so stopping only ends what a real crash would have ended.
+  await queue.stop();
+  return crash.signal.aborted ? 1 : 0;
+}
+
+/** The store as a process sees it that dies at some call: that call and all later ones fail, but it may have been carried out. */
+function mortal(store: JobStore, random: Random, crash: AbortController): JobStore {
+  let callsLeft = 1 + random.index(25);
+  const call = async (name: keyof JobStore, args: readonly unknown[]): Promise<unknown> => {
+    const isLast = --callsLeft === 0;
+    if (callsLeft < 0 || (isLast && random.uniform() < 0.5)) {
+      crash.abort();
+      throw new Error("the process is dead");
+    }
+    // Every method of the interface takes what it was called with.
+    const answer = await (store[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+    if (isLast) {
+      crash.abort();
+      throw new Error("the process died after the call");
+    }
+    return answer;
+  };
+  return new Proxy(store, {
+    get:
+      (_target, name) =>
+      (...args: readonly unknown[]) =>
+        call(name as keyof JobStore, args),
+  });
+}
+
+/** Trains as many steps as the job's place in the list, a second each; an attempt is lost now and then. */
+function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
+  return {
+    run: async ({ job, resultStep }, report, { signal }) => {
+      const counts = {
+        groupsSubmitted: 1,
+        groupsTrainable: 1,
+        trajectories: 2,
+        sequences: 2,
+        trainableTokens: 10,
+        skipped: {},
+      };
+      await report.started(stepCountOf(job.id), counts);
+      for (let index = 0; index < stepCountOf(job.id); index++) {
+        await clock.sleep(1000, { signal });
+        if (random.uniform() < 0.05) throw new ServiceError({ code: "unavailable", message: "died" });
+        await report.stepped(index, { step: index });
+      }
+      return { adapterFolder: `adapters/${job.modelId}/${resultStep}`, counts, metrics: {} };
+    },
+  };
+}
+
+async function allEnded(jobs: JobStore): Promise<boolean> {
+  const { items } = await jobs.list(
+    { modelIds: null, state: null },
+    { after: null, limit: 100, order: "asc" },
+  );
+  return items.every((job) => isTerminal(job.state));
+}
+
+async function checkEndings({ jobs, models }: Database): Promise<void> {
+  const firstPage = { after: null, limit: 100, order: "asc" } as const;
+  const madeBy = new Map<string, string[]>();
+  for (const id of jobIds) {
+    const job = await jobs.find(id);
+    const types = (await jobs.listEvents(id, firstPage)).items.map((event) => event.type);
+    const stepsTold = types.filter((type) => type === "gradient_step").length;
+    if (job?.state === "succeeded") {
+      madeBy.set(modelOf(id), [...(madeBy.get(modelOf(id)) ?? []), id]);
+      const steps = Array.from({ length: stepCountOf(id) }, () => "gradient_step");
+      assert.deepEqual(types, ["training_started", ...steps, "training_ended"]);
+    } else {
+      assert.equal(types.filter((type) => type === "training_failed").length, 1);
+      assert.equal(types.at(-1), "training_failed");
+      assert.ok(!types.includes("training_ended"));
+      assert.ok(stepsTold <= stepCountOf(id));
+      assert.ok(types.filter((type) => type === "training_started").length <= 1);
+    }
+  }
+  for (const modelId of ["a", "b"]) {
+    const { items } = await models.listVersions(modelId, firstPage);
+    const made = madeBy.get(modelId) ?? [];
+    assert.deepEqual(
+      items.map((version) => [version.step, version.jobId]),
+      [[0, null], ...made.map((jobId, index) => [index + 1, jobId])],
+      "versions follow each other in the order of the jobs, one for each that succeeded",
+    );
+  }
+}

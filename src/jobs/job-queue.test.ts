@@ -1,0 +1,524 @@
+// The queue on the SQLite store, with a runner that a test scripts and a clock that it moves.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { FakeClock } from "../domain/fake-clock.ts";
+import type { JobEvent, JobOutcome, JobRunner } from "../domain/job.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { resolveTrainingConfig } from "../domain/training-config.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { type Database, openDatabase } from "../storage/database.ts";
+import { JobQueue } from "./job-queue.ts";
+import { newJob } from "./new-job.ts";
+import { type JobSettings, jobSettings } from "./settings.ts";
+
+type Run = JobRunner["run"];
+
+const counts = {
+  groupsSubmitted: 2,
+  groupsTrainable: 1,
+  trajectories: 4,
+  sequences: 4,
+  trainableTokens: 99,
+  skipped: {},
+};
+const outcome: JobOutcome = { adapterFolder: "adapters/x", counts, metrics: { loss: 0.5 } };
+const startedEvent = {
+  num_sequences: 2,
+  num_groups_submitted: 2,
+  num_groups_trainable: 1,
+  num_trajectories: 4,
+  num_trainable_tokens: 99,
+};
+
+/** Two steps, then done. */
+const twoSteps: Run = async (_assignment, report) => {
+  await report.started(2, counts);
+  await report.stepped(0, { loss: 1 });
+  await report.stepped(1, { loss: 0.7 });
+  return outcome;
+};
+
+/** Runs until it is interrupted. */
+const untilInterrupted: Run = async (_assignment, report, { signal }) => {
+  await report.started(2, counts);
+  await report.stepped(0, { loss: 1 });
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  throw new ServiceError({ code: "cancelled", message: "interrupted" });
+};
+
+const lost: Run = async () => {
+  throw new ServiceError({ code: "unavailable", message: "The training process died." });
+};
+
+/** A database with models `m` and `n`, a clock, and queues on them. */
+class Bench {
+  readonly clock = new FakeClock();
+  readonly database: Database;
+  readonly #queues: JobQueue[] = [];
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  static async open(t: TestContext): Promise<Bench> {
+    const folder = mkdtempSync(join(tmpdir(), "hone-jobs-"));
+    const database = await openDatabase({ file: join(folder, "hone.db") });
+    const bench = new Bench(database);
+    t.after(async () => {
+      for (const queue of bench.#queues) await queue.stop();
+      await database.close();
+      rmSync(folder, { recursive: true });
+    });
+    for (const id of ["m", "n"]) {
+      const createdAt = bench.clock.now();
+      await database.models.create(
+        { id, entity: "e", project: "p", name: id, baseModel: "tiny", createdAt },
+        { id: `${id}:0`, modelId: id, step: 0, adapterFolder: null, jobId: null, metrics: {}, createdAt },
+      );
+    }
+    return bench;
+  }
+
+  /** A started queue whose attempts run as the given ones, the last of them from then on. */
+  async start(runs: readonly Run[], settings: Partial<JobSettings> = {}): Promise<JobQueue> {
+    let attemptIndex = 0;
+    const queue = this.build((...args) => runs[Math.min(attemptIndex++, runs.length - 1)](...args), settings);
+    await queue.start();
+    return queue;
+  }
+
+  build(run: Run, settings: Partial<JobSettings> = {}, owner = "server"): JobQueue {
+    const { jobs, models } = this.database;
+    const queue = new JobQueue(
+      { jobs, models, runner: { run }, clock: this.clock, logger: silentLogger, owner },
+      { ...defaultsOf(jobSettings), ...settings },
+    );
+    this.#queues.push(queue);
+    return queue;
+  }
+
+  async submit(queue: JobQueue, id: string, modelId = "m"): Promise<void> {
+    const config = resolveTrainingConfig({});
+    await queue.submit(
+      newJob({ id, modelId, config, configNotApplied: [], createdAt: this.clock.now() }),
+      [],
+      null,
+    );
+    await this.clock.advance(0);
+  }
+
+  async state(id: string): Promise<string | undefined> {
+    return (await this.database.jobs.find(id))?.state;
+  }
+
+  async message(id: string): Promise<string> {
+    return (await this.database.jobs.find(id))?.errorMessage ?? "";
+  }
+
+  async events(id: string): Promise<unknown> {
+    const page = await this.database.jobs.listEvents(id, { after: null, limit: 100, order: "asc" });
+    return page.items.map(({ type, data }) => [type, data]);
+  }
+}
+
+test("a submitted job runs at once, makes the next version, and tells its events", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps]);
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b");
+  const { jobs, models } = bench.database;
+  assert.deepEqual(await bench.events("a"), [
+    ["training_started", startedEvent],
+    ["gradient_step", { loss: 1 }],
+    ["gradient_step", { loss: 0.7 }],
+    ["training_ended", { loss: 0.5, step: 1 }],
+  ]);
+  const job = await jobs.find("b");
+  assert.deepEqual([job?.state, job?.resultStep, job?.attemptCount], ["succeeded", 2, 1]);
+  assert.deepEqual(job?.progress, { gradientStepCount: 2, gradientStepCountTotal: 2 });
+  assert.deepEqual(job?.counts, counts);
+  const version = await models.newestVersion("m");
+  assert.deepEqual(
+    [version?.step, version?.jobId, version?.adapterFolder, version?.metrics],
+    [2, "b", "adapters/x", { loss: 0.5 }],
+  );
+});
+
+test("each job starts from the newest version", async (t) => {
+  const bench = await Bench.open(t);
+  const seen: unknown[] = [];
+  const queue = await bench.start([
+    async (assignment, report) => {
+      seen.push([assignment.job.id, assignment.from.step, assignment.resultStep]);
+      await report.started(0, counts);
+      return outcome;
+    },
+  ]);
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b");
+  await bench.database.models.deleteVersions("m", [2]);
+  await bench.submit(queue, "c");
+  assert.deepEqual(seen, [
+    ["a", 0, 1],
+    ["b", 1, 2],
+    ["c", 1, 3],
+  ]);
+});
+
+test("jobs of different models may run together, those of one model wait", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted], { concurrency: 3 });
+  await bench.submit(queue, "m1", "m");
+  await bench.submit(queue, "m2", "m");
+  await bench.submit(queue, "n1", "n");
+  assert.deepEqual(
+    [await bench.state("m1"), await bench.state("m2"), await bench.state("n1")],
+    ["running", "queued", "running"],
+  );
+  assert.deepEqual(queue.status(), { runningCount: 2, runningCountMax: 3, watcherCount: 0 });
+});
+
+test("a lost attempt is tried again after a growing wait, and repeats no event", async (t) => {
+  const bench = await Bench.open(t);
+  const lostAfterAStep: Run = async (_assignment, report) => {
+    await report.started(2, counts);
+    await report.stepped(0, { loss: 1 });
+    throw new ServiceError({ code: "unavailable", message: "The training process died." });
+  };
+  const queue = await bench.start([lostAfterAStep, lostAfterAStep, twoSteps], { backoffMs: 4000 });
+  await bench.submit(queue, "a");
+  assert.equal(await bench.state("a"), "queued");
+  await bench.clock.advance(3000);
+  assert.equal((await bench.database.jobs.find("a"))?.attemptCount, 1);
+  await bench.clock.advance(1000);
+  assert.equal((await bench.database.jobs.find("a"))?.attemptCount, 2);
+  await bench.clock.advance(7000);
+  assert.equal(await bench.state("a"), "queued");
+  await bench.clock.advance(1000);
+  assert.deepEqual(await bench.events("a"), [
+    ["training_started", startedEvent],
+    ["gradient_step", { loss: 1 }],
+    ["gradient_step", { loss: 0.7 }],
+    ["training_ended", { loss: 0.5, step: 1 }],
+  ]);
+});
+
+test("a job is given up after its last attempt, and says why", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([lost]);
+  await bench.submit(queue, "a");
+  await bench.clock.advance(60_000);
+  const message = "The job was given up after 3 attempts; the last one was lost: The training process died.";
+  assert.equal(await bench.state("a"), "failed");
+  assert.equal(await bench.message("a"), message);
+  assert.deepEqual(await bench.events("a"), [["training_failed", { error_message: message }]]);
+});
+
+test("a job that cannot work fails at once with the runner's message", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([
+    async () => {
+      throw new ServiceError({ code: "unsupported", message: "No trajectory fits the context." });
+    },
+  ]);
+  await bench.submit(queue, "a");
+  assert.deepEqual(
+    [await bench.state("a"), await bench.message("a")],
+    ["failed", "No trajectory fits the context."],
+  );
+});
+
+test("an unexpected error fails the job and tells nothing internal", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([
+    async () => {
+      throw new Error("secret path /x");
+    },
+    twoSteps,
+  ]);
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b");
+  assert.deepEqual(
+    [await bench.state("a"), await bench.message("a")],
+    ["failed", "The job ended with an internal error; the server's log has it."],
+  );
+  assert.equal(await bench.state("b"), "succeeded", "the queue goes on");
+});
+
+test("a metric that is not a number never reaches an event", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([
+    async (_assignment, report) => {
+      await report.started(1, counts);
+      await report.stepped(0, { loss: Number.NaN });
+      return outcome;
+    },
+  ]);
+  await bench.submit(queue, "a");
+  assert.equal(await bench.state("a"), "failed");
+  assert.match(JSON.stringify(await bench.events("a")), /"training_started".*"training_failed"/);
+});
+
+test("a queued job is cancelled at once, and what it held back runs", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([lost, twoSteps], { backoffMs: 60_000 });
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b");
+  assert.equal(await bench.state("b"), "queued");
+  assert.equal((await queue.cancel("a")).state, "cancelled");
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("b"), "succeeded");
+});
+
+test("a running job is interrupted and cancelled, with a terminal event", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted]);
+  await bench.submit(queue, "a");
+  const answer = await queue.cancel("a");
+  assert.deepEqual([answer.state, answer.cancelRequested], ["running", true]);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "cancelled");
+  assert.deepEqual(await bench.events("a"), [
+    ["training_started", startedEvent],
+    ["gradient_step", { loss: 1 }],
+    ["training_failed", { error_message: "The job was cancelled." }],
+  ]);
+  assert.equal((await queue.cancel("a")).state, "cancelled");
+  await assert.rejects(queue.cancel("x"), { code: "not_found" });
+});
+
+test("a job that ended stays as it is when cancelled", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps]);
+  await bench.submit(queue, "a");
+  assert.equal((await queue.cancel("a")).state, "succeeded");
+});
+
+test("stopping parks a running job without spending its attempt, and the next queue ends it", async (t) => {
+  const bench = await Bench.open(t);
+  const first = await bench.start([untilInterrupted]);
+  await bench.submit(first, "a");
+  await first.stop();
+  await first.stop();
+  const parked = await bench.database.jobs.find("a");
+  assert.deepEqual([parked?.state, parked?.attemptCount], ["queued", 0]);
+  await bench.start([twoSteps]);
+  await bench.clock.advance(0);
+  assert.deepEqual(await bench.events("a"), [
+    ["training_started", startedEvent],
+    ["gradient_step", { loss: 1 }],
+    ["gradient_step", { loss: 0.7 }],
+    ["training_ended", { loss: 0.5, step: 1 }],
+  ]);
+});
+
+test("a job that was done in spite of being parked succeeds", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([
+    async (_assignment, _report, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      return outcome;
+    },
+  ]);
+  await bench.submit(queue, "a");
+  await queue.stop();
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
+test("what a crashed server left running is taken up at once by the next", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  const leaseUntil = new Date(bench.clock.now().getTime() + 3_600_000);
+  await bench.database.jobs.claim("server", bench.clock.now(), leaseUntil);
+  await bench.start([twoSteps]);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
+test("a job of another server is taken up when its lease ran out", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  await bench.database.jobs.claim(
+    "another",
+    bench.clock.now(),
+    new Date(bench.clock.now().getTime() + 90_000),
+  );
+  await bench.start([twoSteps]);
+  await bench.clock.advance(60_000);
+  assert.equal(await bench.state("a"), "running");
+  await bench.clock.advance(60_000);
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
+test("a job that ends every server is not started for ever", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  for (let start = 0; start < 2; start++) {
+    await bench.database.jobs.claim("server", bench.clock.now(), bench.clock.now());
+    await bench.database.jobs.rescue({ owner: "server" });
+  }
+  await bench.start([twoSteps], { startsMax: 2 });
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "failed");
+  assert.match(await bench.message("a"), /started 2 times/);
+});
+
+test("heartbeats keep a long job from being taken away", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted]);
+  await bench.submit(queue, "a");
+  for (let minute = 0; minute < 10; minute++) {
+    await bench.clock.advance(60_000);
+    assert.deepEqual(await bench.database.jobs.rescue({ leaseBefore: bench.clock.now() }), []);
+  }
+  assert.equal((await bench.database.jobs.find("a"))?.attemptCount, 1);
+});
+
+test("an attempt that lost its job is interrupted and writes nothing", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted]);
+  await bench.submit(queue, "a");
+  await bench.database.jobs.rescue({ owner: "server" });
+  await bench.database.jobs.claim(
+    "another",
+    bench.clock.now(),
+    new Date(bench.clock.now().getTime() + 600_000),
+  );
+  await bench.clock.advance(15_000);
+  assert.equal(queue.status().runningCount, 0);
+  assert.equal(await bench.state("a"), "running");
+  assert.equal(await bench.database.jobs.heartbeat("a", "another", bench.clock.now()), true);
+});
+
+test("a cancel written by another process is noticed at the next heartbeat", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted]);
+  await bench.submit(queue, "a");
+  await bench.database.jobs.requestCancel("a", bench.clock.now());
+  await bench.clock.advance(15_000);
+  assert.equal(await bench.state("a"), "cancelled");
+  assert.equal(queue.status().runningCount, 0);
+});
+
+test("a cancel that a crash cut short is carried out by the next server", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  await bench.database.jobs.claim("server", bench.clock.now(), bench.clock.now());
+  await bench.database.jobs.requestCancel("a", bench.clock.now());
+  await bench.start([twoSteps]);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "cancelled");
+});
+
+test("a job of a deleted model is dropped and the queue goes on", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted, twoSteps]);
+  await bench.submit(queue, "a", "m");
+  await bench.submit(queue, "b", "n");
+  await bench.database.models.delete("m");
+  await bench.clock.advance(15_000);
+  assert.equal(await bench.state("b"), "succeeded");
+});
+
+test("the same idempotency key starts one job", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps]);
+  const key = { keyId: "k", key: "once", bodyHash: "h" };
+  const job = (id: string) =>
+    newJob({
+      id,
+      modelId: "m",
+      config: resolveTrainingConfig({}),
+      configNotApplied: [],
+      createdAt: bench.clock.now(),
+    });
+  assert.deepEqual(await queue.submit(job("a"), [], key), { id: "a", isNew: true });
+  assert.deepEqual(await queue.submit(job("b"), [], key), { id: "a", isNew: false });
+  await bench.clock.advance(0);
+  assert.equal(await bench.database.models.greatestStep("m"), 1);
+});
+
+/** Collects a stream in the background. */
+function collect(stream: AsyncIterable<JobEvent>): { readonly types: string[]; readonly end: Promise<void> } {
+  const types: string[] = [];
+  const end = (async () => {
+    for await (const event of stream) types.push(event.type);
+  })();
+  return { types, end };
+}
+
+test("a stream shows events as they come and ends after the last", async (t) => {
+  const bench = await Bench.open(t);
+  let proceed = (): void => undefined;
+  const queue = await bench.start([
+    async (assignment, report, options) => {
+      await report.started(2, counts);
+      await new Promise<void>((resolve) => (proceed = resolve));
+      return await twoSteps(assignment, report, options);
+    },
+  ]);
+  await bench.submit(queue, "a");
+  const { types, end } = collect(
+    queue.watchEvents("a", { after: null, signal: new AbortController().signal }),
+  );
+  await bench.clock.advance(0);
+  assert.deepEqual(types, ["training_started"]);
+  assert.equal(queue.status().watcherCount, 1);
+  proceed();
+  await end;
+  assert.deepEqual(types, ["training_started", "gradient_step", "gradient_step", "training_ended"]);
+  assert.equal(queue.status().watcherCount, 0);
+});
+
+test("a stream goes on after a given event, also after the last", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps]);
+  await bench.submit(queue, "a");
+  const { items } = await bench.database.jobs.listEvents("a", { after: null, limit: 100, order: "asc" });
+  const { signal } = new AbortController();
+  const fromSecond = collect(queue.watchEvents("a", { after: items[1].id, signal }));
+  await fromSecond.end;
+  assert.deepEqual(fromSecond.types, ["gradient_step", "training_ended"]);
+  const fromLast = collect(queue.watchEvents("a", { after: items[3].id, signal }));
+  await fromLast.end;
+  assert.deepEqual(fromLast.types, []);
+  await assert.rejects(collect(queue.watchEvents("a", { after: "0", signal })).end, { code: "invalid" });
+  await assert.rejects(collect(queue.watchEvents("x", { after: null, signal })).end, { code: "not_found" });
+});
+
+test("a stream finds by itself what another process wrote", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  const { types, end } = collect(
+    idle.watchEvents("a", { after: null, signal: new AbortController().signal }),
+  );
+  await bench.clock.advance(0);
+  await bench.database.jobs.requestCancel("a", bench.clock.now());
+  await bench.clock.advance(999);
+  assert.deepEqual(types, []);
+  await bench.clock.advance(1);
+  await end;
+  assert.deepEqual(types, ["training_failed"]);
+});
+
+test("a stream whose reader goes away ends quietly", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted]);
+  await bench.submit(queue, "a");
+  const reader = new AbortController();
+  const { types, end } = collect(queue.watchEvents("a", { after: null, signal: reader.signal }));
+  await bench.clock.advance(0);
+  reader.abort();
+  await end;
+  assert.deepEqual(types, ["training_started", "gradient_step"]);
+  assert.equal(queue.status().watcherCount, 0);
+});

@@ -1,0 +1,164 @@
+// The queue of durable work: takes jobs in, runs them one after the other, brings them back after a crash. Knows
+// nothing of training; what an attempt does is the runner's affair.
+import { isTerminal, type IdempotencyKey, type JobEvent, type TrainingJob } from "../domain/job.ts";
+import type { Service } from "../domain/lifecycle.ts";
+import { notFound } from "../domain/service-error.ts";
+import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { Attempt, type AttemptDependencies } from "./attempt.ts";
+import { Doorbell } from "./doorbell.ts";
+import { EventWatch } from "./event-watch.ts";
+import type { JobSettings } from "./settings.ts";
+
+export class JobQueue implements Service {
+  readonly #dependencies: AttemptDependencies;
+  readonly #settings: JobSettings;
+  readonly #events: EventWatch;
+  readonly #attempts = new Map<string, { readonly attempt: Attempt; readonly over: Promise<void> }>();
+  readonly #bells: readonly Doorbell[];
+  readonly #stopping = new AbortController();
+  #loops: Promise<unknown> | null = null;
+
+  constructor(dependencies: AttemptDependencies, settings: JobSettings) {
+    this.#dependencies = dependencies;
+    this.#settings = settings;
+    this.#events = new EventWatch(dependencies.jobs, dependencies.clock, settings.eventPollMs);
+    this.#bells = Array.from({ length: settings.concurrency }, () => new Doorbell(dependencies.clock));
+  }
+
+  /** Takes up what a crash left running, then begins to run jobs. */
+  async start(): Promise<void> {
+    const { jobs, owner, logger } = this.#dependencies;
+    const rescued = await jobs.rescue({ owner });
+    if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
+    this.#loops = Promise.all([...this.#bells.map((bell) => this.#work(bell)), this.#watchLeases()]);
+  }
+
+  /** Parks the running jobs: they are queued again, as if not tried. Resolves when all are. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const { attempt } of this.#attempts.values()) attempt.interrupt("park");
+    await this.#loops;
+  }
+
+  /**
+   * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency and errors.
+   * Works also before `start` and after `stop`: the job is run by whoever starts next.
+   */
+  async submit(
+    job: TrainingJob,
+    groups: readonly TrajectoryGroup[],
+    idempotency: IdempotencyKey | null,
+  ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+    const created = await this.#dependencies.jobs.create(job, groups, idempotency);
+    this.#wake();
+    return created;
+  }
+
+  /**
+   * Cancels a queued job at once and interrupts a running one; one that has ended stays as it is.
+   *
+   * @returns the job after; a running one is `cancelled` soon after
+   * @throws ServiceError `not_found`
+   */
+  async cancel(id: string): Promise<TrainingJob> {
+    const { jobs, clock } = this.#dependencies;
+    const state = await jobs.requestCancel(id, clock.now());
+    if (state === "running") this.#attempts.get(id)?.attempt.interrupt("cancel");
+    // A job that waited may have held back others of its model.
+    if (state !== null && isTerminal(state)) this.#wake();
+    this.#events.tell(id);
+    const job = state === null ? null : await jobs.find(id);
+    if (job === null) throw notFound("training job", id);
+    return job;
+  }
+
+  /**
+   * The job's events from the first after `after` on, as they come; ends after the terminal event, or quietly when the
+   * signal aborts.
+   *
+   * @throws ServiceError `not_found`, or `invalid` when `after` is no event of the job
+   */
+  watchEvents(
+    jobId: string,
+    { after, signal }: { readonly after: string | null; readonly signal: AbortSignal },
+  ): AsyncIterable<JobEvent> {
+    return this.#events.watch(jobId, after, signal);
+  }
+
+  /** What runs and who watches at this moment. */
+  status(): {
+    readonly runningCount: number;
+    readonly runningCountMax: number;
+    readonly watcherCount: number;
+  } {
+    return {
+      runningCount: this.#attempts.size,
+      runningCountMax: this.#settings.concurrency,
+      watcherCount: this.#events.watcherCount,
+    };
+  }
+
+  async #work(bell: Doorbell): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const job = await this.#claim();
+      if (job === null) await bell.wait(this.#settings.pollMs, { signal });
+      else await this.#attempt(job);
+    }
+  }
+
+  async #claim(): Promise<TrainingJob | null> {
+    const { jobs, clock, owner, logger } = this.#dependencies;
+    try {
+      const now = clock.now();
+      return await jobs.claim(owner, now, new Date(now.getTime() + this.#settings.leaseMs));
+    } catch (error) {
+      logger.error({ err: error }, "no job could be claimed; trying again");
+      return null;
+    }
+  }
+
+  async #attempt(job: TrainingJob): Promise<void> {
+    // An earlier attempt that lost the job may still be on its way out; two must not run side by side.
+    await this.#attempts.get(job.id)?.over;
+    const attempt = new Attempt(this.#dependencies, this.#settings, job, () => {
+      this.#events.tell(job.id);
+    });
+    if (this.#stopping.signal.aborted) attempt.interrupt("park");
+    const over = attempt.run();
+    this.#attempts.set(job.id, { attempt, over });
+    await over;
+    this.#attempts.delete(job.id);
+    this.#wake();
+  }
+
+  /** Queues again what other servers, and attempts here that could not be settled, left behind. */
+  async #watchLeases(): Promise<void> {
+    const { jobs, clock, logger } = this.#dependencies;
+    const { signal } = this.#stopping;
+    const bell = new Doorbell(clock);
+    while (!signal.aborted) {
+      await bell.wait(this.#settings.leaseMs, { signal });
+      if (signal.aborted) return;
+      try {
+        // A machine that slept finds its own leases expired; what runs here still has its server.
+        await this.#renewLeases();
+        const rescued = await jobs.rescue({ leaseBefore: clock.now() });
+        if (rescued.length > 0) logger.warn({ jobIds: rescued }, "leases ran out; the jobs are queued again");
+        if (rescued.length > 0) this.#wake();
+      } catch (error) {
+        logger.error({ err: error }, "expired leases could not be looked for; trying again");
+      }
+    }
+  }
+
+  async #renewLeases(): Promise<void> {
+    const { jobs, clock, owner } = this.#dependencies;
+    const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
+    for (const id of this.#attempts.keys()) await jobs.heartbeat(id, owner, leaseUntil);
+  }
+
+  #wake(): void {
+    for (const bell of this.#bells) bell.ring();
+  }
+}

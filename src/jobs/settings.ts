@@ -1,0 +1,70 @@
+// The settings of the job queue.
+import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+
+export const jobSettings = {
+  concurrency: {
+    kind: "integer",
+    default: 1,
+    min: 1,
+    max: 64,
+    about: "Training jobs that run at the same time; those of one model never do.",
+  },
+  attemptsMax: {
+    kind: "integer",
+    default: 3,
+    min: 1,
+    max: 100,
+    about: "How often a job is tried while its attempts are lost before it fails.",
+  },
+  startsMax: {
+    kind: "integer",
+    default: 10,
+    min: 1,
+    max: 1000,
+    about: "How often a job may be started, restarts of the server included, before it fails.",
+  },
+  backoffMs: {
+    kind: "integer",
+    default: 1000,
+    min: 0,
+    max: 3_600_000,
+    about: "Wait after the first lost attempt, in milliseconds; it doubles with each.",
+  },
+  backoffMsMax: {
+    kind: "integer",
+    default: 60_000,
+    min: 0,
+    max: 3_600_000,
+    about: "Longest wait between attempts, in milliseconds.",
+  },
+  leaseMs: {
+    kind: "integer",
+    default: 60_000,
+    min: 1000,
+    max: 3_600_000,
+    about: "How long a running job is left alone without a heartbeat, in milliseconds.",
+  },
+  heartbeatMs: {
+    kind: "integer",
+    default: 15_000,
+    min: 100,
+    max: 600_000,
+    about: "Time between the heartbeats of a running job, in milliseconds; well under leaseMs.",
+  },
+  pollMs: {
+    kind: "integer",
+    default: 1000,
+    min: 10,
+    max: 60_000,
+    about: "How often the queue looks for jobs that nobody told it of, in milliseconds.",
+  },
+  eventPollMs: {
+    kind: "integer",
+    default: 1000,
+    min: 10,
+    max: 60_000,
+    about: "How often a stream of events looks for those that nobody told it of, in milliseconds.",
+  },
+} as const satisfies SettingsSchema;
+
+export type JobSettings = SettingsOf<typeof jobSettings>;
