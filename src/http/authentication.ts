@@ -1,0 +1,80 @@
+// Who is asking: a key in a Bearer or a Basic header becomes a Caller. Each part of the API knows one scheme.
+// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong.
+import { createHash, timingSafeEqual } from "node:crypto";
+import { mayReach, type Caller, type KeyStore } from "../domain/access.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { HttpRefusal } from "./errors.ts";
+
+export type AuthenticationScheme = "Bearer" | "Basic";
+
+const challenges: { readonly [Scheme in AuthenticationScheme]: string } = {
+  Bearer: 'Bearer realm="hone"',
+  Basic: 'Basic realm="hone", charset="UTF-8"',
+};
+
+const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
+  Bearer: "Authorization: Bearer <key>",
+  Basic: "Authorization: Basic base64(<username>:<key>)",
+};
+
+/** Everyone, where authentication is off. */
+export function openCaller(entity: string): Caller {
+  return { keyId: "none", entity, role: "admin", owner: entity };
+}
+
+/**
+ * Finds whoever the header names.
+ *
+ * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants
+ */
+export async function authenticate(
+  keys: KeyStore,
+  scheme: AuthenticationScheme,
+  header: string | undefined,
+): Promise<Caller> {
+  if (header === undefined) throw refusal(scheme, "There are no credentials");
+  const [given = "", credentials = ""] = header.trim().split(/\s+/, 2);
+  if (given.toLowerCase() !== scheme.toLowerCase()) {
+    throw refusal(scheme, `The scheme ${JSON.stringify(given.slice(0, 20))} is not the one wanted here`);
+  }
+  const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
+  const hash = createHash("sha256").update(secret).digest();
+  const key = await keys.findByHash(hash.toString("hex"));
+  const stored = Buffer.from(key?.secretHash ?? "00".repeat(32), "hex");
+  const isSame = stored.length === hash.length && timingSafeEqual(stored, hash);
+  if (key === null || !isSame || key.revokedAt !== null) throw refusal(scheme, "The key is not known");
+  return { keyId: key.id, entity: key.entity, role: key.role, owner: key.owner };
+}
+
+function passwordOf(credentials: string): string {
+  const decoded = Buffer.from(credentials, "base64").toString("utf8");
+  const colon = decoded.indexOf(":");
+  return colon === -1 ? "" : decoded.slice(colon + 1);
+}
+
+function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
+  const message = `${what}. Send ${forms[scheme]}, with a key of this server.`;
+  return new HttpRefusal({
+    status: 401,
+    code: "unauthorized",
+    message,
+    faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
+    headers: { "www-authenticate": challenges[scheme] },
+  });
+}
+
+/** @throws ServiceError `forbidden` when what belongs to the entity is not the caller's */
+export function refuseOtherEntity(
+  caller: Caller,
+  entity: string,
+  what: string,
+  ...location: readonly string[]
+): void {
+  if (mayReach(caller, entity)) return;
+  const message = `${what} belongs to another entity than this key's, ${JSON.stringify(caller.entity)}.`;
+  throw new ServiceError({
+    code: "forbidden",
+    message,
+    faults: [{ location, message, type: "forbidden" }],
+  });
+}

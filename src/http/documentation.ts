@@ -1,0 +1,31 @@
+// The API described by itself: /openapi.json from the routes' schemas, and /docs to read it in a browser with no
+// asset from elsewhere.
+import { fastifySwagger } from "@fastify/swagger";
+import { fastifySwaggerUi } from "@fastify/swagger-ui";
+import type { FastifyInstance } from "fastify";
+
+/** Must come before the routes it is to describe. */
+export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(fastifySwagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Hone",
+        description: "Serves a language model, logs trajectories, keeps feedback, and trains.",
+        version,
+      },
+      components: {
+        securitySchemes: {
+          bearer: { type: "http", scheme: "bearer" },
+          basic: { type: "http", scheme: "basic" },
+        },
+      },
+    },
+  });
+  await app.register(fastifySwaggerUi, {
+    routePrefix: "/docs",
+    // The default asks a validator on the internet.
+    uiConfig: { validatorUrl: null },
+  });
+  app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());
+}

@@ -1,0 +1,122 @@
+// Every error as a status and the one body: `detail` for FastAPI's clients, `error` for OpenAI's. The only place that
+// knows which status a code has. Says nothing internal: a cause goes to the log, the caller gets a request id.
+import { ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
+
+/** A refusal that only HTTP knows: a wrong method, a wrong content type. */
+export class HttpRefusal extends ServiceError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(options: {
+    readonly status: number;
+    readonly code: ErrorCode;
+    readonly faults: readonly Fault[];
+    readonly message: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  }) {
+    super(options);
+    this.status = options.status;
+    this.headers = options.headers ?? {};
+  }
+}
+
+interface CodeRule {
+  readonly status: number;
+  /** What OpenAI's clients call this kind of error. */
+  readonly type: string;
+  /** Where a fault is that was told without a place. */
+  readonly location: readonly string[];
+  /** When trying again may help, unless the error says so itself. */
+  readonly retryAfterSeconds?: number;
+}
+
+const rules: { readonly [Code in ErrorCode]: CodeRule } = {
+  invalid: { status: 422, type: "invalid_request_error", location: ["body"] },
+  unsupported: { status: 400, type: "invalid_request_error", location: ["body"] },
+  unauthorized: { status: 401, type: "authentication_error", location: ["header", "authorization"] },
+  forbidden: { status: 403, type: "permission_error", location: ["path"] },
+  not_found: { status: 404, type: "not_found_error", location: ["path"] },
+  conflict: { status: 409, type: "conflict_error", location: ["body"] },
+  too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
+  overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
+  unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
+  cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
+  timeout: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
+  internal: { status: 500, type: "server_error", location: [] },
+};
+
+export interface ErrorBody {
+  readonly detail: readonly {
+    readonly loc: readonly string[];
+    readonly msg: string;
+    readonly type: string;
+  }[];
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    /** The first field at fault, as a dotted name. */
+    readonly param: string | null;
+    readonly code: string;
+  };
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ErrorBody;
+}
+
+/** The whole answer for anything thrown; what is no ServiceError is a bug, and told as `internal`. */
+export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
+  const known =
+    error instanceof ServiceError ? error : new ServiceError({ code: "internal", message: "", cause: error });
+  const rule = rules[known.code];
+  const status = known instanceof HttpRefusal ? known.status : rule.status;
+  const retryAfter = retryAfterOf(known, rule);
+  const headers = {
+    ...(known instanceof HttpRefusal ? known.headers : {}),
+    ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
+  };
+  const message = status >= 500 ? serverFault(status, retryAfter, requestId) : known.message;
+  const faults = status >= 500 ? [] : faultsOf(known, rule);
+  const first = faults.find(({ type }) => type !== "json_invalid");
+  const param = first?.location.slice(1).join(".") ?? "";
+  return {
+    status,
+    headers,
+    body: {
+      detail: faults.map(({ location, message: msg, type }) => ({ loc: location, msg, type })),
+      error: { message, type: rule.type, param: param === "" ? null : param, code: known.code },
+    },
+  };
+}
+
+function retryAfterOf(error: ServiceError, rule: CodeRule): number | null {
+  if (rule.retryAfterSeconds === undefined) return null;
+  return Math.max(1, Math.ceil(error.retryAfterSeconds ?? rule.retryAfterSeconds));
+}
+
+function serverFault(status: number, retryAfter: number | null, requestId: string): string {
+  const what =
+    status === 503
+      ? `The server cannot take or finish this request now: it is starting, stopping, or its engine is down. Try again in ${retryAfter} s.`
+      : "The server failed at this request.";
+  return `${what} Its log has more under the request id ${requestId}.`;
+}
+
+function faultsOf(error: ServiceError, rule: CodeRule): readonly Fault[] {
+  if (error.faults.length > 0) return error.faults;
+  if (rule.location.length === 0) return [];
+  return [{ location: rule.location, message: error.message, type: error.code }];
+}
+
+/** The same error with a place, where whoever threw it could not know it. */
+export function locate(error: unknown, code: readonly ErrorCode[], location: readonly string[]): unknown {
+  if (!(error instanceof ServiceError) || error.faults.length > 0 || !code.includes(error.code)) return error;
+  return new ServiceError({
+    code: error.code,
+    message: error.message,
+    faults: [{ location, message: error.message, type: error.code }],
+    cause: error,
+  });
+}

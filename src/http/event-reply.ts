@@ -1,0 +1,56 @@
+// A reply that is a stream of events: takes the response from the framework, sends what comes, and tells an error
+// that happens on the way as one last event.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { errorAnswer } from "./errors.ts";
+import type { HttpSettings } from "./settings.ts";
+import { EventStream, IdleStreamError, eventStreamHeaders } from "./sse.ts";
+
+/** Sends the headers; from here on the status is 200 whatever happens. */
+export function openEventStream(
+  reply: FastifyReply,
+  { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
+): EventStream {
+  reply.hijack();
+  reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
+  reply.raw.flushHeaders();
+  return new EventStream(reply.raw, { clock, idleMs: settings.idleStreamSeconds * 1000 });
+}
+
+/**
+ * Sends every event and `[DONE]`. What the events throw becomes one event with the error body; a client that went
+ * away or reads nothing ends the sending, and with it whatever produces the events.
+ */
+export async function sendAll(
+  stream: EventStream,
+  events: AsyncIterable<object>,
+  request: FastifyRequest,
+  logger: Logger,
+): Promise<void> {
+  try {
+    await sendEvents(stream, events, request, logger);
+    await stream.done();
+  } catch (error) {
+    if (!(error instanceof IdleStreamError)) throw error;
+    logger.warn({ requestId: request.id, err: error }, "stream ended: its client reads nothing");
+  }
+}
+
+async function sendEvents(
+  stream: EventStream,
+  events: AsyncIterable<object>,
+  request: FastifyRequest,
+  logger: Logger,
+): Promise<void> {
+  try {
+    for await (const event of events) await stream.send(event);
+  } catch (error) {
+    if (error instanceof IdleStreamError) throw error;
+    const { status, body } = errorAnswer(error, request.id);
+    if (status >= 500 && !stream.isClosed) {
+      logger.error({ requestId: request.id, err: error }, "stream failed");
+    }
+    await stream.send(body);
+  }
+}

@@ -1,0 +1,240 @@
+// Checks a parsed JSON value against a schema and names every fault in it, with the texts and kinds that clients
+// of FastAPI services know. Types are strict: nothing is converted. Walks plain JSON Schema as TypeBox builds it, so
+// that one schema checks, types and documents a body. Knows only the keywords that our schemas use.
+import type { Static, TSchema } from "typebox";
+import { assert } from "../../domain/assert.ts";
+import { isUuid } from "../../domain/ids.ts";
+import { ServiceError, type Fault } from "../../domain/service-error.ts";
+import { listed, mismatch, plural } from "./validation-texts.ts";
+
+/** The keywords of JSON Schema that the walk understands. */
+export interface SchemaNode {
+  readonly type?: "string" | "number" | "integer" | "boolean" | "object" | "array" | "null";
+  /** Of an object: its name in "instance of ..."; of a branch of a union: its name in the location. */
+  readonly title?: string;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly format?: "uuid" | "date-time";
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly items?: SchemaNode;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  /** `true` keeps unknown keys; a schema checks them; absent lists them as ignored. */
+  readonly additionalProperties?: boolean | SchemaNode;
+}
+
+/** Faults and unknown fields, as they are found; `path` is where the walk stands. */
+export interface Findings {
+  readonly path: string[];
+  readonly faults: Fault[];
+  /** Unknown fields that nothing reads, as dotted names with `*` for list indices. */
+  readonly ignored: Set<string>;
+}
+
+/** Beyond this many the rest is only counted: an answer must stay readable. */
+const faultCountMax = 10_000;
+
+export function newFindings(...path: readonly string[]): Findings {
+  return { path: [...path], faults: [], ignored: new Set() };
+}
+
+/** Adds a fault at the current place, or below it. */
+export function report(findings: Findings, type: string, message: string, ...below: readonly string[]): void {
+  if (findings.faults.length < faultCountMax) {
+    findings.faults.push({ location: [...findings.path, ...below], message, type });
+  }
+}
+
+/** @throws ServiceError `invalid` with every fault, when there is one */
+export function refuseFaults(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", message: summary(faults), faults });
+}
+
+/** The faults in one text, the first ten in words. */
+export function summary(faults: readonly Fault[]): string {
+  const words = faults.slice(0, 10).map(({ location, message }) => {
+    const name = location.slice(1).join(".");
+    return name === "" ? message : `${name}: ${message}`;
+  });
+  const rest = faults.length - words.length;
+  return words.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+}
+
+/**
+ * Checks a value and lets it through with the schema's type.
+ *
+ * @returns the value itself, and the unknown fields that were ignored
+ * @throws ServiceError `invalid` with every fault
+ */
+export function checked<Schema extends TSchema>(
+  schema: Schema,
+  value: unknown,
+  ...path: readonly string[]
+): { readonly value: Static<Schema>; readonly ignored: readonly string[] } {
+  const findings = newFindings(...path);
+  check(schema, value, findings);
+  refuseFaults(findings.faults);
+  // The walk found nothing that differs from the schema.
+  return { value: value as Static<Schema>, ignored: [...findings.ignored] };
+}
+
+/** Adds what is wrong with the value to the findings; returns whether nothing was. */
+export function check(schema: TSchema, value: unknown, findings: Findings): boolean {
+  const before = findings.faults.length;
+  // TypeBox schemas are plain JSON Schema; the interface lists what we use of it.
+  visit(schema as SchemaNode, value, findings);
+  return findings.faults.length === before;
+}
+
+function visit(node: SchemaNode, value: unknown, findings: Findings): void {
+  if (value === undefined) report(findings, "missing", "Field required");
+  else if (node.anyOf !== undefined) visitUnion(node.anyOf, value, findings);
+  else if (node.enum !== undefined) visitEnum(node.enum, value, findings);
+  else if (node.type === undefined) visitFree(value, findings);
+  else if (!fits(node, value)) {
+    const { type, message } = mismatch(node, value);
+    report(findings, type, message);
+  } else if (typeof value === "number") visitNumber(node, value, findings);
+  else if (typeof value === "string") visitString(node, value, findings);
+  else if (Array.isArray(value)) visitArray(node, value, findings);
+  else if (isObject(value)) visitObject(node, value, findings);
+}
+
+function fits(node: SchemaNode, value: unknown): boolean {
+  switch (node.type) {
+    case "integer":
+      return Number.isInteger(value) && Math.abs(value as number) < 1e20;
+    case "number":
+      return Number.isFinite(value);
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isObject(value);
+    default:
+      return typeof value === node.type;
+  }
+}
+
+/** Whether the value is of the kind a branch is about, however wrong in itself. */
+function resembles(node: SchemaNode, value: unknown): boolean {
+  if (node.enum !== undefined) return typeof value === "string";
+  if (node.type === undefined) return true;
+  if (node.type === "integer" || node.type === "number") return typeof value === "number";
+  return fits(node, value);
+}
+
+function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: Findings): void {
+  if (value === null && branches.some((branch) => branch.type === "null")) return;
+  const real = branches.filter((branch) => branch.type !== "null");
+  const only = real.length === 1 ? real : real.filter((branch) => resembles(branch, value));
+  if (only.length === 1 && only[0] !== undefined) return visit(only[0], value, findings);
+  assert(only.length === 0, "the branches of a union differ in their JSON type");
+  for (const branch of real) {
+    const { type, message } = mismatch(branch, value);
+    report(findings, type, message, branch.title ?? branch.type ?? "value");
+  }
+}
+
+function visitEnum(values: readonly string[], value: unknown, findings: Findings): void {
+  if (typeof value === "string" && values.includes(value)) return;
+  report(findings, "literal_error", `Input should be ${listed(values)}`);
+}
+
+/** Anything goes, but for numbers that JSON itself could not write again. */
+function visitFree(value: unknown, findings: Findings): void {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    report(findings, "finite_number", "Input should be a finite number");
+  } else if (Array.isArray(value)) {
+    value.forEach((item, index) => below(findings, String(index), () => visitFree(item, findings)));
+  } else if (isObject(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      if (typeof item === "number" || (typeof item === "object" && item !== null)) {
+        below(findings, key, () => visitFree(item, findings));
+      }
+    }
+  }
+}
+
+function visitNumber(node: SchemaNode, value: number, findings: Findings): void {
+  const { minimum, maximum, exclusiveMinimum } = node;
+  if (minimum !== undefined && value < minimum) {
+    report(findings, "greater_than_equal", `Input should be greater than or equal to ${minimum}`);
+  }
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) {
+    report(findings, "greater_than", `Input should be greater than ${exclusiveMinimum}`);
+  }
+  if (maximum !== undefined && value > maximum) {
+    report(findings, "less_than_equal", `Input should be less than or equal to ${maximum}`);
+  }
+}
+
+function visitString(node: SchemaNode, value: string, findings: Findings): void {
+  const { minLength, maxLength, format } = node;
+  if (format === "uuid" && !isUuid(value)) report(findings, "uuid_parsing", "Input should be a valid UUID");
+  if (format === "date-time" && !isDateTime(value)) {
+    report(findings, "datetime_parsing", "Input should be a valid datetime in ISO 8601");
+  }
+  if (minLength === undefined && maxLength === undefined) return;
+  const length = [...value].length;
+  if (minLength !== undefined && length < minLength) {
+    report(findings, "string_too_short", `String should have at least ${plural(minLength, "character")}`);
+  }
+  if (maxLength !== undefined && length > maxLength) {
+    report(findings, "string_too_long", `String should have at most ${plural(maxLength, "character")}`);
+  }
+}
+
+function isDateTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findings): void {
+  const { minItems, maxItems, items } = node;
+  const count = value.length;
+  if (minItems !== undefined && count < minItems) {
+    const message = `List should have at least ${plural(minItems, "item")} after validation, not ${count}`;
+    report(findings, "too_short", message);
+  }
+  if (maxItems !== undefined && count > maxItems) {
+    const message = `List should have at most ${plural(maxItems, "item")} after validation, not ${count}`;
+    report(findings, "too_long", message);
+  }
+  value.forEach((item, index) => below(findings, String(index), () => visit(items ?? {}, item, findings)));
+}
+
+function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const { properties = {}, required = [], additionalProperties } = node;
+  for (const name of required) {
+    if (!Object.hasOwn(value, name)) report(findings, "missing", "Field required", name);
+  }
+  for (const [name, item] of Object.entries(value)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (property !== undefined) below(findings, name, () => visit(property, item, findings));
+    else if (additionalProperties === true) below(findings, name, () => visitFree(item, findings));
+    else if (typeof additionalProperties === "object") {
+      below(findings, name, () => visit(additionalProperties, item, findings));
+    } else findings.ignored.add(dotted([...findings.path.slice(1), name]));
+  }
+}
+
+function dotted(path: readonly string[]): string {
+  return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
+}
+
+function below(findings: Findings, name: string, walk: () => void): void {
+  findings.path.push(name);
+  walk();
+  findings.path.pop();
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,46 @@
+// Counts and times every request, and writes one log line for each. Never logs headers or bodies.
+import type { FastifyInstance } from "fastify";
+import type { Clock } from "../domain/clock.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { InFlight } from "./in-flight.ts";
+
+interface Meters {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly inFlight: InFlight;
+}
+
+const secondBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** Measures each request from its first header to the end of its answer, or to the client's going away. */
+export function measureRequests(app: FastifyInstance, { metrics, logger, clock, inFlight }: Meters): void {
+  const requests = metrics.counter({
+    name: "hone_http_requests_total",
+    help: "Requests answered, by route, method and status; 499 where the client went away first.",
+    labels: ["method", "route", "status"],
+  });
+  const seconds = metrics.histogram({
+    name: "hone_http_request_seconds",
+    help: "Time from a request's headers to the end of its answer.",
+    labels: ["route"],
+    buckets: secondBuckets,
+  });
+  metrics.gauge(
+    { name: "hone_http_requests_in_flight", help: "Requests with credentials that are being answered." },
+    () => [{ value: inFlight.total() }],
+  );
+  app.addHook("onRequest", async (request, reply) => {
+    const startMs = clock.monotonicMs();
+    reply.raw.once("close", () => {
+      const route = request.routeOptions.url ?? "none";
+      const status = reply.raw.writableFinished ? reply.raw.statusCode : 499;
+      const durationMs = clock.monotonicMs() - startMs;
+      requests.increase({ method: request.method, route, status: String(status) });
+      seconds.observe(durationMs / 1000, { route });
+      const fields = { requestId: request.id, method: request.method, route, status, durationMs };
+      logger.info(fields, "request answered");
+    });
+  });
+}

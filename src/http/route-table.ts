@@ -1,0 +1,53 @@
+// Which methods each path has, so that a wrong method is told apart from a path that does not exist.
+import type { FastifyInstance } from "fastify";
+import { HttpRefusal } from "./errors.ts";
+
+export class RouteTable {
+  readonly #methods = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+
+  /** Learns every route that is added to the server from now on. */
+  watch(app: FastifyInstance): void {
+    app.addHook("onRoute", ({ url, method }) => {
+      const entry = this.#methods.get(url) ?? { pattern: patternOf(url), methods: new Set<string>() };
+      this.#methods.set(url, entry);
+      for (const name of [method].flat()) entry.methods.add(name);
+    });
+  }
+
+  /** What to tell of a request that no route took: 404, or 405 with the methods there are. */
+  refusal(method: string, path: string): HttpRefusal {
+    const methods = new Set<string>();
+    for (const entry of this.#methods.values()) {
+      if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
+    }
+    return methods.size === 0 ? noRoute(path) : wrongMethod(method, path, [...methods].sort().join(", "));
+  }
+}
+
+function patternOf(url: string): RegExp {
+  const parts = url
+    .split("/")
+    .map((part) => (part.startsWith(":") ? "[^/]+" : part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`)));
+  return new RegExp(`^${parts.join("/").replaceAll("*", ".*")}$`);
+}
+
+function noRoute(path: string): HttpRefusal {
+  const message = `There is no route ${path.slice(0, 200)}; GET /openapi.json lists those that exist.`;
+  return new HttpRefusal({
+    status: 404,
+    code: "not_found",
+    message,
+    faults: [{ location: ["path"], message, type: "not_found" }],
+  });
+}
+
+function wrongMethod(method: string, path: string, allowed: string): HttpRefusal {
+  const message = `${path.slice(0, 200)} does not take ${method}; it takes ${allowed}.`;
+  return new HttpRefusal({
+    status: 405,
+    code: "invalid",
+    message,
+    faults: [{ location: ["path"], message, type: "method_not_allowed" }],
+    headers: { allow: allowed },
+  });
+}

@@ -1,0 +1,56 @@
+// POST /v1/chat/completions: reads the request, asks chat, and writes the answer whole or as a stream.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { assert } from "../../domain/assert.ts";
+import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { tellIgnored } from "../input/ignored-fields.ts";
+import { abandonedSignal } from "../request-scope.ts";
+import { openEventStream, sendAll } from "../event-reply.ts";
+import { chatChunks } from "../wire/chat-chunks.ts";
+import { chatRequestSchema } from "../wire/chat-request.ts";
+import { chatResponse } from "../wire/chat-response.ts";
+import { readChatRequest } from "../wire/read-chat-request.ts";
+
+export function chatCompletionRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const options = {
+    bodyLimit: dependencies.settings.chatBodyBytes,
+    schema: {
+      summary: "Create a chat completion",
+      tags: ["chat"],
+      security: [{ bearer: [] }],
+      body: chatRequestSchema,
+    },
+  };
+  const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+    complete(request, reply, dependencies);
+  app.post("/v1/chat/completions", options, handler);
+  app.post("/v1/chat/completions/", options, handler);
+}
+
+async function complete(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+): Promise<unknown> {
+  const { request: chatRequest, form, ignored } = readChatRequest(request.body);
+  tellIgnored(reply, ignored);
+  const signal = abandonedSignal(reply);
+  const events = dependencies.chat.complete(chatRequest, request.caller, { signal })[Symbol.asyncIterator]();
+  try {
+    // Until the header is there, whatever goes wrong is an ordinary answer.
+    const header = await firstHeader(events);
+    const rest: AsyncIterable<ChatEvent> = { [Symbol.asyncIterator]: () => events };
+    if (!form.isStream) return await chatResponse(chatRequest, form, header, rest);
+    const stream = openEventStream(reply, dependencies);
+    await sendAll(stream, chatChunks(chatRequest, form, header, rest), request, dependencies.logger);
+    return reply;
+  } finally {
+    await events.return?.();
+  }
+}
+
+async function firstHeader(events: AsyncIterator<ChatEvent>): Promise<ChatHeader> {
+  const first = await events.next();
+  assert(first.done !== true && first.value.kind === "header", "a completion begins with its header");
+  return first.value.header;
+}

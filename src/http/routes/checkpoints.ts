@@ -1,0 +1,49 @@
+// The versions of a trained model, as checkpoints: listing and deleting them.
+import { Type } from "typebox";
+import type { FastifyInstance } from "fastify";
+import type { HttpDependencies } from "../dependencies.ts";
+import { locate } from "../errors.ts";
+import { tellIgnored } from "../input/ignored-fields.ts";
+import { readQuery } from "../input/query.ts";
+import { checked } from "../input/validation.ts";
+import { checkpointBody, checkpointDeleteSchema } from "../wire/model.ts";
+import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { reachModel } from "./reach.ts";
+
+const querySchema = Type.Object(pageQueryFields);
+const documented = { tags: ["models"], security: [{ bearer: [] }] };
+const path = "/v1/preview/models/:model_id/checkpoints";
+
+interface ModelPath {
+  Params: { model_id: string };
+}
+
+export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const { models } = dependencies;
+  app.get<ModelPath>(
+    path,
+    { schema: { summary: "List a model's versions", querystring: querySchema, ...documented } },
+    async (request, reply) => {
+      const { value, ignored } = readQuery(querySchema, request.query);
+      tellIgnored(reply, ignored);
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const page = await models.listVersions(model.id, pageRequest(value, "asc")).catch((error: unknown) => {
+        throw locate(error, ["invalid"], ["query", "after"]);
+      });
+      return pageBody(page, checkpointBody);
+    },
+  );
+  app.delete<ModelPath>(
+    path,
+    { schema: { summary: "Delete versions", body: checkpointDeleteSchema, ...documented } },
+    async (request, reply) => {
+      const { value, ignored } = checked(checkpointDeleteSchema, request.body, "body");
+      tellIgnored(reply, ignored);
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const { deleted, notFound } = await models.deleteVersions(model.id, [...new Set(value.steps)]);
+      const removed = deleted.filter((step) => step !== 0);
+      if (removed.length > 0) await dependencies.onVersionsDeleted(model.id, removed);
+      return { deleted_count: deleted.length, not_found_steps: notFound };
+    },
+  );
+}

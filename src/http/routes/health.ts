@@ -1,0 +1,72 @@
+// Whether the server is up and can work, without credentials; and its metrics.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { errorAnswer } from "../errors.ts";
+
+interface Health {
+  readonly state: string;
+  /** Why the state is not `ready`, for people. */
+  readonly reason: string;
+}
+
+export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const answerHealth = (request: FastifyRequest, reply: FastifyReply): object => {
+    const { state, reason } = healthOf(dependencies);
+    return answer(request, reply, state === "ready", { state, reason });
+  };
+  for (const url of ["/health", "/v1/health"]) {
+    app.get(url, { schema: { summary: "Whether the server can serve", tags: ["health"] } }, answerHealth);
+  }
+  app.get(
+    "/v1/system-check",
+    { schema: { summary: "The state of each part", tags: ["health"] } },
+    async (request, reply) => {
+      const parts = await checkParts(dependencies);
+      return answer(
+        request,
+        reply,
+        Object.values(parts).every((part) => part === "ok"),
+        parts,
+      );
+    },
+  );
+  app.get(
+    "/metrics",
+    { schema: { summary: "Metrics in Prometheus' text form", tags: ["health"] } },
+    async (_request, reply) => {
+      const { text, contentType } = await dependencies.metrics.expose();
+      return reply.header("content-type", contentType).send(text);
+    },
+  );
+}
+
+function healthOf({ engineStatus, isDraining }: HttpDependencies): Health {
+  if (isDraining()) return { state: "draining", reason: "The server is stopping." };
+  const { state, reason } = engineStatus();
+  return { state, reason };
+}
+
+async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {
+  const { state, reason } = dependencies.engineStatus();
+  const database = await dependencies.checkDatabase().then(
+    () => "ok",
+    () => "failed",
+  );
+  return {
+    api: dependencies.isDraining() ? "draining" : "ok",
+    database,
+    // Jobs wait in the database; generations wait in the engine.
+    cpu_queue: database,
+    gpu_queue: state === "ready" ? "ok" : `${state}: ${reason}`,
+  };
+}
+
+/** A failing check has the error body too, for clients that read nothing else. */
+function answer(request: FastifyRequest, reply: FastifyReply, isWell: boolean, parts: object): object {
+  if (isWell) return { status: "ok", ...parts };
+  const unavailable = new ServiceError({ code: "unavailable", message: "not ready" });
+  const { status, headers, body } = errorAnswer(unavailable, request.id);
+  reply.code(status).headers(headers);
+  return { status: "unavailable", ...parts, ...body };
+}

@@ -1,0 +1,164 @@
+// Training jobs: creating, listing, reading, watching and cancelling them.
+import { Type } from "typebox";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../../domain/access.ts";
+import { newUuid7 } from "../../domain/ids.ts";
+import type { IdempotencyKey, JobEvent } from "../../domain/job.ts";
+import { newJob } from "../../jobs/new-job.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { locate } from "../errors.ts";
+import { openEventStream, sendAll } from "../event-reply.ts";
+import { tellIgnored } from "../input/ignored-fields.ts";
+import { readQuery } from "../input/query.ts";
+import { abandonedSignal } from "../request-scope.ts";
+import { newFindings, refuseFaults, report } from "../input/validation.ts";
+import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
+import {
+  jobEventBody,
+  readTrainingJob,
+  trainingJobBody,
+  trainingJobCreateSchema,
+} from "../wire/training-job.ts";
+import { reachJob, reachModel } from "./reach.ts";
+
+const listSchema = Type.Object({
+  ...pageQueryFields,
+  model_id: Type.Optional(Type.String()),
+  state: Type.Optional(Type.Enum(["queued", "running", "succeeded", "failed", "cancelled"])),
+});
+const eventsSchema = Type.Object(pageQueryFields);
+const documented = { tags: ["training"], security: [{ bearer: [] }] };
+const path = "/v1/preview/training-jobs";
+
+interface JobPath {
+  Params: { job_id: string };
+}
+
+export function trainingJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  app.post(
+    path,
+    {
+      bodyLimit: dependencies.settings.trajectoryBodyBytes,
+      schema: { summary: "Create a training job", body: trainingJobCreateSchema, ...documented },
+    },
+    (request, reply) => create(request, reply, dependencies),
+  );
+  app.get(
+    path,
+    { schema: { summary: "List training jobs", querystring: listSchema, ...documented } },
+    (request, reply) => list(request, reply, dependencies),
+  );
+  app.get<JobPath>(
+    `${path}/:job_id`,
+    { schema: { summary: "Read a training job", ...documented } },
+    async (request) => trainingJobBody(await reachJob(dependencies, request.caller, request.params.job_id)),
+  );
+  app.post<JobPath>(
+    `${path}/:job_id/cancel`,
+    { schema: { summary: "Cancel a training job", ...documented } },
+    async (request) => {
+      const job = await reachJob(dependencies, request.caller, request.params.job_id);
+      return trainingJobBody(await dependencies.jobQueue.cancel(job.id));
+    },
+  );
+  app.get<JobPath>(
+    `${path}/:job_id/events`,
+    {
+      schema: {
+        summary: "Page through a job's events, or watch them",
+        querystring: eventsSchema,
+        ...documented,
+      },
+    },
+    (request, reply) => events(request, reply, dependencies, request.params.job_id),
+  );
+}
+
+async function create(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+): Promise<object> {
+  const idempotency = idempotencyOf(request);
+  const read = readTrainingJob(request.body);
+  tellIgnored(reply, read.ignored);
+  const model = await reachModel(dependencies, request.caller, read.modelId, ["body", "model_id"]);
+  const job = newJob({
+    id: newUuid7(dependencies.clock),
+    modelId: model.id,
+    config: read.config,
+    configNotApplied: read.configNotApplied,
+    createdAt: dependencies.clock.now(),
+  });
+  try {
+    const { id } = await dependencies.jobQueue.submit(job, read.groups, idempotency);
+    return { id };
+  } catch (error) {
+    throw locate(error, ["conflict"], ["header", "idempotency-key"]);
+  }
+}
+
+function idempotencyOf(request: FastifyRequest): IdempotencyKey | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  const findings = newFindings("header");
+  if (typeof key !== "string" || key.length === 0 || key.length > 256) {
+    report(findings, "value_error", "Input should be 1 to 256 characters", "idempotency-key");
+  }
+  refuseFaults(findings.faults);
+  return { keyId: request.caller.keyId, key: String(key), bodyHash: request.bodyHash };
+}
+
+async function list(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+): Promise<object> {
+  const { value, ignored } = readQuery(listSchema, request.query);
+  tellIgnored(reply, ignored);
+  const modelIds = await listedModels(dependencies, request.caller, value.model_id);
+  const filter = { modelIds, state: value.state ?? null };
+  const page = await dependencies.jobs.list(filter, pageRequest(value, "desc")).catch((error: unknown) => {
+    throw locate(error, ["invalid"], ["query", "after"]);
+  });
+  return pageBody(page, trainingJobBody);
+}
+
+/** Null is every model there is: for an administrator who named none. */
+async function listedModels(
+  dependencies: HttpDependencies,
+  caller: Caller,
+  modelId: string | undefined,
+): Promise<readonly string[] | null> {
+  if (modelId !== undefined) {
+    return [(await reachModel(dependencies, caller, modelId, ["query", "model_id"])).id];
+  }
+  if (caller.role === "admin") return null;
+  return (await dependencies.models.list({ entity: caller.entity })).map(({ id }) => id);
+}
+
+async function events(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+  jobId: string,
+): Promise<unknown> {
+  const { value, ignored } = readQuery(eventsSchema, request.query);
+  tellIgnored(reply, ignored);
+  const job = await reachJob(dependencies, request.caller, jobId);
+  const asked = pageRequest(value, "asc");
+  if (!(request.headers.accept ?? "").includes("text/event-stream")) {
+    const page = await dependencies.jobs.listEvents(job.id, asked).catch((error: unknown) => {
+      throw locate(error, ["invalid"], ["query", "after"]);
+    });
+    return pageBody(page, jobEventBody);
+  }
+  const signal = abandonedSignal(reply);
+  const watched = dependencies.jobQueue.watchEvents(job.id, { after: asked.after, signal });
+  await sendAll(openEventStream(reply, dependencies), bodies(watched), request, dependencies.logger);
+  return reply;
+}
+
+async function* bodies(watched: AsyncIterable<JobEvent>): AsyncGenerator<object> {
+  for await (const event of watched) yield jobEventBody(event);
+}

@@ -1,0 +1,107 @@
+// Logging trajectories of a model under a split, and reading them and their metrics back.
+import { Type, type Static } from "typebox";
+import type { FastifyInstance } from "fastify";
+import { logTrajectories } from "../../trajectories/log-trajectories.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { locate } from "../errors.ts";
+import { tellIgnored } from "../input/ignored-fields.ts";
+import { readQuery } from "../input/query.ts";
+import { check, isObject, newFindings, refuseFaults } from "../input/validation.ts";
+import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
+import {
+  checkGroups,
+  metricRowBody,
+  toTrajectoryGroup,
+  trajectoryGroupSchema,
+  trajectoryLogBody,
+} from "../wire/trajectory.ts";
+import { reachModel } from "./reach.ts";
+
+const logSchema = Type.Object(
+  {
+    split: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),
+    trajectory_groups: Type.Array(trajectoryGroupSchema),
+    // Clients repeat what the path says.
+    model_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  },
+  { title: "TrajectoryLog" },
+);
+const querySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
+const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
+
+interface ModelPath {
+  Params: { model_id: string };
+}
+
+export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  app.post<ModelPath>(
+    "/v1/preview/models/:model_id/log",
+    {
+      bodyLimit: dependencies.settings.trajectoryBodyBytes,
+      schema: { summary: "Log trajectories and calculate metrics", body: logSchema, ...documented },
+    },
+    async (request, reply) => {
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const { body, ignored } = readLog(request.body);
+      tellIgnored(reply, ignored);
+      const { trajectories: store, models, clock } = dependencies;
+      const split = body.split ?? "val";
+      const groups = body.trajectory_groups.map(toTrajectoryGroup);
+      const logged = await logTrajectories({ store, models, clock }, { model, split, groups });
+      return {
+        detail: [],
+        model_id: model.id,
+        split,
+        step: logged.step,
+        trajectories: logged.trajectories,
+        metrics: logged.metrics,
+      };
+    },
+  );
+  listRoutes(app, dependencies);
+}
+
+function readLog(value: unknown): {
+  readonly body: Static<typeof logSchema>;
+  readonly ignored: readonly string[];
+} {
+  const findings = newFindings("body");
+  check(logSchema, value, findings);
+  if (isObject(value)) checkGroups(value["trajectory_groups"], findings);
+  refuseFaults(findings.faults);
+  // Nothing differs from the schema.
+  return { body: value as Static<typeof logSchema>, ignored: [...findings.ignored] };
+}
+
+function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const { trajectories } = dependencies;
+  const afterFault = (error: unknown): never => {
+    throw locate(error, ["invalid"], ["query", "after"]);
+  };
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/trajectories",
+    { schema: { summary: "List logged trajectories", querystring: querySchema, ...documented } },
+    async (request, reply) => {
+      const { value, ignored } = readQuery(querySchema, request.query);
+      tellIgnored(reply, ignored);
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const filter = { split: value.split ?? null };
+      const page = await trajectories.list(model.id, filter, pageRequest(value, "asc")).catch(afterFault);
+      return pageBody(page, trajectoryLogBody);
+    },
+  );
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/metrics",
+    { schema: { summary: "List a model's metrics over time", querystring: querySchema, ...documented } },
+    async (request, reply) => {
+      const { value, ignored } = readQuery(querySchema, request.query);
+      tellIgnored(reply, ignored);
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const filter = { split: value.split ?? null };
+      const page = await trajectories
+        .listMetrics(model.id, filter, pageRequest(value, "asc"))
+        .catch(afterFault);
+      return pageBody(page, metricRowBody);
+    },
+  );
+}

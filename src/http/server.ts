@@ -1,0 +1,117 @@
+// The HTTP face: one Fastify instance with every route, built from injected dependencies. Listens to nothing by
+// itself; whoever builds it calls `listen` and `close`.
+import { createHash } from "node:crypto";
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Caller } from "../domain/access.ts";
+import { newUuid } from "../domain/ids.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { documentRoutes } from "./documentation.ts";
+import { errorAnswer } from "./errors.ts";
+import { translated } from "./framework-errors.ts";
+import { InFlight } from "./in-flight.ts";
+import { parseJsonBody } from "./input/json-body.ts";
+import { guard } from "./request-scope.ts";
+import { refuseConnection } from "./refuse-connection.ts";
+import { measureRequests } from "./request-metrics.ts";
+import { RouteTable } from "./route-table.ts";
+import { chatCompletionRoutes } from "./routes/chat-completions.ts";
+import { checkpointRoutes } from "./routes/checkpoints.ts";
+import { feedbackRoutes } from "./routes/feedback.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { modelRoutes } from "./routes/models.ts";
+import { servedModelRoutes } from "./routes/served-models.ts";
+import { trainingJobRoutes } from "./routes/training-jobs.ts";
+import { trajectoryRoutes } from "./routes/trajectories.ts";
+
+/**
+ * Builds the server with all its routes. `close` lets running requests end; it does not abort them.
+ *
+ * @returns an instance that is ready for `inject` and `listen`
+ */
+export async function createHttpServer(dependencies: HttpDependencies): Promise<FastifyInstance> {
+  const { settings, metrics, logger } = dependencies;
+  const app = fastify({
+    logger: false,
+    genReqId: (request) => requestIdOf(request.headers["x-request-id"]),
+    bodyLimit: settings.otherBodyBytes,
+    routerOptions: { maxParamLength: 1000 },
+    // While closing, our own answer says so.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply, dependencies),
+    clientErrorHandler: refuseConnection,
+  });
+  const routes = new RouteTable();
+  const inFlight = new InFlight(settings.requestsPerKey);
+  app.decorateRequest("caller", null as unknown as Caller);
+  app.decorateRequest("bodyHash", "");
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+    // Before anything looks at the body of a request that no route takes.
+    if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
+  });
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, dependencies));
+  app.setNotFoundHandler((request) => {
+    throw routes.refusal(request.method, pathOf(request.url));
+  });
+  readJsonBodies(app, settings.jsonDepth);
+  // Schemas document; bodies are checked where they are read, and written as they are.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  routes.watch(app);
+  measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight });
+  await documentRoutes(app, dependencies.version);
+  healthRoutes(app, dependencies);
+  await app.register(async (scope) => {
+    guard(scope, "Bearer", dependencies, inFlight);
+    chatCompletionRoutes(scope, dependencies);
+    servedModelRoutes(scope, dependencies);
+    modelRoutes(scope, dependencies);
+    checkpointRoutes(scope, dependencies);
+    trajectoryRoutes(scope, dependencies);
+    trainingJobRoutes(scope, dependencies);
+  });
+  await app.register(async (scope) => {
+    guard(scope, "Basic", dependencies, inFlight);
+    feedbackRoutes(scope, dependencies);
+  });
+  await app.ready();
+  return app;
+}
+
+/** The client's own id where it is harmless in a header and a log line. */
+function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : newUuid();
+}
+
+function pathOf(url: string): string {
+  return url.split("?", 1)[0] ?? url;
+}
+
+function readJsonBodies(app: FastifyInstance, depthMax: number): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      if (request.headers["idempotency-key"] !== undefined) {
+        request.bodyHash = createHash("sha256").update(bytes).digest("hex");
+      }
+      return parseJsonBody(bytes, depthMax);
+    },
+  );
+}
+
+function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { logger }: HttpDependencies,
+): void {
+  const answer = errorAnswer(translated(error, request), request.id);
+  if (answer.status >= 500) {
+    const fields = { requestId: request.id, status: answer.status, err: error };
+    if (answer.status === 500) logger.error(fields, "request failed");
+    else logger.warn(fields, "request refused");
+  }
+  reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
+}

@@ -1,0 +1,61 @@
+// What the operator may set of the HTTP face: sizes, depths, waits.
+import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+
+const mebibyte = 1024 * 1024;
+/** V8 holds no longer text, and a body is parsed from one. */
+const bodyBytesMax = 480 * mebibyte;
+
+export const httpSettings = {
+  chatBodyBytes: {
+    kind: "integer",
+    default: 16 * mebibyte,
+    min: 1024,
+    max: bodyBytesMax,
+    about: "Largest body of a chat request, in bytes.",
+  },
+  trajectoryBodyBytes: {
+    kind: "integer",
+    default: 256 * mebibyte,
+    min: 1024,
+    max: bodyBytesMax,
+    about: "Largest body of a training job or a log, in bytes.",
+  },
+  feedbackBodyBytes: {
+    kind: "integer",
+    default: 32 * mebibyte,
+    min: 1024,
+    max: bodyBytesMax,
+    about: "Largest body of a feedback request, in bytes.",
+  },
+  otherBodyBytes: {
+    kind: "integer",
+    default: mebibyte,
+    min: 1024,
+    max: bodyBytesMax,
+    about: "Largest body of every other request, in bytes.",
+  },
+  jsonDepth: { kind: "integer", default: 64, min: 8, max: 1000, about: "How deep JSON may be nested." },
+  requestsPerKey: {
+    kind: "integer",
+    default: 512,
+    min: 1,
+    max: 1_000_000,
+    about: "Requests of one key that may be in flight; more are answered 429.",
+  },
+  feedbackBatchRecords: {
+    kind: "integer",
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    about: "Most records in one feedback batch; more are answered 413, and clients then send halves.",
+  },
+  idleStreamSeconds: {
+    kind: "number",
+    default: 60,
+    min: 1,
+    max: 3600,
+    about: "A stream whose client reads nothing for this long is ended.",
+  },
+} as const satisfies SettingsSchema;
+
+export type HttpSettings = SettingsOf<typeof httpSettings>;

@@ -1,0 +1,82 @@
+// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines, `[DONE]` at the end, no event names.
+// Waits when the client reads slowly, and ends a stream whose client reads nothing for too long.
+import type { Clock } from "../domain/clock.ts";
+
+/** The part of a response that a stream needs; a ServerResponse is one. */
+export interface EventSink {
+  write(text: string): boolean;
+  end(text: string): void;
+  destroy(): void;
+  readonly destroyed: boolean;
+  once(event: "drain" | "close", listener: () => void): void;
+  off(event: "drain" | "close", listener: () => void): void;
+}
+
+/** The client read nothing for the time it was given. */
+export class IdleStreamError extends Error {}
+
+export class EventStream {
+  readonly #sink: EventSink;
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+
+  constructor(sink: EventSink, options: { readonly clock: Clock; readonly idleMs: number }) {
+    this.#sink = sink;
+    this.#clock = options.clock;
+    this.#idleMs = options.idleMs;
+  }
+
+  /** True once the client went away; sending then does nothing. */
+  get isClosed(): boolean {
+    return this.#sink.destroyed;
+  }
+
+  /**
+   * Sends one event and waits while the client's buffer is full.
+   *
+   * @throws IdleStreamError after `idleMs` without the client reading, having closed the connection
+   */
+  async send(data: unknown): Promise<void> {
+    if (this.#sink.destroyed) return;
+    if (!this.#sink.write(`data: ${JSON.stringify(data)}\n\n`)) await this.#drained();
+  }
+
+  /** Sends the last event, and ends; returns when the client has it, or has had its time. */
+  async done(): Promise<void> {
+    if (this.#sink.destroyed) return;
+    const isClosed = this.#first("close");
+    this.#sink.end("data: [DONE]\n\n");
+    if ((await isClosed) === "idle") this.#sink.destroy();
+  }
+
+  async #drained(): Promise<void> {
+    if ((await this.#first("drain", "close")) === "told") return;
+    this.#sink.destroy();
+    throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
+  }
+
+  /** Waits for the first of the events, or until the client has had its time. */
+  async #first(...events: readonly ("drain" | "close")[]): Promise<"told" | "idle"> {
+    const waited = new AbortController();
+    let tell = (): void => undefined;
+    const told = new Promise<"told">((resolve) => {
+      tell = () => resolve("told");
+    });
+    for (const event of events) this.#sink.once(event, tell);
+    const idle = this.#clock.sleep(this.#idleMs, { signal: waited.signal }).then(
+      () => "idle" as const,
+      () => "told" as const,
+    );
+    const first = await Promise.race([told, idle]);
+    waited.abort();
+    for (const event of events) this.#sink.off(event, tell);
+    return first;
+  }
+}
+
+export const eventStreamHeaders = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+  // Proxies must not gather events before they pass them on.
+  "x-accel-buffering": "no",
+} as const;

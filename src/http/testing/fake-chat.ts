@@ -1,0 +1,103 @@
+// For tests: a chat that says what it is told to say, in the order that the real one promises.
+import type { Caller } from "../../domain/access.ts";
+import type { ChatEvent, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
+import type { ChatPort } from "../dependencies.ts";
+
+/** What the fake knows of the request it answers. */
+export interface ChatScript {
+  /** One text a delta, the same for every choice. */
+  texts: readonly string[];
+  isTrained: boolean;
+  /** Thrown before the header. */
+  refusal: Error | null;
+  /** Thrown after the first delta. */
+  failure: Error | null;
+  /** Never ends by itself after the first delta: waits for the signal. */
+  hangs: boolean;
+}
+
+const words = new TextEncoder();
+
+export class FakeChat implements ChatPort {
+  readonly script: ChatScript = {
+    texts: ["Hel", "lo"],
+    isTrained: false,
+    refusal: null,
+    failure: null,
+    hangs: false,
+  };
+  readonly seen: { readonly request: ChatRequest; readonly caller: Caller }[] = [];
+  /** Completions whose signal was aborted. */
+  abortedCount = 0;
+  /** Told whenever a completion has been aborted. */
+  onAbort: () => void = () => undefined;
+
+  async *complete(
+    request: ChatRequest,
+    caller: Caller,
+    { signal }: { readonly signal: AbortSignal },
+  ): AsyncIterable<ChatEvent> {
+    this.seen.push({ request, caller });
+    const { texts, isTrained, refusal, failure, hangs } = this.script;
+    if (refusal !== null) throw refusal;
+    const wantsLogprobs = request.logprobs !== null && (request.logprobs !== undefined || isTrained);
+    yield {
+      kind: "header",
+      header: {
+        model: request.model ?? "tiny",
+        fingerprint: "tiny@base+test",
+        createdAt: new Date(1_700_000_000_000),
+        role: "assistant",
+        promptTokenIds: [1, 2, 3],
+        logprobs: !wantsLogprobs ? "off" : request.logprobs === undefined ? "token-id" : "text",
+        tokenIds: {
+          top: request.returnTokenIds ?? false,
+          inChoices: isTrained && request.returnTokenIds !== false,
+        },
+      },
+    };
+    const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
+    for (const [index, text] of texts.entries()) {
+      for (let choice = 0; choice < request.choiceCount; choice++) {
+        const isLast = index === texts.length - 1;
+        usage.completionTokens += 1;
+        yield {
+          kind: "delta",
+          choice,
+          text,
+          tokenIds: [10 + index],
+          logprobs: wantsLogprobs ? [logprob(10 + index, text, request.logprobs?.topCount ?? 0)] : [],
+          finish: isLast ? { reason: "stop", stopReason: null, matchedStop: null } : null,
+          usage: { ...usage },
+          choiceTokens: index + 1,
+        };
+      }
+      if (failure !== null) throw failure;
+      if (hangs) await this.#aborted(signal);
+    }
+    yield { kind: "usage", usage };
+  }
+
+  #aborted(signal: AbortSignal): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      const onAbort = (): void => {
+        this.abortedCount += 1;
+        this.onAbort();
+        reject(signal.reason as Error);
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+}
+
+function logprob(tokenId: number, text: string, topCount: number): ChatLogprob {
+  const bytes = [...words.encode(text)];
+  const alternatives = Array.from({ length: topCount }, (_, rank) => ({
+    tokenId: tokenId + rank,
+    text: rank === 0 ? text : `other${rank}`,
+    bytes: [],
+    logprob: rank === 0 ? -0.5 : -Infinity,
+  }));
+  return { tokenId, text, bytes, logprob: -0.5, alternatives };
+}

@@ -1,0 +1,68 @@
+// The chunks of a streamed answer, in order: one that opens every choice, deltas, the finish with the last delta of
+// each choice, and the usage where it was asked for.
+import type { ChatEvent, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+import { logprobsBody } from "./chat-logprobs.ts";
+import { finishBody, spellsIds, usageBody } from "./chat-response.ts";
+import type { ChatAnswerForm } from "./read-chat-request.ts";
+
+type Delta = Extract<ChatEvent, { readonly kind: "delta" }>;
+
+/** Turns events into the chunks they become; throws whatever the events throw. */
+export async function* chatChunks(
+  request: ChatRequest,
+  form: ChatAnswerForm,
+  header: ChatHeader,
+  events: AsyncIterable<ChatEvent>,
+): AsyncGenerator<object> {
+  const chunk = (choices: readonly object[], rest: object = {}): object => ({
+    id: `chatcmpl-${request.requestId}`,
+    object: "chat.completion.chunk",
+    created: Math.floor(header.createdAt.getTime() / 1000),
+    model: header.model,
+    system_fingerprint: header.fingerprint,
+    choices,
+    ...rest,
+  });
+  // The opening waits for the first event after the header, since that one knows what was cached.
+  let isOpen = false;
+  for await (const event of events) {
+    if (event.kind === "header") continue;
+    if (!isOpen) yield chunk(openings(request, header), openingRest(header, form, event.usage));
+    isOpen = true;
+    if (event.kind === "usage") {
+      if (form.includesUsage) yield chunk([], { usage: usageBody(event.usage) });
+    } else if (event.text !== "" || event.tokenIds.length > 0 || event.finish !== null) {
+      const usage = form.usageInEveryChunk ? { usage: usageBody(event.usage, event.choiceTokens) } : {};
+      yield chunk([deltaBody(event, header, form)], usage);
+    }
+  }
+}
+
+/** All choices in the first chunk: a client must know how many there are before the first text. */
+function openings(request: ChatRequest, header: ChatHeader): readonly object[] {
+  return Array.from({ length: request.choiceCount }, (_, index) => ({
+    index,
+    delta: { role: header.role, content: "", reasoning_content: null },
+    logprobs: null,
+    finish_reason: null,
+    ...(header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {}),
+  }));
+}
+
+function openingRest(header: ChatHeader, form: ChatAnswerForm, usage: ChatUsage): object {
+  return {
+    prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
+    ...(form.usageInEveryChunk ? { usage: usageBody(usage, 0) } : {}),
+  };
+}
+
+function deltaBody(event: Delta, header: ChatHeader, form: ChatAnswerForm): object {
+  const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
+  return {
+    index: event.choice,
+    delta: { content: event.text, reasoning_content: null },
+    logprobs: hasLogprobs ? logprobsBody(event.logprobs, spellsIds(header, form)) : null,
+    ...(event.finish === null ? { finish_reason: null } : finishBody(event.finish)),
+    token_ids: header.tokenIds.top || header.tokenIds.inChoices ? event.tokenIds : null,
+  };
+}

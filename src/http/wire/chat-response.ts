@@ -1,0 +1,109 @@
+// The whole answer to a chat request: every declared field is written, nulls included.
+import { assert } from "../../domain/assert.ts";
+import type {
+  ChatEvent,
+  ChatFinish,
+  ChatHeader,
+  ChatLogprob,
+  ChatRequest,
+  ChatUsage,
+} from "../../domain/chat.ts";
+import { logprobsBody } from "./chat-logprobs.ts";
+import type { ChatAnswerForm } from "./read-chat-request.ts";
+
+interface GatheredChoice {
+  text: string;
+  readonly tokenIds: number[];
+  readonly logprobs: ChatLogprob[];
+  finish: ChatFinish | null;
+}
+
+/**
+ * Gathers the events of a completion into one answer.
+ *
+ * @throws whatever the events throw
+ */
+export async function chatResponse(
+  request: ChatRequest,
+  form: ChatAnswerForm,
+  header: ChatHeader,
+  events: AsyncIterable<ChatEvent>,
+): Promise<object> {
+  const choices = Array.from({ length: request.choiceCount }, (): GatheredChoice => ({
+    text: "",
+    tokenIds: [],
+    logprobs: [],
+    finish: null,
+  }));
+  let usage: ChatUsage | null = null;
+  for await (const event of events) {
+    if (event.kind === "usage") usage = event.usage;
+    if (event.kind !== "delta") continue;
+    const choice = choices[event.choice];
+    assert(choice !== undefined, "a delta names one of the request's choices");
+    choice.text += event.text;
+    choice.tokenIds.push(...event.tokenIds);
+    choice.logprobs.push(...event.logprobs);
+    choice.finish = event.finish ?? choice.finish;
+  }
+  assert(usage !== null, "a completion ends with its usage");
+  return {
+    id: `chatcmpl-${request.requestId}`,
+    request_id: request.requestId,
+    object: "chat.completion",
+    created: Math.floor(header.createdAt.getTime() / 1000),
+    model: header.model,
+    choices: choices.map((choice, index) => choiceBody(choice, index, header, form)),
+    service_tier: "default",
+    system_fingerprint: header.fingerprint,
+    usage: usageBody(usage),
+    prompt_logprobs: null,
+    prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
+    kv_transfer_params: null,
+  };
+}
+
+function choiceBody(choice: GatheredChoice, index: number, header: ChatHeader, form: ChatAnswerForm): object {
+  const { finish, text, tokenIds, logprobs } = choice;
+  assert(finish !== null, "every choice finishes");
+  return {
+    index,
+    message: messageBody(header.role, text),
+    logprobs: header.logprobs === "off" ? null : logprobsBody(logprobs, spellsIds(header, form)),
+    ...finishBody(finish),
+    token_ids: header.tokenIds.top || header.tokenIds.inChoices ? tokenIds : null,
+    ...(header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {}),
+  };
+}
+
+function messageBody(role: string, content: string): object {
+  return {
+    role,
+    content,
+    refusal: null,
+    annotations: null,
+    audio: null,
+    function_call: null,
+    tool_calls: [],
+    reasoning: null,
+    reasoning_content: null,
+  };
+}
+
+export function finishBody(finish: ChatFinish): object {
+  return { finish_reason: finish.reason, stop_reason: finish.stopReason, matched_stop: finish.matchedStop };
+}
+
+/** Whether tokens of log-probabilities read `token_id:<N>`: the request or the model's kind may say so. */
+export function spellsIds(header: ChatHeader, form: ChatAnswerForm): boolean {
+  return form.tokensAsIds || header.logprobs === "token-id";
+}
+
+export function usageBody(usage: ChatUsage, completionTokens = usage.completionTokens): object {
+  return {
+    prompt_tokens: usage.promptTokens,
+    total_tokens: usage.promptTokens + completionTokens,
+    completion_tokens: completionTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+  };
+}

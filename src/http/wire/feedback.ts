@@ -1,0 +1,117 @@
+// Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
+// `wb_user_id`. Checks shapes only; references and payloads are feedback's affair.
+import { Type, type Static, type TSchema } from "typebox";
+import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
+import type { JsonObject } from "../../domain/trajectory.ts";
+import type { FeedbackInput } from "../dependencies.ts";
+import { isObject, report, type Findings } from "../input/validation.ts";
+
+function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(Type.Union([schema, Type.Null()]));
+}
+
+const anyText = Type.String();
+
+/** One of the two spellings of the reference must be there; that is checked apart. */
+const createFields = {
+  project_id: Type.String(),
+  vendor_ref: nullable(anyText),
+  weave_ref: nullable(anyText),
+  feedback_type: Type.String({ minLength: 1, maxLength: 256 }),
+  payload: Type.Object({}, { additionalProperties: true }),
+  id: nullable(Type.String({ minLength: 1, maxLength: 256 })),
+  creator: nullable(anyText),
+  annotation_ref: nullable(anyText),
+  runnable_ref: nullable(anyText),
+  call_ref: nullable(anyText),
+  trigger_ref: nullable(anyText),
+  queue_id: nullable(anyText),
+  vendor_user_id: Type.Optional(Type.Null()),
+  wb_user_id: Type.Optional(Type.Null()),
+};
+
+export const feedbackCreateSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
+export const feedbackReplaceSchema = Type.Object(
+  { ...createFields, feedback_id: Type.String({ minLength: 1, maxLength: 256 }) },
+  { title: "FeedbackReplaceReq" },
+);
+export const feedbackBatchSchema = Type.Object(
+  { batch: Type.Array(feedbackCreateSchema) },
+  { title: "FeedbackBatchCreateReq" },
+);
+export const feedbackHistorySchema = Type.Object(
+  { project_id: Type.String(), feedback_id: Type.String() },
+  { title: "FeedbackHistoryReq" },
+);
+
+export type FeedbackBody = Static<typeof feedbackCreateSchema>;
+
+/** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
+export function checkSpellings(record: unknown, findings: Findings, ...place: readonly string[]): void {
+  if (!isObject(record)) return;
+  const { vendor_ref: vendor, weave_ref: weave } = record;
+  if ((vendor ?? null) === null && (weave ?? null) === null) {
+    report(findings, "missing", "Field required", ...place, "vendor_ref");
+  }
+  if (typeof vendor === "string" && typeof weave === "string" && vendor !== weave) {
+    const message =
+      "Value error, vendor_ref and weave_ref are two spellings of one field and differ; give one.";
+    report(findings, "value_error", message, ...place, "weave_ref");
+  }
+}
+
+/** Whether the record was written in the other spelling; its answer then is too. */
+export function usesOtherSpelling(body: FeedbackBody): boolean {
+  return body.weave_ref !== undefined || body.wb_user_id !== undefined;
+}
+
+/** Reads a checked record. */
+export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
+  return {
+    id: body.id ?? null,
+    projectId: body.project_id,
+    vendorRef: body.vendor_ref ?? body.weave_ref ?? "",
+    feedbackType: body.feedback_type,
+    // It came out of JSON.
+    payload: body.payload as JsonObject,
+    creator: body.creator ?? null,
+    annotationRef: reference(body.annotation_ref),
+    runnableRef: reference(body.runnable_ref),
+    callRef: reference(body.call_ref),
+    triggerRef: reference(body.trigger_ref),
+    queueId: body.queue_id ?? null,
+  };
+}
+
+/** An empty text counts as absent. */
+function reference(text: string | null | undefined): string | null {
+  return text === undefined || text === "" ? null : text;
+}
+
+export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): object {
+  return {
+    id: record.id,
+    created_at: record.createdAt.toISOString(),
+    vendor_user_id: record.vendorUserId,
+    ...(otherSpelling ? { wb_user_id: record.vendorUserId } : {}),
+    payload: record.payload,
+  };
+}
+
+/** A replaced state of a record, with everything it said. */
+export function revisionBody({ record, replacedAt }: FeedbackRevision): object {
+  return {
+    ...feedbackBody(record, true),
+    project_id: record.projectId,
+    vendor_ref: record.vendorRef,
+    weave_ref: record.vendorRef,
+    feedback_type: record.feedbackType,
+    creator: record.creator,
+    annotation_ref: record.annotationRef,
+    runnable_ref: record.runnableRef,
+    call_ref: record.callRef,
+    trigger_ref: record.triggerRef,
+    queue_id: record.queueId,
+    replaced_at: replacedAt.toISOString(),
+  };
+}

@@ -1,0 +1,57 @@
+// Cursor pages on the wire: the query that asks for one, and the list that answers.
+import { Type, type Static } from "typebox";
+import type { Page, PageRequest } from "../../domain/page.ts";
+
+export const pageQueryFields = {
+  after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "20 unless given." })),
+  order: Type.Optional(Type.Enum(["asc", "desc"])),
+};
+
+const pageQuerySchema = Type.Object(pageQueryFields);
+type PageQuery = Static<typeof pageQuerySchema>;
+
+/** @param order the order of a request that names none */
+export function pageRequest(query: PageQuery, order: PageRequest["order"]): PageRequest {
+  // An empty cursor is what clients send back from an empty page.
+  const after = query.after === "" ? undefined : query.after;
+  return { after: after ?? null, limit: query.limit ?? 20, order: query.order ?? order };
+}
+
+export interface PageBody {
+  readonly object: "list";
+  readonly data: readonly object[];
+  readonly first_id: string;
+  readonly last_id: string;
+  readonly has_more: boolean;
+}
+
+/** @param body how an item is written */
+export function pageBody<Item extends { readonly id: string }>(
+  page: Page<Item>,
+  body: (item: Item) => object,
+): PageBody {
+  return {
+    object: "list",
+    data: page.items.map(body),
+    first_id: page.items[0]?.id ?? "",
+    last_id: page.items.at(-1)?.id ?? "",
+    has_more: page.hasMore,
+  };
+}
+
+/**
+ * A page of a list that is wholly at hand.
+ *
+ * @param items in the order asked for
+ * @returns null when no item has the cursor's id
+ */
+export function pageOf<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  request: PageRequest,
+): Page<Item> | null {
+  const start = request.after === null ? 0 : items.findIndex(({ id }) => id === request.after) + 1;
+  if (request.after !== null && start === 0) return null;
+  const end = start + request.limit;
+  return { items: items.slice(start, end), hasMore: items.length > end };
+}

@@ -1,0 +1,219 @@
+// Trajectories as recorded by clients: what is checked of them, how they are read, how they are shown again. Unknown
+// keys are kept; messages pass nearly unchecked, since clients send back whatever they were given.
+import { Type, type Static, type TSchema } from "typebox";
+import type {
+  History,
+  HistoryItem,
+  Json,
+  JsonObject,
+  MetricRow,
+  Trajectory,
+  TrajectoryGroup,
+  TrajectoryLog,
+} from "../../domain/trajectory.ts";
+import { isObject, report, type Findings } from "../input/validation.ts";
+
+function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(Type.Union([schema, Type.Null()]));
+}
+
+const open = { additionalProperties: true };
+const anyObject = Type.Object({}, open);
+const metrics = Type.Object(
+  {},
+  { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
+);
+
+const logprobList = nullable(
+  Type.Array(Type.Object({ token: Type.String(), logprob: nullable(Type.Number()) }, open)),
+);
+const tokenIds = nullable(Type.Array(Type.Integer({ minimum: 0 })));
+
+/** A message or a recorded Choice; which of the two it must be is checked apart. */
+const historyItem = Type.Object(
+  {
+    role: Type.Optional(Type.String()),
+    message: nullable(anyObject),
+    logprobs: nullable(Type.Object({ content: logprobList, refusal: logprobList }, open)),
+    token_ids: tokenIds,
+    prompt_token_ids: tokenIds,
+  },
+  { ...open, title: "MessageOrChoice" },
+);
+const historyItems = Type.Array(historyItem);
+const tools = nullable(Type.Array(anyObject));
+
+export const trajectorySchema = Type.Object(
+  {
+    messages_and_choices: Type.Optional(historyItems),
+    tools,
+    additional_histories: nullable(
+      Type.Array(Type.Object({ messages_and_choices: historyItems, tools }, { ...open, title: "History" })),
+    ),
+    reward: Type.Optional(Type.Number()),
+    initial_policy_version: nullable(Type.Integer()),
+    final_policy_version: nullable(Type.Integer()),
+    metrics: nullable(metrics),
+    auto_metrics: nullable(metrics),
+    metadata: nullable(anyObject),
+    logs: nullable(Type.Array(Type.Unknown())),
+    start_time: nullable(Type.String({ format: "date-time" })),
+  },
+  { ...open, title: "Trajectory" },
+);
+
+export const trajectoryGroupSchema = Type.Object(
+  {
+    trajectories: Type.Array(trajectorySchema),
+    exceptions: nullable(Type.Array(anyObject)),
+    metadata: nullable(anyObject),
+    metrics: nullable(metrics),
+    logs: nullable(Type.Array(Type.Unknown())),
+  },
+  { ...open, title: "TrajectoryGroup" },
+);
+
+type HistoryBody = {
+  readonly messages_and_choices?: Static<typeof historyItems>;
+  readonly tools?: Static<typeof tools>;
+};
+
+/** Adds what the schema cannot say of `trajectory_groups`: which items are neither messages nor Choices, and `exchanges`. */
+export function checkGroups(groups: unknown, findings: Findings): void {
+  eachItem(groups, (group, groupIndex) => {
+    eachItem(group["trajectories"], (trajectory, index) => {
+      const place = ["trajectory_groups", groupIndex, "trajectories", index];
+      if (Object.hasOwn(trajectory, "exchanges") && trajectory["exchanges"] !== null) {
+        const message =
+          "Trajectories made of `exchanges` are not read by this server; send `messages_and_choices` instead.";
+        report(findings, "value_error", message, ...place, "exchanges");
+      }
+      checkItems(trajectory, place, findings);
+      eachItem(trajectory["additional_histories"], (history, historyIndex) =>
+        checkItems(history, [...place, "additional_histories", historyIndex], findings),
+      );
+    });
+  });
+}
+
+function checkItems(
+  history: Readonly<Record<string, unknown>>,
+  place: readonly string[],
+  findings: Findings,
+): void {
+  eachItem(history["messages_and_choices"], (item, index) => {
+    const isChoice = isObject(item["message"]) && Object.hasOwn(item, "finish_reason");
+    if (isChoice || Object.hasOwn(item, "role")) return;
+    const message =
+      "Input should be a message (with `role`) or a Choice (with `message` and `finish_reason`)";
+    report(findings, "missing", message, ...place, "messages_and_choices", index);
+  });
+}
+
+function eachItem(
+  list: unknown,
+  visit: (item: Readonly<Record<string, unknown>>, index: string) => void,
+): void {
+  if (!Array.isArray(list)) return;
+  list.forEach((item: unknown, index) => {
+    if (isObject(item)) visit(item, String(index));
+  });
+}
+
+/** Reads a checked group. */
+export function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): TrajectoryGroup {
+  const { trajectories, exceptions, metadata, metrics: groupMetrics, logs, ...extra } = body;
+  return {
+    trajectories: trajectories.map(toTrajectory),
+    // All of these came out of JSON.
+    exceptions: (exceptions ?? []) as readonly JsonObject[],
+    metadata: (metadata ?? {}) as JsonObject,
+    metrics: (groupMetrics ?? {}) as TrajectoryGroup["metrics"],
+    logs: (logs ?? []) as readonly Json[],
+    extra: extra as JsonObject,
+  };
+}
+
+function toTrajectory(body: Static<typeof trajectorySchema>): Trajectory {
+  const {
+    messages_and_choices: items,
+    tools: toolList,
+    additional_histories: histories,
+    reward,
+    initial_policy_version: initialPolicyVersion,
+    final_policy_version: finalPolicyVersion,
+    metrics: trajectoryMetrics,
+    metadata,
+    logs,
+    start_time: startTime,
+    ...extra
+  } = body;
+  return {
+    ...toHistory({ messages_and_choices: items, tools: toolList }),
+    additionalHistories: (histories ?? []).map(toHistory),
+    reward: reward ?? 0,
+    initialPolicyVersion: initialPolicyVersion ?? null,
+    finalPolicyVersion: finalPolicyVersion ?? null,
+    metrics: (trajectoryMetrics ?? {}) as Trajectory["metrics"],
+    metadata: (metadata ?? {}) as JsonObject,
+    logs: (logs ?? []) as readonly Json[],
+    startTime: startTime ?? null,
+    extra: extra as JsonObject,
+  };
+}
+
+function toHistory(body: HistoryBody): History {
+  return {
+    // `checkGroups` saw that every item is one or the other.
+    messagesAndChoices: (body.messages_and_choices ?? []) as unknown as readonly HistoryItem[],
+    tools: (body.tools ?? null) as readonly JsonObject[] | null,
+  };
+}
+
+function historyBody(history: History): object {
+  return { messages_and_choices: history.messagesAndChoices, tools: history.tools };
+}
+
+function trajectoryBody(trajectory: Trajectory): object {
+  return {
+    ...historyBody(trajectory),
+    additional_histories: trajectory.additionalHistories.map(historyBody),
+    reward: trajectory.reward,
+    initial_policy_version: trajectory.initialPolicyVersion,
+    final_policy_version: trajectory.finalPolicyVersion,
+    metrics: trajectory.metrics,
+    metadata: trajectory.metadata,
+    logs: trajectory.logs,
+    start_time: trajectory.startTime,
+    ...trajectory.extra,
+  };
+}
+
+/** A stored log, with its trajectories as they were sent. */
+export function trajectoryLogBody(log: TrajectoryLog): object {
+  return {
+    id: log.id,
+    split: log.split,
+    step: log.step,
+    recorded_at: log.recordedAt.toISOString(),
+    metrics: log.metrics,
+    trajectory_groups: log.groups.map((group) => ({
+      trajectories: group.trajectories.map(trajectoryBody),
+      exceptions: group.exceptions,
+      metadata: group.metadata,
+      metrics: group.metrics,
+      logs: group.logs,
+      ...group.extra,
+    })),
+  };
+}
+
+export function metricRowBody(row: MetricRow): object {
+  return {
+    id: row.id,
+    split: row.split,
+    step: row.step,
+    recorded_at: row.recordedAt.toISOString(),
+    metrics: row.metrics,
+  };
+}
