@@ -1,0 +1,139 @@
+// Runs training jobs in processes of their own, which stay warm between the jobs of one base model. A process that
+// dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
+import { mkdir, open, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Clock } from "../domain/clock.ts";
+import type { JobAssignment, JobOutcome, JobReport, JobRunner } from "../domain/job.ts";
+import { ServiceError, notFound } from "../domain/service-error.ts";
+import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { RunMessage } from "./child-protocol.ts";
+import type { TrainingSettings } from "./settings.ts";
+import { TrainingProcess } from "./training-process.ts";
+
+export interface ChildJobRunnerOptions {
+  readonly dataFolder: string;
+  /** Folders of base models by name. */
+  readonly baseFolders: ReadonlyMap<string, string>;
+  /** What a job trains on; null when the job is gone. */
+  readonly findTrajectories: (jobId: string) => Promise<readonly TrajectoryGroup[] | null>;
+  readonly settings: TrainingSettings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ChildJobRunner extends JobRunner {
+  /** The processes that train or wait for work, for those who watch them. */
+  processIds(): readonly number[];
+  /** Ends the processes that wait for work; running jobs end by their own signal. */
+  stop(): Promise<void>;
+}
+
+/** A runner that forks a process per base model when it is first needed. */
+export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRunner {
+  return new ProcessJobRunner(options);
+}
+
+class ProcessJobRunner implements ChildJobRunner {
+  readonly #options: ChildJobRunnerOptions;
+  /** Processes without a job, by base model; at most one each. */
+  readonly #idle = new Map<string, TrainingProcess>();
+  readonly #busy = new Set<TrainingProcess>();
+
+  constructor(options: ChildJobRunnerOptions) {
+    this.#options = options;
+  }
+
+  async run(
+    assignment: JobAssignment,
+    report: JobReport,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<JobOutcome> {
+    const { dataFolder, logger } = this.#options;
+    const { job, model } = assignment;
+    const scratch = join(dataFolder, "jobs", job.id);
+    try {
+      const message = await this.#prepare(assignment, scratch);
+      if (signal.aborted) throw cancelled();
+      const training = this.#takeProcess(model.baseModel);
+      this.#busy.add(training);
+      const { counts, metrics } = await training
+        .run(message, report, { signal })
+        .finally(() => this.#busy.delete(training));
+      this.#keepProcess(model.baseModel, training);
+      return { adapterFolder: message.adapterFolder, counts, metrics };
+    } finally {
+      await rm(scratch, { recursive: true, force: true }).catch((error: unknown) =>
+        logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),
+      );
+    }
+  }
+
+  processIds(): readonly number[] {
+    return [...this.#busy, ...this.#idle.values()].flatMap(({ id }) => id ?? []);
+  }
+
+  async stop(): Promise<void> {
+    const processes = [...this.#idle.values()];
+    this.#idle.clear();
+    await Promise.all(processes.map((training) => training.end()));
+  }
+
+  async #prepare({ job, model, from, resultStep }: JobAssignment, scratch: string): Promise<RunMessage> {
+    const { baseFolders, findTrajectories, settings, dataFolder } = this.#options;
+    const folder = baseFolders.get(model.baseModel);
+    if (folder === undefined) {
+      throw new ServiceError({
+        code: "unsupported",
+        message: `This server does not have the base model ${JSON.stringify(model.baseModel)}.`,
+      });
+    }
+    const groups = await findTrajectories(job.id);
+    if (groups === null) throw notFound("training job", job.id);
+    const trajectoriesFile = join(scratch, "trajectories.jsonl");
+    await mkdir(scratch, { recursive: true });
+    await writeLines(trajectoriesFile, groups);
+    return {
+      kind: "run",
+      baseModel: { name: model.baseModel, folder: resolve(folder) },
+      settings,
+      dataFolder,
+      jobId: job.id,
+      config: job.config,
+      trajectoriesFile,
+      fromAdapterFolder: from.adapterFolder,
+      adapterFolder: join("adapters", model.id, String(resultStep)),
+    };
+  }
+
+  #takeProcess(baseModel: string): TrainingProcess {
+    const { clock, logger, settings } = this.#options;
+    const idle = this.#idle.get(baseModel);
+    this.#idle.delete(baseModel);
+    if (idle?.isAlive) return idle;
+    return new TrainingProcess({ clock, logger, stallDeadlineMs: settings.stallDeadlineMs });
+  }
+
+  #keepProcess(baseModel: string, training: TrainingProcess): void {
+    const { idleMs } = this.#options.settings;
+    if (idleMs === 0 || this.#idle.get(baseModel)?.isAlive) {
+      void training.end();
+      return;
+    }
+    this.#idle.set(baseModel, training);
+    training.endAfter(idleMs);
+  }
+}
+
+async function writeLines(file: string, groups: readonly TrajectoryGroup[]): Promise<void> {
+  const handle = await open(file, "w");
+  try {
+    for (const group of groups) await handle.write(`${JSON.stringify(group)}\n`);
+  } finally {
+    await handle.close();
+  }
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The attempt was cancelled before it began." });
+}

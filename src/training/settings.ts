@@ -1,0 +1,73 @@
+// What an operator may set of training: defaults, ranges, one sentence each. What a job may set is
+// domain/training-config.ts.
+import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+
+export const trainingSettings = {
+  loraRank: {
+    kind: "integer",
+    default: 8,
+    min: 1,
+    max: 256,
+    about: "Rank of new adapters; a model that has one keeps its own.",
+  },
+  loraAlpha: {
+    kind: "number",
+    default: 16,
+    min: 0.001,
+    max: 4096,
+    about: "What new adapters are scaled by, divided by their rank.",
+  },
+  minibatchTokens: {
+    kind: "integer",
+    default: 2048,
+    min: 1,
+    max: 1_048_576,
+    about: "Tokens of one gradient step, padding included; fewer give more steps in less memory.",
+  },
+  sequenceLengthMax: {
+    kind: "integer",
+    default: 4096,
+    min: 2,
+    max: 1_048_576,
+    about:
+      "A longer sequence is left out, as is one longer than the model's context; memory grows with its square.",
+  },
+  weightDecay: { kind: "number", default: 0.1, min: 0, max: 10, about: "Weight decay of AdamW." },
+  gradientNormMax: {
+    kind: "number",
+    default: 0.1,
+    min: 1e-9,
+    max: 1e9,
+    about: "Gradients are scaled down to this global norm.",
+  },
+  threads: {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 1024,
+    about: "Threads that compute; 0 takes one for every core.",
+  },
+  niceness: {
+    kind: "integer",
+    default: 10,
+    min: 0,
+    max: 19,
+    about: "How far training steps back behind serving, from 0 (not at all) to 19.",
+  },
+  stallDeadlineMs: {
+    kind: "integer",
+    default: 900_000,
+    min: 1_000,
+    max: 86_400_000,
+    about: "A job without a sign of progress for longer is started again.",
+  },
+  idleMs: {
+    kind: "integer",
+    default: 60_000,
+    min: 0,
+    max: 86_400_000,
+    about: "How long a training process keeps its model loaded for the next job; 0 ends it at once.",
+  },
+} as const satisfies SettingsSchema;
+
+export type TrainingSettings = SettingsOf<typeof trainingSettings>;
