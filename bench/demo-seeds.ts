@@ -36,7 +36,8 @@ async function runAll(): Promise<void> {
   await withTemporaryServer(async ({ url, apiKey }) => {
     const client = new HoneClient({ baseUrl: url, apiKey });
     for (const word of taught) {
-      for (let seed = 1; seed <= Number(values.seeds); seed++) runs.push({ taught: word, seed, result: await runOne(client, word, seed) });
+      for (let seed = 1; seed <= Number(values.seeds); seed++)
+        runs.push({ taught: word, seed, result: await runOne(client, word, seed) });
     }
   });
   if (values.json) process.stdout.write(`${JSON.stringify(runs, null, 2)}\n`);

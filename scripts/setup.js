@@ -13,7 +13,9 @@ const sourceFolders = ["src", "bench", "recipes", "test"];
 
 /** Installs and builds what is missing or out of date. Ends the process when that fails. */
 export function setUp() {
-  const lockHash = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+  const lockHash = createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
   if (!existsSync(installStamp) || readFileSync(installStamp, "utf8") !== lockHash) {
     say("installing dependencies (npm ci)");
     // The variable keeps ONNX Runtime's install step from downloading CUDA libraries, also with an older npm.

@@ -7,10 +7,12 @@ import { root, say, setUp } from "./setup.js";
 setUp();
 const wanted = process.argv.slice(2);
 const files = ["src", "test", "recipes", "bench"]
-  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))))
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
+  )
   .filter((name) => name.endsWith(".test.ts"))
   .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
-  .sort()
+  .sort((one, other) => one.localeCompare(other))
   .map((name) => join("dist", name.replace(/\.ts$/, ".js")));
 if (files.length === 0) {
   say(`no test file matches ${wanted.join(", ")}`);

@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { call, eventually, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
 
 interface Exchange {
   readonly method: string;
@@ -24,7 +31,10 @@ type Translation = Map<string, string>;
 
 test("a real RL client's conversation succeeds from registration to deletion", async () => {
   const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: ["--model", "tiny=test/fixtures/goldens/models/qwen3"] });
+  const server = await startServer({
+    dataFolder,
+    flags: ["--model", "tiny=test/fixtures/goldens/models/qwen3"],
+  });
   try {
     await replay(server);
   } finally {
@@ -53,18 +63,35 @@ async function replay(server: RunningServer): Promise<void> {
   assert.ok(replayed > 20, `only ${replayed} exchanges were replayed`);
 }
 
-function send(server: RunningServer, exchange: Exchange, translation: Translation, choices: readonly { readonly question: string; readonly choice: unknown }[]) {
-  const query = new URLSearchParams(Object.entries(exchange.query).flatMap(([name, values]) => values.map((value): [string, string] => [name, value])));
+function send(
+  server: RunningServer,
+  exchange: Exchange,
+  translation: Translation,
+  choices: readonly { readonly question: string; readonly choice: unknown }[],
+) {
+  const query = new URLSearchParams(
+    Object.entries(exchange.query).flatMap(([name, values]) =>
+      values.map((value): [string, string] => [name, value]),
+    ),
+  );
   const path = translate(exchange.path, translation) + (query.size > 0 ? `?${query.toString()}` : "");
-  const body = exchange.body === null ? undefined : withChoices(JSON.parse(translate(JSON.stringify(exchange.body), translation)), choices);
+  const body =
+    exchange.body === null
+      ? undefined
+      : withChoices(JSON.parse(translate(JSON.stringify(exchange.body), translation)), choices);
   const headers = Object.fromEntries(
-    Object.entries(exchange.headers).filter(([name]) => name.startsWith("x-stainless") || name === "user-agent" || name === "content-type"),
+    Object.entries(exchange.headers).filter(
+      ([name]) => name.startsWith("x-stainless") || name === "user-agent" || name === "content-type",
+    ),
   );
   return call(server, exchange.method, path, { ...(body === undefined ? {} : { body }), headers });
 }
 
 /** Puts the running server's own replies in the place of the recorded ones, so that exact tokens are trained. */
-function withChoices(body: any, choices: readonly { readonly question: string; readonly choice: unknown }[]): any {
+function withChoices(
+  body: any,
+  choices: readonly { readonly question: string; readonly choice: unknown }[],
+): any {
   const left = [...choices];
   for (const group of body.trajectory_groups ?? []) {
     for (const trajectory of group.trajectories) {
@@ -76,23 +103,36 @@ function withChoices(body: any, choices: readonly { readonly question: string; r
   return body;
 }
 
-function checkAnswer(exchange: Exchange, body: any, translation: Translation, choices: { question: string; choice: unknown }[]): void {
+function checkAnswer(
+  exchange: Exchange,
+  body: any,
+  translation: Translation,
+  choices: { question: string; choice: unknown }[],
+): void {
   if (exchange.path === "/v1/preview/models") {
     assert.equal(typeof body.id, "string");
     assert.ok(typeof body.entity === "string" && body.entity !== "");
-    assert.equal(translation.get(exchange.answer.id) ?? body.id, body.id, "registering again returns the same model");
+    assert.equal(
+      translation.get(exchange.answer.id) ?? body.id,
+      body.id,
+      "registering again returns the same model",
+    );
     translation.set(exchange.answer.id, body.id);
     translation.set(`"${exchange.answer.entity}"`, `"${body.entity}"`);
     translation.set(`:///${exchange.answer.entity}/`, `:///${body.entity}/`);
   } else if (exchange.path.endsWith("/chat/completions")) {
     checkChat(exchange, body);
-    if (translation.size < 4) choices.push({ question: exchange.body.messages[0].content, choice: body.choices[0] });
+    if (translation.size < 4)
+      choices.push({ question: exchange.body.messages[0].content, choice: body.choices[0] });
   } else if (exchange.path.endsWith("/training-jobs")) {
     assert.equal(typeof body.id, "string");
     translation.set(exchange.answer.id, body.id);
   } else if (exchange.path.endsWith("/checkpoints") && exchange.method === "GET") {
     const steps = body.data.map((item: any) => item.step);
-    assert.deepEqual(steps, exchange.answer.data.map((item: any) => item.step));
+    assert.deepEqual(
+      steps,
+      exchange.answer.data.map((item: any) => item.step),
+    );
     assert.equal(body.has_more, exchange.answer.has_more);
   } else if (exchange.method === "DELETE" && exchange.path.endsWith("/checkpoints")) {
     assert.deepEqual(body.not_found_steps, []);
@@ -125,11 +165,19 @@ async function followEvents(server: RunningServer, path: string): Promise<void> 
   let announced: number | null = null;
   const steps = new Set<string>();
   await eventually("training ends", async () => {
-    const { status, body } = await call(server, "GET", after === null ? path : `${path}?after=${encodeURIComponent(after)}`);
+    const { status, body } = await call(
+      server,
+      "GET",
+      after === null ? path : `${path}?after=${encodeURIComponent(after)}`,
+    );
     assert.equal(status, 200);
     for (const event of body.data) {
       if (event.type === "training_started") {
-        assert.equal(announced ?? event.data.num_sequences, event.data.num_sequences, "num_sequences must be invariant");
+        assert.equal(
+          announced ?? event.data.num_sequences,
+          event.data.num_sequences,
+          "num_sequences must be invariant",
+        );
         announced = event.data.num_sequences;
       } else if (event.type === "gradient_step") {
         assert.notEqual(announced, null, "training_started comes first");

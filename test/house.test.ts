@@ -83,7 +83,8 @@ const isTest = (path: string): boolean => path.endsWith(".test.ts");
 /** Every module a source names in a static or dynamic import, or a re-export. */
 function importsOf(text: string): readonly string[] {
   const withoutComments = text.replaceAll(/^\s*(\/\/|\*|\/\*).*$/gm, "");
-  const pattern = /(?:^|[\s;}])(?:import|export)\s(?:[^"'`;]*?\sfrom\s)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
+  const pattern =
+    /(?:^|[\s;}])(?:import|export)\s(?:[^"'`;]*?\sfrom\s)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
   return [...withoutComments.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "");
 }
 
@@ -98,7 +99,9 @@ function importFault(source: Source, specifier: string): string | null {
   const room = house[source.room];
   if (room === undefined) return `${source.path}: the folder ${source.room} is not in the house`;
   if (!specifier.startsWith(".")) {
-    return room.vendors.includes(packageOf(specifier)) ? null : `${source.path}: ${source.room} may not import the package ${specifier}`;
+    return room.vendors.includes(packageOf(specifier))
+      ? null
+      : `${source.path}: ${source.room} may not import the package ${specifier}`;
   }
   const target = posix.join(posix.dirname(source.path), specifier).split("/");
   if (target[0] !== "src") return `${source.path}: imports ${specifier}, which is outside src`;
@@ -144,30 +147,36 @@ test("the check refuses what it should refuse", () => {
   assert.notEqual(importFault(at("src/http/server.ts"), "onnxruntime-node"), null);
   assert.notEqual(importFault(at("src/http/server.ts"), "../../bench/limits.ts"), null);
   assert.equal(importFault(at("src/http/server.ts"), "fastify"), null);
-  assert.deepEqual(importsOf('import { a } from "./a.ts";\nexport type { B } from "./b.ts";\nawait import("./c.ts");'), [
-    "./a.ts",
-    "./b.ts",
-    "./c.ts",
-  ]);
+  assert.deepEqual(
+    importsOf('import { a } from "./a.ts";\nexport type { B } from "./b.ts";\nawait import("./c.ts");'),
+    ["./a.ts", "./b.ts", "./c.ts"],
+  );
 });
 
 test("no file or folder has a name that says nothing", () => {
   const faults = sources().filter((source) =>
     source.path.split("/").some((part) => forbiddenNames.includes(part.replace(/(\.test)?\.ts$/, ""))),
   );
-  assert.deepEqual(faults.map((source) => source.path), []);
+  assert.deepEqual(
+    faults.map((source) => source.path),
+    [],
+  );
 });
 
 test("time, randomness and the environment are read in one place each", () => {
   const rules: readonly { readonly pattern: RegExp; readonly allowed: readonly string[] }[] = [
     { pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, allowed: ["src/domain/clock.ts"] },
-    { pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/, allowed: ["src/domain/random.ts", "src/domain/ids.ts"] },
+    {
+      pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/,
+      allowed: ["src/domain/random.ts", "src/domain/ids.ts"],
+    },
     { pattern: /\bprocess\.env\b/, allowed: ["src/server/config.ts"] },
   ];
   const faults: string[] = [];
   for (const source of sources().filter((candidate) => !isTest(candidate.path))) {
     for (const { pattern, allowed } of rules) {
-      if (pattern.test(source.text) && !allowed.includes(source.path)) faults.push(`${source.path}: ${pattern.source}`);
+      if (pattern.test(source.text) && !allowed.includes(source.path))
+        faults.push(`${source.path}: ${pattern.source}`);
     }
   }
   assert.deepEqual(faults, []);
@@ -175,7 +184,10 @@ test("time, randomness and the environment are read in one place each", () => {
 
 test("every source opens by saying what it is", () => {
   const faults = sources().filter((source) => !/^(#!.*\n)?(\/\/|\/\*)/.test(source.text));
-  assert.deepEqual(faults.map((source) => source.path), []);
+  assert.deepEqual(
+    faults.map((source) => source.path),
+    [],
+  );
 });
 
 test("a folder stays small enough to know", () => {

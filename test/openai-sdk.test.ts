@@ -1,7 +1,12 @@
 // The official OpenAI SDK against a running server: chats, streams, and gets its typed errors.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import OpenAI, { AuthenticationError, BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
+import OpenAI, {
+  AuthenticationError,
+  BadRequestError,
+  NotFoundError,
+  UnprocessableEntityError,
+} from "openai";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
 
 let server: RunningServer;
@@ -47,18 +52,35 @@ test("the SDK chats, and a seed repeats the answer", async () => {
     assert.ok(token.logprob <= 0);
     assert.equal(token.top_logprobs.length, 3);
     const [best, next] = token.top_logprobs;
-    assert.ok(best !== undefined && next !== undefined && best.logprob >= next.logprob && best.logprob >= token.logprob - 1e-9);
+    assert.ok(
+      best !== undefined &&
+        next !== undefined &&
+        best.logprob >= next.logprob &&
+        best.logprob >= token.logprob - 1e-9,
+    );
   }
-  assert.equal(first.usage?.total_tokens, (first.usage?.prompt_tokens ?? 0) + (first.usage?.completion_tokens ?? 0));
+  assert.equal(
+    first.usage?.total_tokens,
+    (first.usage?.prompt_tokens ?? 0) + (first.usage?.completion_tokens ?? 0),
+  );
 });
 
 test("a stream says what the whole answer says, and its usage", async () => {
-  const body = { model: "hone-tiny", messages: [{ role: "user" as const, content: "spell cat" }], temperature: 0, max_tokens: 16 };
+  const body = {
+    model: "hone-tiny",
+    messages: [{ role: "user" as const, content: "spell cat" }],
+    temperature: 0,
+    max_tokens: 16,
+  };
   const whole = await openai.chat.completions.create(body);
   let text = "";
   let finish: string | null = null;
   let usage: number | null = null;
-  for await (const chunk of await openai.chat.completions.create({ ...body, stream: true, stream_options: { include_usage: true } })) {
+  for await (const chunk of await openai.chat.completions.create({
+    ...body,
+    stream: true,
+    stream_options: { include_usage: true },
+  })) {
     text += chunk.choices[0]?.delta.content ?? "";
     finish = chunk.choices[0]?.finish_reason ?? finish;
     usage = chunk.usage?.total_tokens ?? usage;
@@ -69,7 +91,12 @@ test("a stream says what the whole answer says, and its usage", async () => {
 });
 
 test("a stop string ends the answer before it, streamed or not", async () => {
-  const body = { model: "hone-tiny", messages: [{ role: "user" as const, content: "tell me a story" }], temperature: 0, max_tokens: 40 };
+  const body = {
+    model: "hone-tiny",
+    messages: [{ role: "user" as const, content: "tell me a story" }],
+    temperature: 0,
+    max_tokens: 40,
+  };
   const whole = (await openai.chat.completions.create(body)).choices[0]?.message.content ?? "";
   assert.ok(whole.length > 8, whole);
   const stop = whole.slice(4, 7);
@@ -78,18 +105,28 @@ test("a stop string ends the answer before it, streamed or not", async () => {
   assert.equal(stopped?.message.content, expected);
   assert.equal(stopped?.finish_reason, "stop");
   let streamed = "";
-  for await (const chunk of await openai.chat.completions.create({ ...body, stop: [stop], stream: true })) streamed += chunk.choices[0]?.delta.content ?? "";
+  for await (const chunk of await openai.chat.completions.create({ ...body, stop: [stop], stream: true }))
+    streamed += chunk.choices[0]?.delta.content ?? "";
   assert.equal(streamed, expected);
 });
 
 test("errors arrive as the SDK's own classes, with a text that helps", async () => {
   const messages = [{ role: "user" as const, content: "hello" }];
   await assert.rejects(openai.chat.completions.create({ model: "no-such-model", messages }), NotFoundError);
-  await assert.rejects(openai.chat.completions.create({ model: "hone-tiny", messages, temperature: 9 }), UnprocessableEntityError);
-  await assert.rejects(openai.chat.completions.create({ model: "hone-tiny", messages, max_tokens: 1_000_000 }), (error) => {
-    assert.ok(error instanceof BadRequestError);
-    assert.match(error.message, /context length/);
-    return true;
-  });
-  await assert.rejects(new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "wrong", maxRetries: 0 }).models.list(), AuthenticationError);
+  await assert.rejects(
+    openai.chat.completions.create({ model: "hone-tiny", messages, temperature: 9 }),
+    UnprocessableEntityError,
+  );
+  await assert.rejects(
+    openai.chat.completions.create({ model: "hone-tiny", messages, max_tokens: 1_000_000 }),
+    (error) => {
+      assert.ok(error instanceof BadRequestError);
+      assert.match(error.message, /context length/);
+      return true;
+    },
+  );
+  await assert.rejects(
+    new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "wrong", maxRetries: 0 }).models.list(),
+    AuthenticationError,
+  );
 });

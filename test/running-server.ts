@@ -28,11 +28,26 @@ export function removeDataFolder(folder: string): void {
 }
 
 /** Starts `hone serve` and returns when it says that it is listening. */
-export async function startServer(options: { readonly dataFolder: string; readonly flags?: readonly string[] }): Promise<RunningServer> {
+export async function startServer(options: {
+  readonly dataFolder: string;
+  readonly flags?: readonly string[];
+}): Promise<RunningServer> {
   const { dataFolder, flags = [] } = options;
   const child = spawn(
     process.execPath,
-    ["--input-type=module", "-e", launch, "serve", "--port", "0", "--data", dataFolder, "--log-level", "warn", ...flags],
+    [
+      "--input-type=module",
+      "-e",
+      launch,
+      "serve",
+      "--port",
+      "0",
+      "--data",
+      dataFolder,
+      "--log-level",
+      "warn",
+      ...flags,
+    ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   let output = "";
@@ -76,12 +91,18 @@ export function childrenOf(processId: number): readonly { readonly id: number; r
   const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).stdout;
   return listed.split("\n").flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
-    return match !== null && Number(match[2]) === processId ? [{ id: Number(match[1]), command: match[3] ?? "" }] : [];
+    return match !== null && Number(match[2]) === processId
+      ? [{ id: Number(match[1]), command: match[3] ?? "" }]
+      : [];
   });
 }
 
 /** Asks again until the answer is one, or the deadline passes. */
-export async function eventually<T>(what: string, ask: () => Promise<T | null>, deadlineMs = 30_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  ask: () => Promise<T | null>,
+  deadlineMs = 30_000,
+): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const answer = await ask();
@@ -96,12 +117,23 @@ export async function call(
   server: Pick<RunningServer, "url" | "apiKey">,
   method: string,
   path: string,
-  options: { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>>; readonly scheme?: "Bearer" | "Basic" } = {},
+  options: {
+    readonly body?: unknown;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly scheme?: "Bearer" | "Basic";
+  } = {},
 ): Promise<{ readonly status: number; readonly body: any; readonly headers: Headers }> {
-  const credentials = options.scheme === "Basic" ? `Basic ${Buffer.from(`api:${server.apiKey}`).toString("base64")}` : `Bearer ${server.apiKey}`;
+  const credentials =
+    options.scheme === "Basic"
+      ? `Basic ${Buffer.from(`api:${server.apiKey}`).toString("base64")}`
+      : `Bearer ${server.apiKey}`;
   const response = await fetch(server.url + path, {
     method,
-    headers: { authorization: credentials, ...(options.body === undefined ? {} : { "content-type": "application/json" }), ...options.headers },
+    headers: {
+      authorization: credentials,
+      ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+      ...options.headers,
+    },
     ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
   });
   const text = await response.text();

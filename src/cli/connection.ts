@@ -28,7 +28,10 @@ export function connect(flags: ConnectionFlags): HoneClient {
 }
 
 /** Prints data: one JSON document with `--json`, a table of columns otherwise. */
-export function printRows(rows: readonly Readonly<Record<string, unknown>>[], options: { readonly json?: boolean; readonly columns: readonly string[] }): void {
+export function printRows(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  options: { readonly json?: boolean; readonly columns: readonly string[] },
+): void {
   if (options.json === true) {
     process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
     return;
@@ -38,8 +41,16 @@ export function printRows(rows: readonly Readonly<Record<string, unknown>>[], op
     return;
   }
   const table = [options.columns, ...rows.map((row) => options.columns.map((column) => cell(row[column])))];
-  const widths = options.columns.map((_, index) => Math.max(...table.map((line) => (line[index] ?? "").length)));
-  for (const line of table) process.stdout.write(`${line.map((text, index) => text.padEnd(widths[index] ?? 0)).join("  ").trimEnd()}\n`);
+  const widths = options.columns.map((_, index) =>
+    Math.max(...table.map((line) => (line[index] ?? "").length)),
+  );
+  for (const line of table)
+    process.stdout.write(
+      `${line
+        .map((text, index) => text.padEnd(widths[index] ?? 0))
+        .join("  ")
+        .trimEnd()}\n`,
+    );
 }
 
 function cell(value: unknown): string {

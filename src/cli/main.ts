@@ -18,12 +18,24 @@ export async function main(words: readonly string[]): Promise<void> {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")
     .showHelpAfterError("(--help shows what there is)");
-  for (const add of [addServeCommand, addChatCommand, addModelsCommand, addJobsCommand, addKeysCommand, addDemoCommand]) add(program);
+  for (const add of [
+    addServeCommand,
+    addChatCommand,
+    addModelsCommand,
+    addJobsCommand,
+    addKeysCommand,
+    addDemoCommand,
+  ])
+    add(program);
   try {
     await program.parseAsync([...words], { from: "user" });
   } catch (error) {
-    if (error instanceof ServiceError || error instanceof HoneApiError) process.stderr.write(`hone: ${error.message}\n`);
-    else process.stderr.write(`hone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    if (error instanceof ServiceError || error instanceof HoneApiError)
+      process.stderr.write(`hone: ${error.message}\n`);
+    else
+      process.stderr.write(
+        `hone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+      );
     process.exitCode = 1;
   }
 }

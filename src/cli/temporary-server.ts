@@ -14,7 +14,9 @@ export interface TemporaryServer {
 /** Starts a server, lets `use` work with it, and stops it whatever happens. */
 export async function withTemporaryServer(use: (server: TemporaryServer) => Promise<void>): Promise<void> {
   const data = await mkdtemp(join(tmpdir(), "hone-"));
-  const server = createServer(readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn" }));
+  const server = createServer(
+    readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn" }),
+  );
   try {
     await server.start();
     await use({ url: server.url, apiKey: server.adminKey });

@@ -12,7 +12,13 @@ import type {
   TrajectoryGroupBody,
 } from "./resources.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
-import { createTransport, HoneApiError, type CallOptions, type Transport, type TransportOptions } from "./transport.ts";
+import {
+  createTransport,
+  HoneApiError,
+  type CallOptions,
+  type Transport,
+  type TransportOptions,
+} from "./transport.ts";
 
 type Cancellable = { readonly signal?: AbortSignal };
 
@@ -31,12 +37,20 @@ export class HoneClient {
 
   /** One chat completion as it is made. An error event of the stream is thrown. */
   async *streamChat(body: ChatBody, options: Cancellable = {}): AsyncGenerator<ChatChunk> {
-    const response = await this.#transport.open("POST", "/v1/chat/completions", { body: { ...body, stream: true }, ...options });
+    const response = await this.#transport.open("POST", "/v1/chat/completions", {
+      body: { ...body, stream: true },
+      ...options,
+    });
     for await (const data of readServerSentEvents(response)) {
       if (data === "[DONE]") return;
       const event = JSON.parse(data) as ChatChunk & { readonly error?: { readonly message: string } };
       if (event.error !== undefined) {
-        throw new HoneApiError({ status: response.status, message: event.error.message, requestId: response.headers.get("x-request-id"), body: event });
+        throw new HoneApiError({
+          status: response.status,
+          message: event.error.message,
+          requestId: response.headers.get("x-request-id"),
+          body: event,
+        });
       }
       yield event;
     }
@@ -49,10 +63,18 @@ export class HoneClient {
 
   /** Registers a model to train, or returns the one of that name. */
   registerModel(
-    model: { readonly entity?: string; readonly project: string; readonly name: string; readonly base_model: string },
+    model: {
+      readonly entity?: string;
+      readonly project: string;
+      readonly name: string;
+      readonly base_model: string;
+    },
     options: Cancellable = {},
   ): Promise<ModelResource> {
-    return this.#transport.json("POST", "/v1/preview/models", { body: { ...model, return_existing: true }, ...options });
+    return this.#transport.json("POST", "/v1/preview/models", {
+      body: { ...model, return_existing: true },
+      ...options,
+    });
   }
 
   listModels(options: Cancellable = {}): Promise<readonly ModelResource[]> {
@@ -75,36 +97,59 @@ export class HoneClient {
     options: Cancellable = {},
   ): Promise<Readonly<Record<string, number>>> {
     const path = `/v1/preview/models/${encodeURIComponent(modelId)}/log`;
-    const answer = await this.#transport.json<{ readonly metrics: Readonly<Record<string, number>> }>("POST", path, { body, ...options });
+    const answer = await this.#transport.json<{ readonly metrics: Readonly<Record<string, number>> }>(
+      "POST",
+      path,
+      { body, ...options },
+    );
     return answer.metrics;
   }
 
   /** Creates a training job; it is on disk when this returns. */
   async createTrainingJob(
-    body: { readonly model_id: string; readonly trajectory_groups: readonly TrajectoryGroupBody[]; readonly experimental_config?: TrainingConfigBody },
+    body: {
+      readonly model_id: string;
+      readonly trajectory_groups: readonly TrajectoryGroupBody[];
+      readonly experimental_config?: TrainingConfigBody;
+    },
     options: Cancellable = {},
   ): Promise<string> {
-    return (await this.#transport.json<{ readonly id: string }>("POST", "/v1/preview/training-jobs", { body, ...options })).id;
+    return (
+      await this.#transport.json<{ readonly id: string }>("POST", "/v1/preview/training-jobs", {
+        body,
+        ...options,
+      })
+    ).id;
   }
 
   findTrainingJob(jobId: string, options: Cancellable = {}): Promise<TrainingJobResource> {
     return this.#transport.json("GET", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}`, options);
   }
 
-  listTrainingJobs(filter: { readonly model_id?: string; readonly state?: string } = {}, options: Cancellable = {}): Promise<readonly TrainingJobResource[]> {
+  listTrainingJobs(
+    filter: { readonly model_id?: string; readonly state?: string } = {},
+    options: Cancellable = {},
+  ): Promise<readonly TrainingJobResource[]> {
     return this.#all("/v1/preview/training-jobs", filter, options);
   }
 
   cancelTrainingJob(jobId: string, options: Cancellable = {}): Promise<TrainingJobResource> {
-    return this.#transport.json("POST", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/cancel`, { body: {}, ...options });
+    return this.#transport.json("POST", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/cancel`, {
+      body: {},
+      ...options,
+    });
   }
 
   /** The job's events as they come; ends after `training_ended` or `training_failed`. */
   async *watchTrainingJob(jobId: string, options: Cancellable = {}): AsyncGenerator<JobEventResource> {
-    const response = await this.#transport.open("GET", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/events`, {
-      headers: { accept: "text/event-stream" },
-      ...options,
-    });
+    const response = await this.#transport.open(
+      "GET",
+      `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/events`,
+      {
+        headers: { accept: "text/event-stream" },
+        ...options,
+      },
+    );
     for await (const data of readServerSentEvents(response)) {
       if (data === "[DONE]") return;
       yield JSON.parse(data) as JobEventResource;
@@ -117,15 +162,23 @@ export class HoneClient {
     for await (const event of this.watchTrainingJob(jobId, options)) {
       if (event.type === "gradient_step") steps.push(event);
       if (event.type === "training_ended") return steps;
-      if (event.type === "training_failed") throw new Error(`Training job ${jobId} failed: ${event.data["error_message"] ?? "no reason given"}`);
+      if (event.type === "training_failed")
+        throw new Error(`Training job ${jobId} failed: ${event.data["error_message"] ?? "no reason given"}`);
     }
     throw new Error(`The events of training job ${jobId} ended before the job did.`);
   }
 
-  async #all<T extends { readonly id: string }>(path: string, query: CallOptions["query"], options: Cancellable): Promise<readonly T[]> {
+  async #all<T extends { readonly id: string }>(
+    path: string,
+    query: CallOptions["query"],
+    options: Cancellable,
+  ): Promise<readonly T[]> {
     const items: T[] = [];
-    for (let after: string | null = null; ; ) {
-      const page: PageResource<T> = await this.#transport.json("GET", path, { query: { ...query, after, limit: 100 }, ...options });
+    for (let after: string | null = null; ;) {
+      const page: PageResource<T> = await this.#transport.json("GET", path, {
+        query: { ...query, after, limit: 100 },
+        ...options,
+      });
       items.push(...page.data);
       if (!page.has_more) return items;
       after = page.last_id;

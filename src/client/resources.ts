@@ -26,7 +26,9 @@ export interface Choice {
   readonly index: number;
   readonly message: Message;
   readonly finish_reason: string;
-  readonly logprobs: { readonly content: readonly { readonly token: string; readonly logprob: number }[] | null } | null;
+  readonly logprobs: {
+    readonly content: readonly { readonly token: string; readonly logprob: number }[] | null;
+  } | null;
   readonly token_ids?: readonly number[] | null;
   readonly prompt_token_ids?: readonly number[] | null;
 }
@@ -35,7 +37,11 @@ export interface ChatAnswer {
   readonly id: string;
   readonly model: string;
   readonly choices: readonly Choice[];
-  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number };
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly total_tokens: number;
+  };
 }
 
 export interface ChatChunk {

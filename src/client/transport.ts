@@ -6,7 +6,12 @@ export class HoneApiError extends Error {
   readonly requestId: string | null;
   readonly body: unknown;
 
-  constructor(options: { readonly status: number; readonly message: string; readonly requestId: string | null; readonly body: unknown }) {
+  constructor(options: {
+    readonly status: number;
+    readonly message: string;
+    readonly requestId: string | null;
+    readonly body: unknown;
+  }) {
     super(options.message);
     this.name = "HoneApiError";
     this.status = options.status;
@@ -66,7 +71,8 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     open,
     // The shape is what the route documents; this client trusts its own server.
-    json: async <T>(method: string, path: string, call?: CallOptions) => (await (await open(method, path, call)).json()) as T,
+    json: async <T>(method: string, path: string, call?: CallOptions) =>
+      (await (await open(method, path, call)).json()) as T,
   };
 }
 

@@ -21,12 +21,17 @@ export const builtInModelName = "hone-tiny";
  * @throws ServiceError `invalid` for a folder that is none, a name given twice, or an unknown default
  */
 export function listBaseModels(named: readonly string[], defaultModel: string | null): readonly BaseModel[] {
-  const models = [...named.map(parseNamed), { name: builtInModelName, folder: join(packageFolder(), "models", builtInModelName) }];
+  const models = [
+    ...named.map(parseNamed),
+    { name: builtInModelName, folder: join(packageFolder(), "models", builtInModelName) },
+  ];
   const names = models.map((model) => model.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw invalid(`Two base models are called ${twice}; name one with --model name=folder.`);
+  if (twice !== undefined)
+    throw invalid(`Two base models are called ${twice}; name one with --model name=folder.`);
   const first = models.find((model) => model.name === (defaultModel ?? names[0]));
-  if (first === undefined) throw invalid(`The default model is ${defaultModel}, but the base models are ${names.join(", ")}.`);
+  if (first === undefined)
+    throw invalid(`The default model is ${defaultModel}, but the base models are ${names.join(", ")}.`);
   return [first, ...models.filter((model) => model !== first)];
 }
 
@@ -34,8 +39,12 @@ function parseNamed(text: string): BaseModel {
   const split = text.indexOf("=");
   const folder = resolve(split < 0 ? text : text.slice(split + 1));
   const name = split < 0 ? basename(folder) : text.slice(0, split);
-  if (!/^[\w.-]{1,128}$/.test(name)) throw invalid(`${JSON.stringify(name)} is no name for a base model: letters, digits, "_", "-" and "." only, up to 128.`);
-  if (!existsSync(join(folder, "config.json"))) throw invalid(`${folder} is not a model folder: it has no config.json.`);
+  if (!/^[\w.-]{1,128}$/.test(name))
+    throw invalid(
+      `${JSON.stringify(name)} is no name for a base model: letters, digits, "_", "-" and "." only, up to 128.`,
+    );
+  if (!existsSync(join(folder, "config.json")))
+    throw invalid(`${folder} is not a model folder: it has no config.json.`);
   return { name, folder };
 }
 
@@ -46,5 +55,7 @@ function invalid(message: string): ServiceError {
 /** The version of this package. */
 export function packageVersion(): string {
   // The file is this package's own.
-  return (JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { readonly version: string }).version;
+  return (
+    JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { readonly version: string }
+  ).version;
 }

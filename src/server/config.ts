@@ -3,7 +3,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ServiceError } from "../domain/service-error.ts";
-import { defaultsOf, readSetting, type Setting, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
+import {
+  defaultsOf,
+  readSetting,
+  type Setting,
+  type SettingsOf,
+  type SettingsSchema,
+} from "../domain/settings.ts";
 import { sections, type SectionName } from "./settings.ts";
 
 export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> };
@@ -25,7 +31,13 @@ export function allSettings(): readonly SettingSpelling[] {
     Object.entries<Setting>(sections[section] as SettingsSchema).map(([name, setting]) => {
       const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       const spelled = section === "server" ? words : `${section}-${words}`;
-      return { section, name, flag: `--${spelled}`, variable: `HONE_${spelled.toUpperCase().replaceAll("-", "_")}`, setting };
+      return {
+        section,
+        name,
+        flag: `--${spelled}`,
+        variable: `HONE_${spelled.toUpperCase().replaceAll("-", "_")}`,
+        setting,
+      };
     }),
   );
 }
@@ -43,9 +55,14 @@ export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = p
   const spellings = allSettings();
   refuseUnknownVariables(spellings, environment);
   const values = Object.fromEntries(
-    (Object.keys(sections) as SectionName[]).map((section) => [section, { ...defaultsOf(sections[section] as SettingsSchema) }]),
+    (Object.keys(sections) as SectionName[]).map((section) => [
+      section,
+      { ...defaultsOf(sections[section] as SettingsSchema) },
+    ]),
   ) as Record<SectionName, Record<string, unknown>>;
-  const dataFolder = resolve(String(flags["data"] ?? environment["HONE_DATA"] ?? sections.server.data.default));
+  const dataFolder = resolve(
+    textOf(flags["data"]) ?? environment["HONE_DATA"] ?? sections.server.data.default,
+  );
   const file = readConfigFile(join(dataFolder, "hone.json"), spellings);
   for (const spelling of spellings) {
     const { section, name, flag, variable, setting } = spelling;
@@ -63,6 +80,10 @@ export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = p
   refuseUnsafe(config);
   for (const section of Object.values(config)) Object.freeze(section);
   return Object.freeze(config);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 function refuseUnknownVariables(spellings: readonly SettingSpelling[], environment: NodeJS.ProcessEnv): void {
@@ -87,13 +108,19 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
     throw new ServiceError({ code: "invalid", message: `${path} is not JSON: ${String(cause)}`, cause });
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    throw new ServiceError({ code: "invalid", message: `${path} must hold an object of sections, such as {"server": {"port": 8000}}.` });
+    throw new ServiceError({
+      code: "invalid",
+      message: `${path} must hold an object of sections, such as {"server": {"port": 8000}}.`,
+    });
   }
   const file = parsed as ConfigFile;
   for (const [section, settings] of Object.entries(file)) {
     for (const name of Object.keys(settings ?? {})) {
       if (!spellings.some((spelling) => spelling.section === section && spelling.name === name)) {
-        throw new ServiceError({ code: "invalid", message: `${path}: there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist.` });
+        throw new ServiceError({
+          code: "invalid",
+          message: `${path}: there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist.`,
+        });
       }
     }
   }
@@ -102,7 +129,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 
 function refuseUnsafe(config: HoneConfig): void {
   const { auth, host, databaseUrl } = config.server;
-  const isLoopback = host === "localhost" || host === "::1" || /^127\./.test(host ?? "");
+  const isLoopback = host === "localhost" || host === "::1" || (host ?? "").startsWith("127.");
   if (auth === "off" && !isLoopback) {
     throw new ServiceError({
       code: "invalid",
@@ -118,9 +145,15 @@ function refuseUnsafe(config: HoneConfig): void {
 }
 
 /** What a command that talks to a server reads from the environment. */
-export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): { readonly url: string; readonly apiKey: string | null; readonly data: string } {
+export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): {
+  readonly url: string;
+  readonly apiKey: string | null;
+  readonly data: string;
+} {
   return {
-    url: environment["HONE_URL"] ?? `http://127.0.0.1:${environment["HONE_PORT"] ?? sections.server.port.default}`,
+    url:
+      environment["HONE_URL"] ??
+      `http://127.0.0.1:${environment["HONE_PORT"] ?? sections.server.port.default}`,
     apiKey: environment["HONE_API_KEY"] ?? null,
     data: environment["HONE_DATA"] ?? sections.server.data.default,
   };

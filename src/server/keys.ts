@@ -35,8 +35,10 @@ export async function ensureFirstKey(keys: KeyStore, config: HoneConfig, clock: 
   const { apiKey, data, entity } = config.server;
   const dataFolder = data ?? ".hone";
   if (apiKey !== null) {
-    if (apiKey.length < 8) throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
-    if ((await keys.findByHash(hashSecret(apiKey))) === null) await keys.create(describeKey(apiKey, { entity: entity ?? "local", role: "admin" }, clock));
+    if (apiKey.length < 8)
+      throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
+    if ((await keys.findByHash(hashSecret(apiKey))) === null)
+      await keys.create(describeKey(apiKey, { entity: entity ?? "local", role: "admin" }, clock));
     return { secret: apiKey, isNew: false };
   }
   const file = adminKeyFile(dataFolder);
@@ -56,13 +58,23 @@ interface DataFlags {
 }
 
 /** Makes a key in a data folder. */
-export function createKey(flags: DataFlags & { readonly entity?: string; readonly owner?: string; readonly role: string }): Promise<NewKey> {
+export function createKey(
+  flags: DataFlags & { readonly entity?: string; readonly owner?: string; readonly role: string },
+): Promise<NewKey> {
   const role: KeyRole | null = flags.role === "member" || flags.role === "admin" ? flags.role : null;
-  if (role === null) throw new ServiceError({ code: "invalid", message: `--role is ${JSON.stringify(flags.role)}; it must be member or admin.` });
+  if (role === null)
+    throw new ServiceError({
+      code: "invalid",
+      message: `--role is ${JSON.stringify(flags.role)}; it must be member or admin.`,
+    });
   return withKeys(flags, async (keys, config) => {
     const secret = newSecret();
     const entity = flags.entity ?? config.server.entity ?? "local";
-    const key = describeKey(secret, { entity, role, ...(flags.owner === undefined ? {} : { owner: flags.owner }) }, systemClock);
+    const key = describeKey(
+      secret,
+      { entity, role, ...(flags.owner === undefined ? {} : { owner: flags.owner }) },
+      systemClock,
+    );
     await keys.create(key);
     return { key, secret };
   });
@@ -80,7 +92,11 @@ export function revokeKey(id: string, flags: DataFlags): Promise<void> {
   });
 }
 
-function describeKey(secret: string, about: { readonly entity: string; readonly role: KeyRole; readonly owner?: string }, clock: Clock): AccessKey {
+function describeKey(
+  secret: string,
+  about: { readonly entity: string; readonly role: KeyRole; readonly owner?: string },
+  clock: Clock,
+): AccessKey {
   return {
     id: newUuid(),
     entity: about.entity,
@@ -92,7 +108,10 @@ function describeKey(secret: string, about: { readonly entity: string; readonly 
   };
 }
 
-async function withKeys<T>(flags: DataFlags, use: (keys: KeyStore, config: HoneConfig) => Promise<T>): Promise<T> {
+async function withKeys<T>(
+  flags: DataFlags,
+  use: (keys: KeyStore, config: HoneConfig) => Promise<T>,
+): Promise<T> {
   const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
   const database = await openDatabase({ file: databaseFile(config), isShared: true });
   try {
@@ -105,5 +124,7 @@ async function withKeys<T>(flags: DataFlags, use: (keys: KeyStore, config: HoneC
 /** The SQLite file that the configuration names. */
 export function databaseFile(config: HoneConfig): string {
   const { databaseUrl, data } = config.server;
-  return databaseUrl === null ? join(data ?? ".hone", "hone.db") : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
+  return databaseUrl === null
+    ? join(data ?? ".hone", "hone.db")
+    : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
 }

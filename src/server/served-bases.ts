@@ -22,7 +22,10 @@ interface Options {
 }
 
 /** Checks every model folder and builds its engine, which is not started yet. */
-export function createServedBases(models: readonly BaseModel[], options: Options): Promise<readonly EngineBase[]> {
+export function createServedBases(
+  models: readonly BaseModel[],
+  options: Options,
+): Promise<readonly EngineBase[]> {
   return Promise.all(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
@@ -49,8 +52,11 @@ export function createServedBases(models: readonly BaseModel[], options: Options
 export function engineOverview(bases: readonly EngineBase[]): EngineStatus {
   const order = ["ready", "starting", "restarting", "stopped", "failed"] as const;
   const all = bases.map((base) => ({ name: base.model.name, status: base.engine.status() }));
-  const worst = all.reduce((one, other) => (order.indexOf(other.status.state) > order.indexOf(one.status.state) ? other : one));
-  const sum = (read: (status: EngineStatus) => number): number => all.reduce((total, { status }) => total + read(status), 0);
+  const worst = all.reduce((one, other) =>
+    order.indexOf(other.status.state) > order.indexOf(one.status.state) ? other : one,
+  );
+  const sum = (read: (status: EngineStatus) => number): number =>
+    all.reduce((total, { status }) => total + read(status), 0);
   return {
     state: worst.status.state,
     reason: worst.status.reason === "" ? "" : `${worst.name}: ${worst.status.reason}`,

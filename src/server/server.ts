@@ -1,4 +1,5 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import type { Service } from "../domain/lifecycle.ts";
@@ -69,7 +70,11 @@ async function build(config: HoneConfig): Promise<Parts> {
   }
 }
 
-async function buildParts(config: HoneConfig, started: (() => Promise<void>)[], stopAll: () => Promise<void>): Promise<Parts> {
+async function buildParts(
+  config: HoneConfig,
+  started: (() => Promise<void>)[],
+  stopAll: () => Promise<void>,
+): Promise<Parts> {
   const dataFolder = config.server.data ?? ".hone";
   const clock = systemClock;
   const logger = createLogger(config.server.logLevel);
@@ -82,7 +87,12 @@ async function buildParts(config: HoneConfig, started: (() => Promise<void>)[], 
   started.push(() => database.close());
   const firstKey = await ensureFirstKey(database.keys, config, clock);
 
-  const bases: readonly EngineBase[] = await createServedBases(models, { cacheFolder: join(dataFolder, "cache"), config, clock, logger });
+  const bases: readonly EngineBase[] = await createServedBases(models, {
+    cacheFolder: join(dataFolder, "cache"),
+    config,
+    clock,
+    logger,
+  });
   for (const base of bases) started.push(() => base.engine.stop());
 
   const directory = createModelDirectory({
@@ -102,11 +112,15 @@ async function buildParts(config: HoneConfig, started: (() => Promise<void>)[], 
     clock,
     logger,
   });
-  const jobQueue = new JobQueue({ jobs: database.jobs, models: database.models, runner, clock, logger, owner: "server" }, config.jobs);
+  started.push(() => runner.stop());
+  const jobQueue = new JobQueue(
+    { jobs: database.jobs, models: database.models, runner, clock, logger, owner: "server" },
+    config.jobs,
+  );
 
   let isDraining = false;
   const http = await createHttpServer({
-    chat: { complete: (request, { caller, signal }) => chat.complete(request, caller, { signal }) },
+    chat,
     engineStatus: () => engineOverview(bases),
     checkDatabase: async () => void (await database.keys.list()),
     baseModels: baseNames,
@@ -152,7 +166,7 @@ async function drain(options: { readonly isIdle: () => boolean; readonly seconds
   while (!options.isIdle() && systemClock.monotonicMs() < end) await systemClock.sleep(20);
 }
 
-function addressOf(address: ReturnType<import("node:net").Server["address"]>, host: string): string {
+function addressOf(address: AddressInfo | string | null, host: string): string {
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

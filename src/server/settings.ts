@@ -7,16 +7,59 @@ import { trainingSettings } from "../training/settings.ts";
 
 const serverSettings = {
   host: { kind: "text", default: "127.0.0.1", about: "Address to listen on." },
-  port: { kind: "integer", default: 8000, min: 0, max: 65535, about: "Port to listen on; 0 takes a free one." },
+  port: {
+    kind: "integer",
+    default: 8000,
+    min: 0,
+    max: 65535,
+    about: "Port to listen on; 0 takes a free one.",
+  },
   data: { kind: "text", default: ".hone", about: "Folder for everything that is kept." },
-  databaseUrl: { kind: "text", default: null, about: "Database; `file:<path>` is SQLite. Default: hone.db in the data folder." },
-  model: { kind: "list", default: [], about: "Model folders to serve beside the built-in model (comma-separated, or repeat the flag); `name=folder` names one." },
-  defaultModel: { kind: "text", default: null, about: "Base model of requests that name none. Default: the first of `model`, else the built-in one." },
-  auth: { kind: "choice", default: "on", choices: ["on", "off"], about: "`off` lets everyone in as admin; only on a loopback address." },
-  apiKey: { kind: "text", default: null, about: "Sets the first (admin) key; without it the first start makes one." },
-  entity: { kind: "text", default: "local", about: "Entity of the first key, and of models registered without one." },
-  logLevel: { kind: "choice", default: "info", choices: ["debug", "info", "warn", "error", "silent"], about: "Least important lines that are logged." },
-  drainSeconds: { kind: "number", default: 30, min: 0, max: 3600, about: "How long running requests may finish after SIGTERM." },
+  databaseUrl: {
+    kind: "text",
+    default: null,
+    about: "Database; `file:<path>` is SQLite. Default: hone.db in the data folder.",
+  },
+  model: {
+    kind: "list",
+    default: [],
+    about:
+      "Model folders to serve beside the built-in model (comma-separated, or repeat the flag); `name=folder` names one.",
+  },
+  defaultModel: {
+    kind: "text",
+    default: null,
+    about: "Base model of requests that name none. Default: the first of `model`, else the built-in one.",
+  },
+  auth: {
+    kind: "choice",
+    default: "on",
+    choices: ["on", "off"],
+    about: "`off` lets everyone in as admin; only on a loopback address.",
+  },
+  apiKey: {
+    kind: "text",
+    default: null,
+    about: "Sets the first (admin) key; without it the first start makes one.",
+  },
+  entity: {
+    kind: "text",
+    default: "local",
+    about: "Entity of the first key, and of models registered without one.",
+  },
+  logLevel: {
+    kind: "choice",
+    default: "info",
+    choices: ["debug", "info", "warn", "error", "silent"],
+    about: "Least important lines that are logged.",
+  },
+  drainSeconds: {
+    kind: "number",
+    default: 30,
+    min: 0,
+    max: 3600,
+    about: "How long running requests may finish after SIGTERM.",
+  },
 } as const satisfies SettingsSchema;
 
 export const sections = {

@@ -14,7 +14,11 @@ interface ChatFlags extends ConnectionFlags {
 }
 
 export function addChatCommand(program: Command): void {
-  addConnectionFlags(program.command("chat [question...]").description("Talk with a model; with a question, print one answer and stop."))
+  addConnectionFlags(
+    program
+      .command("chat [question...]")
+      .description("Talk with a model; with a question, print one answer and stop."),
+  )
     .option("--model <name>", "default: the server's default model")
     .option("--system <text>", "a system message")
     .option("--temperature <number>", "0 is greedy")
@@ -22,10 +26,12 @@ export function addChatCommand(program: Command): void {
     .option("--json", "with a question: the whole answer as JSON")
     .action(async (question: readonly string[], flags: ChatFlags) => {
       const client = connect(flags);
-      const history: Message[] = flags.system === undefined ? [] : [{ role: "system", content: flags.system }];
+      const history: Message[] =
+        flags.system === undefined ? [] : [{ role: "system", content: flags.system }];
       if (question.length > 0) {
         history.push({ role: "user", content: question.join(" ") });
-        if (flags.json === true) process.stdout.write(`${JSON.stringify(await client.chat(bodyOf(history, flags)), null, 2)}\n`);
+        if (flags.json === true)
+          process.stdout.write(`${JSON.stringify(await client.chat(bodyOf(history, flags)), null, 2)}\n`);
         else await answer(client, history, flags);
         return;
       }
@@ -35,7 +41,11 @@ export function addChatCommand(program: Command): void {
 
 /** Reads questions until the end of the input; Ctrl-C stops an answer, and at the prompt the conversation. */
 async function converse(client: HoneClient, history: Message[], flags: ChatFlags): Promise<void> {
-  const lines = createInterface({ input: process.stdin, output: process.stdout, terminal: process.stdin.isTTY });
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    terminal: process.stdin.isTTY,
+  });
   lines.setPrompt("> ");
   lines.prompt();
   for await (const line of lines) {
@@ -46,7 +56,11 @@ async function converse(client: HoneClient, history: Message[], flags: ChatFlags
       lines.on("SIGINT", interrupt);
       await answer(client, history, flags, controller.signal).catch((error: unknown) => {
         history.pop();
-        process.stdout.write(controller.signal.aborted ? "\n(stopped)\n" : `\n${error instanceof Error ? error.message : String(error)}\n`);
+        process.stdout.write(
+          controller.signal.aborted
+            ? "\n(stopped)\n"
+            : `\n${error instanceof Error ? error.message : String(error)}\n`,
+        );
       });
       lines.off("SIGINT", interrupt);
     }
@@ -56,9 +70,17 @@ async function converse(client: HoneClient, history: Message[], flags: ChatFlags
 }
 
 /** Streams one answer to the terminal and adds it to the history. */
-async function answer(client: HoneClient, history: Message[], flags: ChatFlags, signal?: AbortSignal): Promise<void> {
+async function answer(
+  client: HoneClient,
+  history: Message[],
+  flags: ChatFlags,
+  signal?: AbortSignal,
+): Promise<void> {
   let text = "";
-  for await (const chunk of client.streamChat(bodyOf(history, flags), signal === undefined ? {} : { signal })) {
+  for await (const chunk of client.streamChat(
+    bodyOf(history, flags),
+    signal === undefined ? {} : { signal },
+  )) {
     const piece = chunk.choices[0]?.delta.content ?? "";
     process.stdout.write(piece);
     text += piece;

@@ -22,7 +22,9 @@ interface DemoFlags extends ConnectionFlags {
 export function addDemoCommand(program: Command): void {
   program
     .command("demo")
-    .description("Train the built-in model by reinforcement learning, over HTTP, until it answers a task well. Starts a server of its own unless --url names one.")
+    .description(
+      "Train the built-in model by reinforcement learning, over HTTP, until it answers a task well. Starts a server of its own unless --url names one.",
+    )
     .option("--teach <word>", `the word to teach: ${words.join(", ")}`, "maybe")
     .option("--seed <number>", "repeats a run (default: a fresh one)")
     .option("--jobs <count>", "most training jobs", "12")
@@ -35,20 +37,38 @@ export function addDemoCommand(program: Command): void {
     .action(async (flags: DemoFlags) => {
       const taught = wordOf(flags.teach);
       if (flags.url !== undefined) await show(connect(flags), taught, flags);
-      else await withTemporaryServer(({ url, apiKey }) => show(new HoneClient({ baseUrl: url, apiKey }), taught, flags));
+      else
+        await withTemporaryServer(({ url, apiKey }) =>
+          show(new HoneClient({ baseUrl: url, apiKey }), taught, flags),
+        );
     });
 }
 
 async function show(client: HoneClient, taught: Word, flags: DemoFlags): Promise<void> {
   const seed = flags.seed === undefined ? freshSeed() % 1_000_000 : Number(flags.seed);
   const jobCountMax = Number(flags.jobs);
-  const screen = createDemoScreen({ taught, seed, jobCountMax, output: process.stdout, isSilent: flags.json === true });
+  const screen = createDemoScreen({
+    taught,
+    seed,
+    jobCountMax,
+    output: process.stdout,
+    isSilent: flags.json === true,
+  });
   screen.begin();
   const name = `demo-${taught}-${seed}-${systemClock.now().getTime()}`;
   const result = await runDemo(
     client,
     systemClock,
-    { baseModel: flags.baseModel, project: "demo", name, taught, seed, jobCountMax, learningRate: Number(flags.learningRate), groupSize: 8 },
+    {
+      baseModel: flags.baseModel,
+      project: "demo",
+      name,
+      taught,
+      seed,
+      jobCountMax,
+      learningRate: Number(flags.learningRate),
+      groupSize: 8,
+    },
     (event) => screen.show(event),
   );
   if (flags.json === true) process.stdout.write(`${JSON.stringify({ taught, seed, ...result }, null, 2)}\n`);
@@ -58,6 +78,10 @@ async function show(client: HoneClient, taught: Word, flags: DemoFlags): Promise
 
 function wordOf(text: string): Word {
   const word = words.find((candidate) => candidate === text);
-  if (word === undefined) throw new ServiceError({ code: "invalid", message: `--teach is ${JSON.stringify(text)}; it must be one of ${words.join(", ")}.` });
+  if (word === undefined)
+    throw new ServiceError({
+      code: "invalid",
+      message: `--teach is ${JSON.stringify(text)}; it must be one of ${words.join(", ")}.`,
+    });
   return word;
 }

@@ -6,12 +6,17 @@ import { createServer } from "../../server/server.ts";
 export function addServeCommand(program: Command): void {
   const command = program
     .command("serve")
-    .description("Serve: inference, training, feedback. Settings: flags over HONE_* variables over hone.json in the data folder.")
+    .description(
+      "Serve: inference, training, feedback. Settings: flags over HONE_* variables over hone.json in the data folder.",
+    )
     .option("--print-config", "print the configuration that would be used, as JSON, and stop")
     .action(async (flags: FlagValues) => {
       const config = readConfig(asSpelled(flags));
       if (flags["printConfig"] === true) {
-        const shown = { ...config, server: { ...config.server, apiKey: config.server.apiKey === null ? null : "(set)" } };
+        const shown = {
+          ...config,
+          server: { ...config.server, apiKey: config.server.apiKey === null ? null : "(set)" },
+        };
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;
       }
@@ -30,7 +35,9 @@ async function serveUntilTold(config: ReturnType<typeof readConfig>): Promise<vo
   try {
     await server.start();
     if (server.newAdminKey !== null) {
-      process.stdout.write(`admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`);
+      process.stdout.write(
+        `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`,
+      );
     }
     process.stdout.write(`listening on ${server.url}\n`);
     await told;
@@ -41,17 +48,28 @@ async function serveUntilTold(config: ReturnType<typeof readConfig>): Promise<vo
 }
 
 function optionFor({ flag, variable, setting }: SettingSpelling): Option {
-  const range = setting.kind === "integer" || setting.kind === "number" ? ` ${setting.min} to ${setting.max}.` : "";
+  const range =
+    setting.kind === "integer" || setting.kind === "number" ? ` ${setting.min} to ${setting.max}.` : "";
   const choices = setting.kind === "choice" ? ` One of ${setting.choices.join(", ")}.` : "";
-  const standard = setting.default === null || (Array.isArray(setting.default) && setting.default.length === 0) ? "" : ` Default ${String(setting.default)}.`;
+  const standard =
+    setting.default === null || (Array.isArray(setting.default) && setting.default.length === 0)
+      ? ""
+      : ` Default ${String(setting.default)}.`;
   const option = new Option(`${flag} <value>`, `${setting.about}${range}${choices}${standard} (${variable})`);
-  if (setting.kind === "list") option.argParser((value: string, before: readonly string[] | undefined) => [...(before ?? []), ...value.split(",")]);
+  if (setting.kind === "list")
+    option.argParser((value: string, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      ...value.split(","),
+    ]);
   return option;
 }
 
 /** Commander names flags in camel case; the configuration knows them as they are spelled. */
 function asSpelled(flags: FlagValues): FlagValues {
   return Object.fromEntries(
-    Object.entries(flags).map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), value]),
+    Object.entries(flags).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+      value,
+    ]),
   );
 }

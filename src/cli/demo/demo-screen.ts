@@ -36,7 +36,14 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
     }
     const curve = drawCurve(
       points.map(({ sampledReward }) => sampledReward),
-      { height: plotHeight, stride: 4, min: 0.5, max: 1, target: demoTargets.sampledReward, pointCountMax: options.jobCountMax + 1 },
+      {
+        height: plotHeight,
+        stride: 4,
+        min: 0.5,
+        max: 1,
+        target: demoTargets.sampledReward,
+        pointCountMax: options.jobCountMax + 1,
+      },
     );
     if (drawnLineCount > 0) options.output.write(`\u001b[${drawnLineCount}A\u001b[J`);
     const lines = ["mean reward of the samples", ...curve, status];
@@ -46,8 +53,12 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
 
   return {
     begin: () => {
-      print(`Teaching hone-tiny to prefer '${options.taught}' when asked for one of a few words (seed ${options.seed}).`);
-      print(`Each job: 8 prompts x 8 answers, judged by their first word, then one training job over HTTP.\n`);
+      print(
+        `Teaching hone-tiny to prefer '${options.taught}' when asked for one of a few words (seed ${options.seed}).`,
+      );
+      print(
+        `Each job: 8 prompts x 8 answers, judged by their first word, then one training job over HTTP.\n`,
+      );
     },
     show: (event) => {
       if (event.kind === "point") drawPoint(event.point);
@@ -71,7 +82,11 @@ function statusOf(point: DemoPoint): string {
   );
 }
 
-function printSamples(when: "before" | "after", samples: readonly DemoSample[], print: (line: string) => void): void {
+function printSamples(
+  when: "before" | "after",
+  samples: readonly DemoSample[],
+  print: (line: string) => void,
+): void {
   print(when === "before" ? "Before:" : "\nAfter:");
   for (const { prompt, answer } of samples) print(`  ${prompt}  ->  ${JSON.stringify(answer)}`);
   if (when === "before") print("");

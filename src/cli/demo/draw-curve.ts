@@ -24,21 +24,34 @@ export interface CurveOptions {
 /** A curve through the values, oldest first, with an axis; one text per line. */
 export function drawCurve(values: readonly number[], options: CurveOptions): readonly string[] {
   const { height, stride, min, max, target, pointCountMax } = options;
-  const rowOf = (value: number): number => Math.round(((Math.min(max, Math.max(min, value)) - min) / (max - min)) * (height - 1));
+  const rowOf = (value: number): number =>
+    Math.round(((Math.min(max, Math.max(min, value)) - min) / (max - min)) * (height - 1));
   const columnCount = (pointCountMax - 1) * stride + 1;
   const grid: string[][] = Array.from({ length: height }, (_, row) =>
-    Array.from({ length: columnCount }, (_, column) => (row === rowOf(target) && column % 2 === 0 ? "╌" : " ")),
+    Array.from({ length: columnCount }, (_, column) =>
+      row === rowOf(target) && column % 2 === 0 ? "╌" : " ",
+    ),
   );
   const put = (row: number, column: number, mark: string): void => {
     const line = grid[row];
     if (line !== undefined && column < columnCount) line[column] = mark;
   };
   values.forEach((value, point) => {
-    const next = values[point + 1];
-    for (let step = 1; next !== undefined && step < stride; step++) put(rowOf(value + ((next - value) * step) / stride), point * stride + step, "·");
+    const next = values[point + 1] ?? null;
+    for (let step = 1; step < (next === null ? 0 : stride); step++) {
+      put(rowOf(value + (((next ?? value) - value) * step) / stride), point * stride + step, "·");
+    }
     put(rowOf(value), point * stride, "●");
   });
-  const lines = grid.map((line, row) => `${(min + ((max - min) * row) / (height - 1)).toFixed(2).padStart(6)} ┤${line.join("")}`).reverse();
+  const lines = grid
+    .map(
+      (line, row) => `${(min + ((max - min) * row) / (height - 1)).toFixed(2).padStart(6)} ┤${line.join("")}`,
+    )
+    .reverse();
   const labels = Array.from({ length: pointCountMax }, (_, point) => String(point).padEnd(stride)).join("");
-  return [...lines, `${" ".repeat(7)}└${"─".repeat(columnCount)}`, `${" ".repeat(8)}${labels.trimEnd()}  jobs`];
+  return [
+    ...lines,
+    `${" ".repeat(7)}└${"─".repeat(columnCount)}`,
+    `${" ".repeat(8)}${labels.trimEnd()}  jobs`,
+  ];
 }

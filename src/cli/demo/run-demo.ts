@@ -55,23 +55,39 @@ const sampledPromptCount = 3;
  *
  * @throws HoneApiError when the server refuses something; Error when a job fails or no group has variance
  */
-export async function runDemo(client: HoneClient, clock: Clock, options: DemoOptions, tell: (event: DemoEvent) => void): Promise<DemoResult> {
+export async function runDemo(
+  client: HoneClient,
+  clock: Clock,
+  options: DemoOptions,
+  tell: (event: DemoEvent) => void,
+): Promise<DemoResult> {
   const startedAtMs = clock.monotonicMs();
-  const model = await client.registerModel({ project: options.project, name: options.name, base_model: options.baseModel });
+  const model = await client.registerModel({
+    project: options.project,
+    name: options.name,
+    base_model: options.baseModel,
+  });
   const points: DemoPoint[] = [];
   for (let jobCount = 0; ; jobCount++) {
     const version = `${model.entity}/${model.project}/${model.name}:step${jobCount}`;
-    const [groups, greedy] = await Promise.all([sampleGroups(client, version, jobCount, options), greedyAnswers(client, version)]);
-    if (jobCount === 0) tell({ kind: "samples", when: "before", samples: greedy.slice(0, sampledPromptCount) });
+    const [groups, greedy] = await Promise.all([
+      sampleGroups(client, version, jobCount, options),
+      greedyAnswers(client, version),
+    ]);
+    if (jobCount === 0)
+      tell({ kind: "samples", when: "before", samples: greedy.slice(0, sampledPromptCount) });
     const point: DemoPoint = {
       jobCount,
-      sampledReward: mean(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.reward))),
+      sampledReward: mean(
+        groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.reward)),
+      ),
       greedyReward: mean(greedy.map((sample) => rewardOf(sample.answer, options.taught))),
       elapsedMs: clock.monotonicMs() - startedAtMs,
     };
     points.push(point);
     tell({ kind: "point", point });
-    const hasLearned = point.sampledReward >= demoTargets.sampledReward && point.greedyReward >= demoTargets.greedyReward;
+    const hasLearned =
+      point.sampledReward >= demoTargets.sampledReward && point.greedyReward >= demoTargets.greedyReward;
     if (hasLearned || jobCount === options.jobCountMax) {
       tell({ kind: "samples", when: "after", samples: greedy.slice(0, sampledPromptCount) });
       return { model, points, hasLearned };
@@ -81,7 +97,12 @@ export async function runDemo(client: HoneClient, clock: Clock, options: DemoOpt
 }
 
 /** One chat call per prompt, `groupSize` choices each, judged. */
-function sampleGroups(client: HoneClient, version: string, jobCount: number, options: DemoOptions): Promise<readonly TrajectoryGroupBody[]> {
+function sampleGroups(
+  client: HoneClient,
+  version: string,
+  jobCount: number,
+  options: DemoOptions,
+): Promise<readonly TrajectoryGroupBody[]> {
   return Promise.all(
     prompts.map(async (prompt, index) => {
       const question = { role: "user", content: prompt };
@@ -107,7 +128,12 @@ function sampleGroups(client: HoneClient, version: string, jobCount: number, opt
 function greedyAnswers(client: HoneClient, version: string): Promise<readonly DemoSample[]> {
   return Promise.all(
     prompts.map(async (prompt) => {
-      const answer = await client.chat({ model: version, messages: [{ role: "user", content: prompt }], temperature: 0, max_tokens: 5 });
+      const answer = await client.chat({
+        model: version,
+        messages: [{ role: "user", content: prompt }],
+        temperature: 0,
+        max_tokens: 5,
+      });
       const [choice] = answer.choices;
       return { prompt, answer: choice === undefined ? "" : textOf(choice) };
     }),
@@ -115,9 +141,19 @@ function greedyAnswers(client: HoneClient, version: string): Promise<readonly De
 }
 
 /** Sends the groups that have variance: the others teach nothing. */
-async function train(client: HoneClient, model: ModelResource, groups: readonly TrajectoryGroupBody[], options: DemoOptions): Promise<void> {
-  const varied = groups.filter((group) => new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1);
-  if (varied.length === 0) throw new Error("No prompt got answers of differing reward, so there is nothing to learn from; try another seed.");
+async function train(
+  client: HoneClient,
+  model: ModelResource,
+  groups: readonly TrajectoryGroupBody[],
+  options: DemoOptions,
+): Promise<void> {
+  const varied = groups.filter(
+    (group) => new Set(group.trajectories.map((trajectory) => trajectory.reward)).size > 1,
+  );
+  if (varied.length === 0)
+    throw new Error(
+      "No prompt got answers of differing reward, so there is nothing to learn from; try another seed.",
+    );
   const jobId = await client.createTrainingJob({
     model_id: model.id,
     trajectory_groups: varied,
