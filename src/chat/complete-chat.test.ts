@@ -5,7 +5,13 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ChatEvent, ChatMessage, ChatRequest } from "../domain/chat.ts";
 import { systemClock } from "../domain/clock.ts";
-import type { Engine, GeneratedToken, GenerationEvent, GenerationRequest } from "../domain/generation.ts";
+import type {
+  Engine,
+  EngineState,
+  GeneratedToken,
+  GenerationEvent,
+  GenerationRequest,
+} from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -34,6 +40,7 @@ class ScriptedEngine implements Engine {
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
   abortCount = 0;
+  state: EngineState = "ready";
   refusal: ServiceError | null = null;
   script: Script;
 
@@ -48,7 +55,15 @@ class ScriptedEngine implements Engine {
   }
   dropAdapter(): void {}
   status(): ReturnType<Engine["status"]> {
-    throw new Error("not asked in these tests");
+    const numbers = {
+      runningCount: 0,
+      waitingCount: 0,
+      waitingCountMax: 1,
+      kvCacheBytes: 0,
+      kvCacheBytesMax: 1,
+      restartCount: 0,
+    };
+    return { state: this.state, reason: "", ...numbers };
   }
   submit(request: GenerationRequest): ReturnType<Engine["submit"]> {
     if (this.refusal !== null) throw this.refusal;
@@ -165,7 +180,7 @@ function serve(
     tokenizer,
     template,
     defaults: { ...noDefaults, ...defaults },
-    contextLength: engine.contextLength,
+    contextLength: 4096,
   };
   return createChatService({
     directory: { resolve: () => Promise.resolve(model) },
@@ -551,6 +566,16 @@ test("a prompt that is too long, or that the template refuses, never reaches the
   };
   const unfit = await refused(engine, { messages: [message("user", "a"), broken] });
   assert.equal(unfit.code, "unsupported");
+  assert.equal(engine.requests.length, 0);
+});
+
+test("an engine that is not up is not asked anything", async () => {
+  const engine = new ScriptedEngine([]);
+  engine.state = "starting";
+  const error = await refused(engine);
+  assert.equal(error.code, "unavailable");
+  assert.match(error.message, /tiny is not ready \(starting\)/);
+  assert.ok(error.retryAfterSeconds);
   assert.equal(engine.requests.length, 0);
 });
 

@@ -7,6 +7,7 @@ import type { SamplingParameters } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "./model-directory.ts";
 import { renderChatPrompt } from "./render-prompt.ts";
+import { servedContextLength } from "./served-base.ts";
 import type { GenerationDefaults, ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
@@ -34,7 +35,7 @@ export function planGeneration(request: ChatRequest, model: ResolvedModel, base:
       adapter: model.adapter,
       sampling: resolveSampling(request, base.defaults, base.engine.vocabularySize),
       choiceCount: request.choiceCount,
-      maxTokens: resolveMaxTokens(request.maxTokens, promptTokenIds.length, base.contextLength),
+      maxTokens: resolveMaxTokens(request.maxTokens, promptTokenIds.length, servedContextLength(base)),
       stopTokenIds: [...stopTokenIds],
       topLogprobCount: logprobs === "off" ? null : (request.logprobs?.topCount ?? 0),
     },

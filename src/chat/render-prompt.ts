@@ -3,6 +3,7 @@ import type { ChatMessage, ChatRequest } from "../domain/chat.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { MessageRecord } from "../domain/trajectory.ts";
 import { renderPrompt } from "../tokenizer/render-prompt.ts";
+import { servedContextLength } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
 
 /**
@@ -17,7 +18,7 @@ export function renderChatPrompt(request: ChatRequest, base: ServedBase): readon
     continueFinalMessage: request.continueFinalMessage,
   };
   const ids = renderPrompt(base.tokenizer, base.template, conversation, {
-    contextLength: base.contextLength,
+    contextLength: servedContextLength(base),
   });
   const strange = ids.find((id) => id >= base.engine.vocabularySize);
   if (strange === undefined) return ids;

@@ -14,8 +14,13 @@ export interface ServedBase {
   readonly tokenizer: Tokenizer;
   readonly template: ChatTemplate;
   readonly defaults: GenerationDefaults;
-  /** Tokens in prompt and answer together; at most the engine's. */
+  /** Tokens in prompt and answer together, as the model was made; the engine may hold fewer. */
   readonly contextLength: number;
+}
+
+/** Tokens in prompt and answer together that the engine, which is up, can serve. */
+export function servedContextLength(base: ServedBase): number {
+  return Math.min(base.contextLength, base.engine.contextLength);
 }
 
 /** What a model's makers recommend; each is used where a request says nothing. */
