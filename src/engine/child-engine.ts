@@ -271,7 +271,7 @@ class ProcessEngine implements ChildEngine {
   }
 
   #failAll(message: string): void {
-    for (const { stream } of [...this.#running.values()])
+    for (const { stream } of this.#running.values())
       stream.fail(new ServiceError({ code: "unavailable", message, retryAfterSeconds }));
   }
 

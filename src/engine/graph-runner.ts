@@ -91,6 +91,41 @@ class GraphRunner implements ModelRunner {
   }
 
   async prefill(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array> {
+    if (lane.adapter === null || parts.length === 1) return this.#prefillTogether(lane, parts);
+    // The kernels sum the products with an adapter's matrices in another order for one row than for several, and where
+    // logits are taken there is one row a prompt: each prompt by itself gives the same numbers whatever else runs.
+    const { vocabularySize } = this.shape;
+    const logits_BV = new Float32Array(parts.length * vocabularySize);
+    for (const [row, part] of parts.entries()) {
+      logits_BV.set(await this.#prefillTogether(lane, [part]), row * vocabularySize);
+    }
+    return logits_BV;
+  }
+
+  async decode(lane: KvLane, tokenIds: readonly number[]): Promise<Float32Array> {
+    // As above: with an adapter there are always several rows. The row that is added has no past and is not kept.
+    const padding = lane.adapter !== null && tokenIds.length === 1 ? [0] : [];
+    const count = tokenIds.length + padding.length;
+    const feeds: Record<string, Tensor> = {
+      tokens: int64Tensor([count, 1], [...tokenIds, ...padding]),
+      past_lengths: int64Tensor([count], [...lane.lengths.slice(0, tokenIds.length), ...padding]),
+    };
+    this.#feedCache(feeds, lane, { slot: 0, count });
+    const outputs = await this.#run("token", lane, feeds);
+    this.#keep(
+      lane,
+      tokenIds.map((_, slot) => ({ slot, count: 1 })),
+      { outputs, positionCount: 1 },
+    );
+    return float32Data(outputs["logits"]);
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) await session.release();
+    this.#sessions.clear();
+  }
+
+  async #prefillTogether(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array> {
     const [first] = parts;
     const past = present(lane.lengths[first.slot], "a used slot");
     assert(
@@ -117,27 +152,6 @@ class GraphRunner implements ModelRunner {
     const rows = parts.map(({ slot, tokenIds }) => ({ slot, count: tokenIds.length }));
     this.#keep(lane, rows, { outputs, positionCount: length });
     return float32Data(outputs["logits"]);
-  }
-
-  async decode(lane: KvLane, tokenIds: readonly number[]): Promise<Float32Array> {
-    const count = tokenIds.length;
-    const feeds: Record<string, Tensor> = {
-      tokens: int64Tensor([count, 1], tokenIds),
-      past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
-    };
-    this.#feedCache(feeds, lane, { slot: 0, count });
-    const outputs = await this.#run("token", lane, feeds);
-    this.#keep(
-      lane,
-      tokenIds.map((_, slot) => ({ slot, count: 1 })),
-      { outputs, positionCount: 1 },
-    );
-    return float32Data(outputs["logits"]);
-  }
-
-  async close(): Promise<void> {
-    for (const session of this.#sessions.values()) await session.release();
-    this.#sessions.clear();
   }
 
   async #run(

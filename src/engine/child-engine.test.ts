@@ -1,0 +1,172 @@
+// The engine's process from outside: what callers see when it starts, works, is killed, and stops.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { systemClock } from "../domain/clock.ts";
+import type { Generation, GenerationRequest } from "../domain/generation.ts";
+import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { createChildEngine, type ChildEngine } from "./child-engine.ts";
+import { engineSettings, type EngineSettings } from "./settings.ts";
+import { requestOf } from "./testing/run-loop.ts";
+
+const model = "test/fixtures/goldens/models/qwen3";
+const adapter = { id: "golden:1", folder: "test/fixtures/goldens/training/adapter" };
+const golden = JSON.parse(readFileSync(`${model}/golden.json`, "utf8")) as {
+  readonly greedy_prompt_ids: readonly number[];
+  readonly greedy_ids: readonly number[];
+};
+const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
+const engines: ChildEngine[] = [];
+
+after(async () => {
+  await Promise.all(engines.map((engine) => engine.stop()));
+  rmSync(cacheFolder, { recursive: true });
+});
+
+const create = (settings: Partial<EngineSettings> = {}, modelFolder = model): ChildEngine => {
+  const engine = createChildEngine({
+    modelFolder,
+    cacheFolder,
+    settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26, ...settings },
+    clock: systemClock,
+    logger: silentLogger,
+    logLevel: "silent",
+  });
+  engines.push(engine);
+  return engine;
+};
+
+const greedy: GenerationRequest = requestOf(golden.greedy_prompt_ids, { maxTokens: 40 });
+/** Long enough to be running whenever a test looks at it. */
+const endless = (id: string): GenerationRequest =>
+  requestOf([5], { id, maxTokens: 200, choiceCount: 16, topLogprobCount: 20 });
+
+const idsOf = async (generation: Generation): Promise<readonly number[]> => {
+  const ids: number[] = [];
+  for await (const event of generation.events) {
+    if (event.kind === "tokens") ids.push(...event.tokens.map((token) => token.id));
+  }
+  return ids;
+};
+
+/** The code with which a call, or a generation's events, fail. */
+const codeOf = async (run: () => Promise<unknown>): Promise<ErrorCode | "none"> => {
+  try {
+    await run();
+    return "none";
+  } catch (error) {
+    assert.ok(error instanceof ServiceError, String(error));
+    return error.code;
+  }
+};
+
+const until = async (condition: () => boolean): Promise<void> => {
+  for (let attempt = 0; !condition(); attempt++) {
+    assert.ok(attempt < 2000, "the awaited state comes within 20 s");
+    await systemClock.sleep(10);
+  }
+};
+
+test("serves the recorded tokens, alone and beside others, with and without an adapter", async () => {
+  const engine = create();
+  assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
+  await engine.start();
+  assert.deepEqual([engine.contextLength, engine.vocabularySize, engine.status().state], [256, 512, "ready"]);
+  assert.deepEqual(await idsOf(engine.submit(greedy)), golden.greedy_ids);
+  const [base, adapted, again] = await Promise.all([
+    idsOf(engine.submit(greedy)),
+    idsOf(engine.submit({ ...greedy, id: "adapted", adapter })),
+    idsOf(engine.submit({ ...greedy, id: "again" })),
+  ]);
+  assert.deepEqual([base, again], [golden.greedy_ids, golden.greedy_ids]);
+  assert.equal(adapted.length, 40);
+  await until(() => engine.status().kvCacheBytes === 0);
+  assert.deepEqual([engine.status().runningCount, engine.status().waitingCount], [0, 0]);
+  await Promise.all([engine.stop(), engine.stop()]);
+  assert.deepEqual([engine.status().state, engine.processId()], ["stopped", null]);
+  assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
+});
+
+test("refuses what it cannot take: an id that runs, a full queue, more memory than there is, nonsense", async () => {
+  const engine = create({ waitingCountMax: 2, kvCacheBytesMax: 2 ** 20 });
+  await engine.start();
+  const first = engine.submit(endless("a"));
+  assert.equal(await codeOf(async () => engine.submit(endless("a"))), "conflict");
+  const second = engine.submit(endless("b"));
+  assert.equal(await codeOf(async () => engine.submit(endless("c"))), "overloaded");
+  for (const generation of [first, second]) generation.abort();
+  assert.equal(await codeOf(() => idsOf(first)), "cancelled");
+  assert.throws(() => engine.submit(requestOf([512])), /must hold: prompt tokens are in the vocabulary/);
+  assert.throws(() => engine.submit(requestOf([1], { maxTokens: 256 })), /must hold: prompt and answer fit/);
+  await engine.stop();
+
+  const tiny = create({ kvCacheBytesMax: 1000 });
+  await tiny.start();
+  assert.equal(await codeOf(async () => tiny.submit(greedy)), "unsupported");
+});
+
+test("an abort frees the cache, a stopped choice tells nothing more", async () => {
+  const engine = create();
+  await engine.start();
+  const generation = engine.submit(endless("a"));
+  let count = 0;
+  for await (const event of generation.events) {
+    if (event.kind === "tokens" && ++count === 40) break;
+  }
+  await until(() => engine.status().kvCacheBytes === 0);
+  assert.equal(engine.status().runningCount, 0);
+
+  const two = engine.submit({ ...greedy, choiceCount: 2 });
+  two.stopChoice(1);
+  const choices = new Set<number>();
+  for await (const event of two.events) if (event.kind === "tokens") choices.add(event.choice);
+  assert.deepEqual([...choices], [0]);
+});
+
+test("when its process is killed, running requests fail at once and it comes back", async () => {
+  const engine = create();
+  await engine.start();
+  const running = engine.submit(endless("a"));
+  const failed = codeOf(() => idsOf(running));
+  process.kill(engine.processId() ?? 0, "SIGKILL");
+  assert.equal(await failed, "unavailable");
+  assert.equal(engine.status().state, "restarting");
+  assert.match(engine.status().reason, /was ended by SIGKILL/);
+  assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
+  await until(() => engine.status().state === "ready");
+  assert.equal(engine.status().restartCount, 1);
+  assert.deepEqual(await idsOf(engine.submit(greedy)), golden.greedy_ids);
+});
+
+test("stays down after too many deaths, and says why", async () => {
+  const engine = create({ restartCountMax: 0 });
+  await engine.start();
+  process.kill(engine.processId() ?? 0, "SIGKILL");
+  await until(() => engine.status().state === "failed");
+  assert.match(engine.status().reason, /too often/);
+});
+
+test("a model that cannot be served fails the start with the reason", async () => {
+  const engine = create({}, "test/fixtures/goldens/training/adapter");
+  assert.notEqual(await codeOf(() => engine.start()), "none");
+  assert.equal(engine.status().state, "failed");
+  assert.ok(engine.status().reason.length > 10);
+});
+
+test("a start that takes longer than its deadline is given up", async () => {
+  const engine = create({ startDeadlineMs: 1 });
+  assert.equal(await codeOf(() => engine.start()), "timeout");
+  assert.equal(engine.status().state, "failed");
+});
+
+test("stop during a start leaves nothing behind", async () => {
+  const engine = create();
+  const started = codeOf(() => engine.start());
+  await engine.stop();
+  assert.equal(await started, "unavailable");
+  assert.deepEqual([engine.status().state, engine.processId()], ["stopped", null]);
+});

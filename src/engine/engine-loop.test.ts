@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GenerationRequest } from "../domain/generation.ts";
+import { seededRandom } from "../domain/random.ts";
+import { Sampler } from "./sampler.ts";
+import { fakeLogits, fakeShape, FakeRunner } from "./testing/fake-runner.ts";
+import { observedLoop, requestOf, runTogether, smallLimits } from "./testing/run-loop.ts";
+
+/** What the fake model answers, computed without an engine. */
+const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {
+  const random = seededRandom(request.sampling.seed, choice);
+  const sampler = new Sampler(fakeShape.vocabularySize);
+  const history = [...request.promptTokenIds];
+  while (history.length < request.promptTokenIds.length + request.maxTokens) {
+    const { sampling, topLogprobCount } = request;
+    const logits = fakeLogits(history, request.adapter?.id ?? null);
+    const token = sampler.draw(logits, { sampling, random, topLogprobCount });
+    assert.ok(token !== null);
+    history.push(token.id);
+    if (request.stopTokenIds.includes(token.id)) break;
+  }
+  return history.slice(request.promptTokenIds.length);
+};
+
+const check = async (
+  requests: readonly GenerationRequest[],
+  limits: typeof smallLimits | Record<keyof typeof smallLimits, number> = smallLimits,
+): Promise<FakeRunner> => {
+  const runner = new FakeRunner();
+  const transcripts = await runTogether(runner, requests, limits);
+  requests.forEach((request, index) => {
+    const transcript = transcripts[index];
+    assert.equal(transcript.failure, null);
+    assert.deepEqual(transcript.events[0], { kind: "prompt-computed", cachedTokenCount: 0 });
+    assert.equal(transcript.finishes().length, request.choiceCount);
+    for (let choice = 0; choice < request.choiceCount; choice++) {
+      assert.deepEqual(
+        transcript.ids(choice),
+        expectedIds(request, choice),
+        `request ${index}, choice ${choice}`,
+      );
+    }
+  });
+  return runner;
+};
+
+const randomRequest = (seed: number): GenerationRequest => {
+  const random = seededRandom("requests", seed);
+  const tokens = Array.from({ length: 1 + random.index(70) }, () => random.index(fakeShape.vocabularySize));
+  return requestOf(tokens, {
+    adapter: random.uniform() < 0.3 ? { id: `adapter ${random.index(2)}`, folder: "" } : null,
+    sampling: {
+      temperature: random.index(2),
+      topP: 0.5 + random.uniform() / 2,
+      topK: random.index(9),
+      seed: random.index(99),
+    },
+    choiceCount: 1 + random.index(4),
+    maxTokens: 1 + random.index(40),
+    stopTokenIds: random.uniform() < 0.5 ? [] : [3, 5],
+  });
+};
+
+test("a crowd of different requests gets the tokens that each would get alone", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    await check(Array.from({ length: 12 }, (_, index) => randomRequest(100 * seed + index)));
+  }
+});
+
+test("choices that do not fit at once run in portions and give the same tokens", async () => {
+  const sampling = { temperature: 1, topP: 1, topK: 0, seed: 5 };
+  const request = requestOf([1, 2, 3], { choiceCount: 11, sampling });
+  const runner = await check([request], { ...smallLimits, slotCountMax: 4 });
+  assert.deepEqual(runner.prefillSizes, [1, 1, 1]);
+});
+
+test("a prompt is computed once for all its choices", async () => {
+  const runner = await check([requestOf([1, 2, 3], { choiceCount: 8 })]);
+  assert.deepEqual(runner.prefillSizes, [1]);
+  assert.deepEqual(new Set(runner.decodeSizes), new Set([8]));
+});
+
+test("says how each choice ended", async () => {
+  const [free] = await runTogether(new FakeRunner(), [requestOf([1, 2, 3], { maxTokens: 5 })]);
+  assert.deepEqual(free.finishes(), ["0 length null"]);
+  const stop = free.ids()[3];
+  const [stopped] = await runTogether(new FakeRunner(), [
+    requestOf([1, 2, 3], { maxTokens: 5, stopTokenIds: [stop] }),
+  ]);
+  assert.deepEqual(stopped.ids(), free.ids().slice(0, free.ids().indexOf(stop) + 1));
+  assert.deepEqual(stopped.finishes(), [`0 stop ${stop}`]);
+});
+
+test("an abort frees everything within one step, and the others go on unharmed", async () => {
+  const { loop, transcript } = observedLoop(new FakeRunner());
+  loop.submit(0, requestOf([1, 2], { maxTokens: 400, choiceCount: 4 }));
+  await loop.step();
+  assert.ok(loop.kvCacheBytes > 0);
+  loop.abort(0);
+  await loop.step();
+  assert.equal(loop.kvCacheBytes, 0);
+  assert.equal(loop.hasWork, false);
+
+  const other = requestOf([4], { maxTokens: 12 });
+  loop.submit(1, requestOf([1, 2], { maxTokens: 400, choiceCount: 3 }));
+  loop.submit(2, other);
+  await loop.step();
+  await loop.step();
+  loop.abort(1);
+  const told = transcript(1).events.length;
+  while (loop.hasWork) await loop.step();
+  assert.equal(transcript(1).events.length, told);
+  assert.deepEqual(transcript(2).ids(), expectedIds(other, 0));
+});
+
+test("aborts a request that waits, and one whose prompt is half computed", async () => {
+  const { loop, transcript } = observedLoop(new FakeRunner(), { ...smallLimits, slotCountMax: 1 });
+  loop.submit(
+    0,
+    requestOf(
+      Array.from({ length: 100 }, () => 1),
+      { maxTokens: 2 },
+    ),
+  );
+  loop.submit(1, requestOf([1]));
+  await loop.step();
+  loop.abort(0);
+  loop.abort(1);
+  await loop.step();
+  assert.equal(loop.hasWork, false);
+  assert.deepEqual([transcript(0).events, transcript(1).events], [[], []]);
+});
+
+test("stopping one choice leaves the others as they would have been", async () => {
+  const request = requestOf([9, 8, 7], {
+    choiceCount: 3,
+    sampling: { temperature: 1, topP: 1, topK: 0, seed: 3 },
+  });
+  const { loop, transcript } = observedLoop(new FakeRunner());
+  loop.submit(0, request);
+  await loop.step();
+  await loop.step();
+  loop.stopChoice(0, 0);
+  while (loop.hasWork) await loop.step();
+  assert.equal(transcript(0).ids(0).length, 2);
+  assert.deepEqual(transcript(0).ids(1), expectedIds(request, 1));
+  assert.deepEqual(transcript(0).ids(2), expectedIds(request, 2));
+});
+
+test("an adapter that cannot be read fails its requests alone", async () => {
+  const [failed, fine] = await runTogether(new FakeRunner(), [
+    requestOf([1], { adapter: { id: "x", folder: "missing" }, choiceCount: 40, maxTokens: 2 }),
+    requestOf([2]),
+  ]);
+  assert.equal(failed.failure, "not_found: There is no such adapter.");
+  assert.deepEqual(failed.events, []);
+  assert.equal(fine.ids().length, 16);
+});
+
+test("a model whose scores are not numbers fails the request and not the engine", async () => {
+  const runner = new FakeRunner();
+  runner.isBroken = true;
+  const [broken] = await runTogether(runner, [requestOf([1], { choiceCount: 2 })]);
+  assert.match(broken.failure ?? "", /^internal: The model's scores are not finite/);
+  runner.isBroken = false;
+  const [fine] = await runTogether(runner, [requestOf([1])]);
+  assert.equal(fine.ids().length, 16);
+});
+
+test("log-probabilities are told where they are asked for", async () => {
+  const [transcript] = await runTogether(new FakeRunner(), [
+    requestOf([1], { topLogprobCount: 3, maxTokens: 4 }),
+  ]);
+  assert.ok(transcript.logprobs().every((logprob) => logprob < 0));
+  assert.ok(transcript.alternatives().every((alternatives) => alternatives.length === 3));
+});
+
+test("run goes on until it is stopped, and takes requests while it runs", async () => {
+  const { loop, transcript } = observedLoop(new FakeRunner());
+  const running = loop.run();
+  loop.submit(0, requestOf([1]));
+  await new Promise<void>((resolve) => {
+    const poll = (): void => {
+      if (transcript(0).finishes().length > 0) resolve();
+      else setImmediate(poll);
+    };
+    poll();
+  });
+  loop.stop();
+  await running;
+  assert.equal(transcript(0).ids().length, 16);
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GenerationEvent } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { GenerationStream } from "./generation-stream.ts";
+
+const setUp = (choiceCount: number) => {
+  const calls: string[] = [];
+  const stream = new GenerationStream({
+    choiceCount,
+    onStopChoice: (choice) => calls.push(`stop ${choice}`),
+    onAbort: () => calls.push("abort"),
+    onEnd: () => calls.push("end"),
+  });
+  return { stream, calls };
+};
+
+const token = (choice: number, id: number): GenerationEvent => ({
+  kind: "tokens",
+  choice,
+  tokens: [{ id, logprob: NaN, alternatives: [] }],
+});
+const finished = (choice: number): GenerationEvent => ({
+  kind: "choice-finished",
+  choice,
+  reason: "length",
+  stopTokenId: null,
+});
+
+/** Everything that a reader sees: `choice:id`, ends, and the error's code. */
+const read = async (stream: GenerationStream): Promise<readonly string[]> => {
+  const seen: string[] = [];
+  try {
+    for await (const event of stream.events) {
+      if (event.kind === "tokens") seen.push(`${event.choice}:${event.tokens[0].id}`);
+      else seen.push(event.kind === "choice-finished" ? `${event.choice} ${event.reason}` : event.kind);
+    }
+  } catch (error) {
+    assert.ok(error instanceof ServiceError);
+    seen.push(error.code);
+  }
+  return seen;
+};
+
+test("gives events in order, also those that came before anyone read, and ends with the last choice", async () => {
+  const { stream, calls } = setUp(2);
+  stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
+  stream.push(token(0, 1));
+  const reading = read(stream);
+  await Promise.resolve();
+  stream.push(finished(0));
+  stream.push(token(1, 2));
+  stream.push(finished(1));
+  assert.deepEqual(await reading, ["prompt-computed", "0:1", "0 length", "1:2", "1 length"]);
+  assert.deepEqual(calls, ["end"]);
+});
+
+test("lets events of a stopped choice fall, and ends when every choice was stopped", async () => {
+  const { stream, calls } = setUp(2);
+  stream.stopChoice(0);
+  stream.stopChoice(0);
+  stream.push(token(0, 1));
+  stream.push(token(1, 2));
+  stream.stopChoice(1);
+  assert.deepEqual(await read(stream), ["1:2"]);
+  assert.deepEqual(calls, ["stop 0", "stop 1", "end"]);
+});
+
+test("abort throws cancelled to the reader, once", async () => {
+  const { stream, calls } = setUp(1);
+  stream.push(token(0, 1));
+  stream.abort();
+  stream.abort();
+  assert.deepEqual(await read(stream), ["cancelled"]);
+  assert.deepEqual(calls, ["end", "abort"]);
+});
+
+test("a failure comes after what was told before it", async () => {
+  const { stream } = setUp(1);
+  stream.push(token(0, 1));
+  stream.fail(new ServiceError({ code: "unavailable", message: "gone" }));
+  stream.push(token(0, 2));
+  assert.deepEqual(await read(stream), ["0:1", "unavailable"]);
+});
+
+test("a reader that leaves its loop gives the request up", async () => {
+  const { stream, calls } = setUp(1);
+  stream.push(token(0, 1));
+  for await (const event of stream.events) {
+    assert.equal(event.kind, "tokens");
+    break;
+  }
+  assert.deepEqual(calls, ["end", "abort"]);
+});

@@ -1,0 +1,165 @@
+// The engine's loop over real models: the reference folders and their recorded answers.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, test } from "node:test";
+import type { AdapterReference, GenerationRequest } from "../domain/generation.ts";
+import { readModelConfig } from "../model/config/read-config.ts";
+import { loraNames, loraParameters, modelParameters } from "../model/parameters.ts";
+import { readLoraAdapter } from "../model/peft-folder.ts";
+import { readFloats, readSafetensorsFolder } from "../model/safetensors.ts";
+import { readModelWeights, weightsInMemory } from "../model/weights.ts";
+import { present } from "../domain/assert.ts";
+import { createGraphRunner } from "./graph-runner.ts";
+import type { ModelRunner } from "./model-runner.ts";
+import { requestOf, runTogether, smallLimits, type Transcript } from "./testing/run-loop.ts";
+
+const goldens = "test/fixtures/goldens";
+const modelNames = ["llama", "llama3-rope", "qwen2", "qwen3", "mistral-sliding", "gemma3"];
+const runners = new Map<string, ModelRunner>();
+
+after(async () => {
+  for (const runner of runners.values()) await runner.close();
+});
+
+const runnerOf = async (name: string): Promise<ModelRunner> => {
+  const open = runners.get(name);
+  if (open !== undefined) return open;
+  const folder = `${goldens}/models/${name}`;
+  const config = readModelConfig(folder);
+  const weights = readModelWeights(folder, config, { cacheFolder: null });
+  const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 2 });
+  runners.set(name, runner);
+  return runner;
+};
+
+interface Golden {
+  readonly greedy_prompt_ids: readonly number[];
+  readonly greedy_ids: readonly number[];
+}
+
+const goldenOf = (name: string): Golden =>
+  JSON.parse(readFileSync(`${goldens}/models/${name}/golden.json`, "utf8")) as Golden;
+
+const adapter = { id: "golden:1", folder: `${goldens}/training/adapter` };
+
+/** Requests of different lengths, choices and settings, none like another. */
+const crowd = (name: string, adapter: AdapterReference | null): readonly GenerationRequest[] => {
+  const ids = goldenOf(name).greedy_prompt_ids;
+  const seeded = { temperature: 0.8, topP: 0.95, topK: 0, seed: 11 };
+  return [
+    requestOf(ids, { maxTokens: 40, topLogprobCount: 2 }),
+    requestOf(ids.slice(3), { maxTokens: 70, sampling: seeded, topLogprobCount: 0 }),
+    requestOf(ids.slice(0, 1), { maxTokens: 9, topLogprobCount: 0 }),
+    requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids], { maxTokens: 30, topLogprobCount: 0 }),
+    requestOf(ids.slice(1), { maxTokens: 25, choiceCount: 3, sampling: { ...seeded, temperature: 1 } }),
+  ].map((request) => ({ ...request, adapter }));
+};
+
+/** Ids exact; log-probabilities to the last bit, unless a tolerance is given. */
+const check = (actual: Transcript, expected: Transcript, choiceCount: number, tolerance = 0): void => {
+  for (let choice = 0; choice < choiceCount; choice++) {
+    assert.deepEqual(actual.ids(choice), expected.ids(choice));
+    const others = expected.logprobs(choice);
+    actual.logprobs(choice).forEach((logprob, index) => {
+      if (Number.isNaN(logprob)) assert.ok(Number.isNaN(others[index]));
+      else assert.ok(Math.abs(logprob - others[index]) <= tolerance, `${logprob} is not ${others[index]}`);
+    });
+  }
+};
+
+const checkCrowd = async (runner: ModelRunner, requests: readonly GenerationRequest[]): Promise<void> => {
+  const limits = { ...smallLimits, tokensPerStepMax: 256, promptChunkTokens: 256 };
+  const together = await runTogether(runner, requests, limits);
+  for (const [index, request] of requests.entries()) {
+    const [alone] = await runTogether(runner, [request], limits);
+    check(together[index], alone, request.choiceCount);
+  }
+};
+
+for (const name of modelNames) {
+  test(`${name}: greedy decoding gives the recorded tokens`, async () => {
+    const { greedy_prompt_ids: prompt, greedy_ids: expected } = goldenOf(name);
+    const [transcript] = await runTogether(await runnerOf(name), [requestOf(prompt, { maxTokens: 40 })]);
+    assert.deepEqual(transcript.ids(), expected);
+  });
+
+  test(`${name}: a crowd gets what each request gets alone, bit for bit`, async () => {
+    await checkCrowd(await runnerOf(name), crowd(name, null));
+  });
+}
+
+test("so does a crowd on an adapter", async () => {
+  await checkCrowd(await runnerOf("qwen3"), [...crowd("qwen3", adapter), ...crowd("qwen3", null)]);
+});
+
+test("a prompt in parts gives what the whole prompt gives", async () => {
+  for (const name of ["llama", "mistral-sliding", "gemma3"]) {
+    const runner = await runnerOf(name);
+    const prompt = goldenOf(name).greedy_ids.flatMap((id) => [id, (id * 7) % 500]);
+    const request = requestOf(prompt, { topLogprobCount: 0 });
+    const [whole] = await runTogether(runner, [request], { ...smallLimits, promptChunkTokens: 512 });
+    const [parts] = await runTogether(runner, [request], { ...smallLimits, promptChunkTokens: 24 });
+    check(parts, whole, 1, 1e-4);
+  }
+});
+
+test("an adapter serves what a model with the adapter merged into its weights serves", async () => {
+  const folder = `${goldens}/models/qwen3`;
+  const config = readModelConfig(folder);
+  const lora = readLoraAdapter(adapter.folder, config);
+  const stored = readSafetensorsFolder(folder);
+  const merged = new Map(
+    modelParameters(config).map(({ name }) => [
+      name,
+      Float32Array.from(readFloats(present(stored.get(name), name))),
+    ]),
+  );
+  for (const { name, shape } of loraParameters(config, lora)) {
+    if (!name.endsWith(".lora_B.weight")) continue;
+    const path = name.slice(0, -".lora_B.weight".length);
+    const weight = present(merged.get(`${path}.weight`), path);
+    const a = present(lora.matrices.get(loraNames(path).a), path);
+    const b = present(lora.matrices.get(name), name);
+    const inputSize = a.length / lora.rank;
+    for (let row = 0; row < shape[0]; row++) {
+      for (let column = 0; column < inputSize; column++) {
+        let sum = 0;
+        for (let rank = 0; rank < lora.rank; rank++) {
+          sum += b[row * lora.rank + rank] * a[rank * inputSize + column];
+        }
+        weight[row * inputSize + column] += lora.scale * sum;
+      }
+    }
+  }
+  const reference = await createGraphRunner({
+    config,
+    weights: weightsInMemory(config, merged),
+    threads: 2,
+    adapterCountMax: 1,
+  });
+  const prompt = goldenOf("qwen3").greedy_prompt_ids;
+  const request = requestOf(prompt, { maxTokens: 40, topLogprobCount: 0 });
+  const [expected] = await runTogether(reference, [request]);
+  await reference.close();
+  const [adapted] = await runTogether(await runnerOf("qwen3"), [{ ...request, adapter }]);
+  check(adapted, expected, 1, 1e-4);
+});
+
+test("requests of a base model and of an adapter run side by side and do not mix", async () => {
+  const runner = await runnerOf("qwen3");
+  const prompt = goldenOf("qwen3").greedy_prompt_ids;
+  const base = requestOf(prompt, { maxTokens: 40, topLogprobCount: 0 });
+  const adapted = { ...base, adapter };
+  const [aloneBase] = await runTogether(runner, [base]);
+  const [aloneAdapted] = await runTogether(runner, [adapted]);
+  assert.notDeepEqual(aloneBase.logprobs(), aloneAdapted.logprobs());
+  const [first, second, third] = await runTogether(runner, [adapted, base, adapted]);
+  check(first, aloneAdapted, 1);
+  check(second, aloneBase, 1);
+  check(third, aloneAdapted, 1);
+});
+
+test("an adapter of another model fails its request by name", async () => {
+  const [transcript] = await runTogether(await runnerOf("llama"), [requestOf([1, 2], { adapter })]);
+  assert.match(transcript.failure ?? "", /^invalid: The adapter in .* does not fit the model/);
+});

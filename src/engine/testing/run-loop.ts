@@ -1,0 +1,93 @@
+// For tests: requests in their shortest form, and a loop that is run until it has no work, with what it told by request.
+import type { GenerationEvent, GenerationRequest, TokenAlternative } from "../../domain/generation.ts";
+import { EngineLoop, type LoopOptions } from "../engine-loop.ts";
+import type { ModelRunner } from "../model-runner.ts";
+
+export function requestOf(
+  promptTokenIds: readonly number[],
+  more: Partial<GenerationRequest> = {},
+): GenerationRequest {
+  return {
+    id: "request",
+    promptTokenIds,
+    adapter: null,
+    sampling: { temperature: 0, topP: 1, topK: 0, seed: 1 },
+    choiceCount: 1,
+    maxTokens: 16,
+    stopTokenIds: [],
+    topLogprobCount: null,
+    ...more,
+  };
+}
+
+/** All that was told of one request. */
+export class Transcript {
+  readonly events: GenerationEvent[] = [];
+  failure: string | null = null;
+
+  ids(choice = 0): readonly number[] {
+    return this.#tokens(choice).map((token) => token.id);
+  }
+
+  logprobs(choice = 0): readonly number[] {
+    return this.#tokens(choice).map((token) => token.logprob);
+  }
+
+  alternatives(choice = 0): readonly (readonly TokenAlternative[])[] {
+    return this.#tokens(choice).map((token) => token.alternatives);
+  }
+
+  finishes(): readonly string[] {
+    return this.events.flatMap((event) =>
+      event.kind === "choice-finished" ? [`${event.choice} ${event.reason} ${event.stopTokenId}`] : [],
+    );
+  }
+
+  #tokens(choice: number) {
+    return this.events.flatMap((event) =>
+      event.kind === "tokens" && event.choice === choice ? event.tokens : [],
+    );
+  }
+}
+
+export const smallLimits = {
+  slotCountMax: 16,
+  kvCacheBytesMax: 2 ** 24,
+  tokensPerStepMax: 64,
+  promptChunkTokens: 32,
+} as const satisfies Omit<LoopOptions, "tell">;
+
+/** A loop whose transcripts are at hand under the requests' keys. */
+export function observedLoop(
+  runner: ModelRunner,
+  limits: Omit<LoopOptions, "tell"> = smallLimits,
+): { readonly loop: EngineLoop; readonly transcript: (key: number) => Transcript } {
+  const transcripts = new Map<number, Transcript>();
+  const transcript = (key: number): Transcript => {
+    const found = transcripts.get(key) ?? new Transcript();
+    transcripts.set(key, found);
+    return found;
+  };
+  const loop = new EngineLoop(runner, {
+    ...limits,
+    tell: (news) => {
+      for (const item of news) {
+        if (item.kind === "event") transcript(item.key).events.push(item.event);
+        else transcript(item.key).failure = `${item.code}: ${item.message}`;
+      }
+    },
+  });
+  return { loop, transcript };
+}
+
+/** Runs requests together until all have ended; the key of each is its index. */
+export async function runTogether(
+  runner: ModelRunner,
+  requests: readonly GenerationRequest[],
+  limits: Omit<LoopOptions, "tell"> = smallLimits,
+): Promise<readonly Transcript[]> {
+  const { loop, transcript } = observedLoop(runner, limits);
+  requests.forEach((request, key) => loop.submit(key, request));
+  while (loop.hasWork) await loop.step();
+  return requests.map((_, key) => transcript(key));
+}
