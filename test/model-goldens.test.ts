@@ -180,7 +180,7 @@ class RowCache {
 
   #copy(name: string, source: Tensor, count: number): void {
     const { kvHeadCount, headSize } = this.#config;
-    const sourceLength = source.dims[2];
+    const sourceLength = source.dims[source.dims.length - 2];
     for (let head = 0; head < kvHeadCount; head++) {
       const from = head * sourceLength * headSize;
       const to = (head * this.#capacity + this.length) * headSize;

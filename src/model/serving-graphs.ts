@@ -72,7 +72,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
  * Inputs: `tokens` int64 [B, T], rows padded on the right; `past_lengths` int64 [B], how much of each row's cache is filled, and so
  * the position of its first new token; `last` int64 [B] in [0, T) (only with tokenCount "T"); per layer `keys.i` and
  * `values.i` [B, Hkv, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be finite and is not seen.
- * Outputs: as {@link buildPrefillGraph}.
+ * Outputs: as {@link buildPrefillGraph}; with tokenCount 1 the new keys and values are [B, Hkv, 1, 1, K].
  */
 export function buildDecodeGraph(config: ModelConfig, options: DecodeOptions): Graph {
   const builder = new GraphBuilder();
