@@ -14,7 +14,7 @@ import type { Logger, LogLevel } from "../telemetry/logger.ts";
 import { launchEngineProcess, type EngineProcess } from "./child-process.ts";
 import type { ChildMessage, LoadedModel } from "./child-protocol.ts";
 import { GenerationStream } from "./generation-stream.ts";
-import { roundUpPositions } from "./kv-lane.ts";
+import { roundUpPositions } from "./cache/kv-lane.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 import { slotsThatFit } from "./scheduler.ts";
 import { settingsForThisMachine, type EngineSettings } from "./settings.ts";

@@ -5,7 +5,7 @@ import { createLogger, silentLogger, type Logger } from "../telemetry/logger.ts"
 import type { ChildMessage, ParentMessage } from "./child-protocol.ts";
 import { EngineLoop } from "./engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
-import { positionBytes } from "./kv-lane.ts";
+import { positionBytes } from "./cache/kv-lane.ts";
 import type { ModelRunner } from "./model-runner.ts";
 
 let logger: Logger = silentLogger;

@@ -7,9 +7,9 @@ import type { GenerationEvent, GenerationRequest } from "../domain/generation.ts
 import { assert, present } from "../domain/assert.ts";
 import { seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { KvCache } from "./kv-cache.ts";
-import { positionBytes } from "./kv-lane.ts";
-import { Lane, noSlot } from "./lane.ts";
+import { KvCache } from "./cache/kv-cache.ts";
+import { positionBytes } from "./cache/kv-lane.ts";
+import { Lane, noSlot } from "./cache/lane.ts";
 import type { ModelRunner } from "./model-runner.ts";
 import { eventsOfToken, type ChoiceRow, type PromptRun } from "./prompt-run.ts";
 import { Sampler } from "./sampler.ts";

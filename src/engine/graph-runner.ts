@@ -10,7 +10,7 @@ import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "../model/servin
 import { readModelWeights, type WeightSource } from "../model/weights.ts";
 import { createSession, type Session } from "../runtime/session.ts";
 import { AdapterCache } from "./adapter-cache.ts";
-import type { KvLane } from "./kv-lane.ts";
+import type { KvLane } from "./cache/kv-lane.ts";
 import type { LoadedAdapter, ModelRunner, ModelShape, PromptPart } from "./model-runner.ts";
 import type { EngineSettings } from "./settings.ts";
 

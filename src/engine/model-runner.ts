@@ -1,7 +1,7 @@
 // What the engine's loop needs of a model: scores for the next token of some rows, with their keys and values kept
 // in a lane of the cache. Says nothing of graphs; knows nothing of requests.
 import type { AdapterReference } from "../domain/generation.ts";
-import type { KvLane } from "./kv-lane.ts";
+import type { KvLane } from "./cache/kv-lane.ts";
 
 /** The numbers of a model that decide the sizes of the cache and of the scores. */
 export interface ModelShape {

@@ -2,7 +2,7 @@
 // And the one rule of what a drawn token means for its choice.
 import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../domain/generation.ts";
 import type { Random } from "../domain/random.ts";
-import type { SlotHolder } from "./lane.ts";
+import type { SlotHolder } from "./cache/lane.ts";
 
 /** One computation of a prompt, for all choices of a request or for a portion of them. */
 export interface PromptRun extends SlotHolder {

@@ -3,7 +3,7 @@
 import { assert } from "../../domain/assert.ts";
 import type { AdapterReference } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { KvLane } from "../kv-lane.ts";
+import type { KvLane } from "../cache/kv-lane.ts";
 import type { LoadedAdapter, ModelRunner, ModelShape, PromptPart } from "../model-runner.ts";
 
 export const fakeShape: ModelShape = {
@@ -16,7 +16,7 @@ export const fakeShape: ModelShape = {
 
 /** The scores after a history; tests compute from it what an engine must tell. */
 export function fakeLogits(history: readonly number[], adapterId: string | null): Float32Array {
-  let state = [...(adapterId ?? "")].reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
+  let state = Array.from(adapterId ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
   for (const token of history) state = mix(state, token);
   return Float32Array.from({ length: fakeShape.vocabularySize }, (_, id) => (mix(state, id) % 4096) / 512);
 }

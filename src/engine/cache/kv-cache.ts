@@ -1,9 +1,9 @@
 // All lanes of keys and values, and the memory they may take. Lanes grow as their rows grow and shrink when most of
 // their room is unused, since a step computes over the whole capacity of a lane.
 // Whether a request may start is decided before, in the scheduler: its whole need is reserved, so growing never fails.
-import { assert } from "../domain/assert.ts";
+import { assert } from "../../domain/assert.ts";
 import { KvLane, positionBytes, roundUpPositions, roundUpSlots } from "./kv-lane.ts";
-import type { LoadedAdapter, ModelShape } from "./model-runner.ts";
+import type { LoadedAdapter, ModelShape } from "../model-runner.ts";
 
 /** The bytes to set aside for a lane whose slots each may grow to `positionCountMax` positions. */
 export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../domain/random.ts";
+import { seededRandom } from "../../domain/random.ts";
 import { KvLane } from "./kv-lane.ts";
 import { Lane, noSlot, type SlotHolder } from "./lane.ts";
-import { fakeShape } from "./testing/fake-runner.ts";
+import { fakeShape } from "../testing/fake-runner.ts";
 
 interface Marked extends SlotHolder {
   mark: number;

@@ -1,8 +1,8 @@
 // Keys and values of the running rows of one adapter: one slab per layer, [slot, kv head, capacity, head size], used
 // slots first, so that a batch is a contiguous view that a graph takes without a copy.
 // Does not know what a slot is used for, nor how much memory there is in all: that is the cache's part.
-import { assert } from "../domain/assert.ts";
-import type { LoadedAdapter, ModelShape } from "./model-runner.ts";
+import { assert } from "../../domain/assert.ts";
+import type { LoadedAdapter, ModelShape } from "../model-runner.ts";
 
 /** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
 export const positionGranule = 64;

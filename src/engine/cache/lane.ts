@@ -1,7 +1,7 @@
 // Who holds which slot of one adapter's lane. Decoding rows come first, prompts on their way after them, so that both
 // kinds are contiguous; slots move when a row leaves, and the holders learn their new place.
 // Does not compute and does not decide who gets a slot.
-import { assert } from "../domain/assert.ts";
+import { assert } from "../../domain/assert.ts";
 import type { KvLane } from "./kv-lane.ts";
 
 /** Something that holds a slot; the lane alone writes it. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../domain/random.ts";
+import { seededRandom } from "../../domain/random.ts";
 import { KvCache, laneBytes } from "./kv-cache.ts";
 import { positionBytes, roundUpSlots, type KvLane } from "./kv-lane.ts";
-import type { ModelShape } from "./model-runner.ts";
+import type { ModelShape } from "../model-runner.ts";
 
 const shape: ModelShape = {
   layerCount: 2,
