@@ -1,5 +1,5 @@
 // Trains hone-tiny from nothing: seeded corpus, all weights, AdamW, on the CPU. It can be stopped at any moment and
-// started again: it goes on from the newest checkpoint as if it had never stopped. `--help` says what there is to set.
+// started again: it goes on from the newest checkpoint as if it had never stopped; an interrupt writes one first. `--help` says what there is to set.
 import { mkdirSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { assert } from "../../src/domain/assert.ts";
@@ -17,7 +17,7 @@ import { measureAccuracy } from "./accuracy.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { writeConfiguration } from "./folder.ts";
 import { createGenerator } from "./generate.ts";
-import { createLearner } from "./learner.ts";
+import { createParallelLearner } from "./parallel-learner.ts";
 import { drawBatch } from "./rows.ts";
 
 const help = `usage: npm run pretrain -- [options]
@@ -32,7 +32,7 @@ Trains models/hone-tiny from nothing on a generated corpus, or goes on from the 
   --learning-rate <x>    the greatest                                         (0.003)
   --decay <fraction>     the last part of the run, in which it falls to zero  (0.5)
   --factors <k=x,...>    draw these kinds of exercise x times as often        (none)
-  --threads <number>     of the computation                                   (2)
+  --workers <number>     threads that compute, each on its share of the rows  (2)
   --seed <text>          of weights and corpus                                (hone-tiny)
   --help`;
 
@@ -46,7 +46,7 @@ interface Settings {
   readonly learningRate: number;
   readonly decay: number;
   readonly factors: ReadonlyMap<string, number>;
-  readonly threads: number;
+  readonly workers: number;
   readonly seed: string;
 }
 
@@ -68,14 +68,14 @@ function readSettings(): Settings | null {
       "learning-rate": text("0.003"),
       decay: text("0.5"),
       factors: text(""),
-      threads: text("2"),
+      workers: text("2"),
       seed: text("hone-tiny"),
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
   const number = (
-    name: "tokens" | "minutes" | "rows" | "length" | "learning-rate" | "decay" | "threads",
+    name: "tokens" | "minutes" | "rows" | "length" | "learning-rate" | "decay" | "workers",
   ): number => {
     const value = Number(values[name]);
     if (!(value > 0)) throw new Error(`--${name} is ${values[name]}; it has to be a number above 0`);
@@ -91,7 +91,7 @@ function readSettings(): Settings | null {
     learningRate: number("learning-rate"),
     decay: number("decay"),
     factors: readFactors(values.factors),
-    threads: number("threads"),
+    workers: number("workers"),
     seed: values.seed,
   };
 }
@@ -145,8 +145,8 @@ interface Run {
 /** The loop: a batch, its gradient, a step; now and then a line, a checkpoint, a measurement. */
 async function train(settings: Settings, { config, tokenizer, start }: Run): Promise<void> {
   const { weights, optimizer } = start;
-  const { rowCount, length, factors, threads } = settings;
-  const learner = await createLearner(config, { threads });
+  const { rowCount, length, factors, workers } = settings;
+  const learner = await createParallelLearner(config, { workers });
   const random = resumeRandom(start.progress.random);
   let { stepCount, tokenCount } = start.progress;
   const firstTokenCount = tokenCount;
@@ -167,7 +167,9 @@ async function train(settings: Settings, { config, tokenizer, start }: Run): Pro
   const isMeasureDue = every(measureEveryMs);
   let smoothLoss = Number.NaN;
   let norm = 0;
-  while (tokenCount < settings.tokenCount && passedMs() < settings.durationMs) {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  while (tokenCount < settings.tokenCount && passedMs() < settings.durationMs && !stop.signal.aborted) {
     const batch = drawBatch(tokenizer, random, { rowCount, length, factors });
     const { loss, gradients } = await learner.differentiate(weights, batch);
     norm = adamWStep(
@@ -191,10 +193,10 @@ async function train(settings: Settings, { config, tokenizer, start }: Run): Pro
       });
     }
     if (isSaveDue(passedMs())) save();
-    if (isMeasureDue(passedMs())) await measure({ config, tokenizer }, weights, threads);
+    if (isMeasureDue(passedMs())) await measure({ config, tokenizer }, weights, workers);
   }
   save();
-  await measure({ config, tokenizer }, weights, threads);
+  if (!stop.signal.aborted) await measure({ config, tokenizer }, weights, workers);
   await learner.close();
   console.log(tokenCount < settings.tokenCount ? "stopped; start again to go on" : "done");
 }
