@@ -1,0 +1,19 @@
+// A fault in one record, before it is known where in a request the record stands.
+
+export interface ContentFault {
+  /** Path within the record in the spelling of the interface, such as `payload`, `note`. */
+  readonly path: readonly string[];
+  readonly message: string;
+  /** Machine-readable kind, as in domain's Fault. */
+  readonly type: string;
+}
+
+/** A fault at a path of the record. */
+export function fault(path: readonly string[], message: string, type = "value_error"): ContentFault {
+  return { path, message, type };
+}
+
+/** A field that must be there is not. */
+export function missing(path: readonly string[], message = "Field required"): ContentFault {
+  return { path, message, type: "missing" };
+}

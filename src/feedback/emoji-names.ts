@@ -1,0 +1,152 @@
+// Every emoji and its name in the form `thumbs_up_medium_skin_tone`, made from the CLDR short names. Names are those
+// of the Python package `emoji`, since records written by its users are compared with ours.
+import { createRequire } from "node:module";
+
+interface EmojiEntry {
+  readonly name: string;
+  readonly group: string;
+  readonly skin_tone_support: boolean;
+}
+
+export interface EmojiNames {
+  /** By the emoji's characters without variation selectors, toned variants included. */
+  readonly nameOf: ReadonlyMap<string, string>;
+  /** The fully qualified emoji of each name; of names without tones only. */
+  readonly emojiOf: ReadonlyMap<string, string>;
+  /** The most code points that a key of `nameOf` has. */
+  readonly codePointCountMax: number;
+}
+
+// Importing JSON as a module is still experimental on the oldest Node that is supported.
+const require = createRequire(import.meta.url);
+
+export const textSelector = "\ufe0e";
+export const emojiSelector = "\ufe0f";
+const joiner = "\u200d";
+
+const tones: readonly (readonly [emoji: string, name: string])[] = [
+  ["🏻", "light_skin_tone"],
+  ["🏼", "medium-light_skin_tone"],
+  ["🏽", "medium_skin_tone"],
+  ["🏾", "medium-dark_skin_tone"],
+  ["🏿", "dark_skin_tone"],
+];
+
+const hair: readonly (readonly [emoji: string, name: string])[] = [
+  ["🦰", "red_hair"],
+  ["🦱", "curly_hair"],
+  ["🦲", "bald"],
+  ["🦳", "white_hair"],
+];
+
+/** Names that do not follow from the CLDR name by rule. */
+const irregularNames: Readonly<Record<string, string>> = {
+  "🇭🇲": "Heard_Island_&_McDonald_Islands",
+  "🇸🇭": "St._Helena_Ascension_&_Tristan_da_Cunha",
+  "🇹🇫": "French_Southern_and_Antarctic_Lands",
+};
+
+/**
+ * Pairs whose toneless emoji does not show the two of them: with two different tones they are written out, in this
+ * sequence. The name is that of the emoji unless one is given.
+ */
+const pairs: readonly {
+  readonly emoji: string;
+  readonly members: readonly [string, string];
+  readonly between: readonly string[];
+  readonly name?: string;
+}[] = [
+  { emoji: "🤝", members: ["🫱", "🫲"], between: [] },
+  { emoji: "👫", members: ["👩", "👨"], between: ["🤝"] },
+  { emoji: "👬", members: ["👨", "👨"], between: ["🤝"] },
+  { emoji: "👭", members: ["👩", "👩"], between: ["🤝"] },
+  { emoji: "💏", members: ["🧑", "🧑"], between: ["❤", "💋"], name: "kiss_person_person" },
+  { emoji: "💑", members: ["🧑", "🧑"], between: ["❤"], name: "couple_with_heart_person_person" },
+  { emoji: "👯", members: ["🧑", "🧑"], between: ["🐰"] },
+  { emoji: "👯‍♂", members: ["👨", "👨"], between: ["🐰"] },
+  { emoji: "👯‍♀", members: ["👩", "👩"], between: ["🐰"] },
+  { emoji: "🤼", members: ["🧑", "🧑"], between: ["🫯"] },
+  { emoji: "🤼‍♂", members: ["👨", "👨"], between: ["🫯"] },
+  { emoji: "🤼‍♀", members: ["👩", "👩"], between: ["🫯"] },
+];
+
+/** Builds the table; about 4,000 entries. */
+export function readEmojiNames(): EmojiNames {
+  const entries = require("unicode-emoji-json") as Readonly<Record<string, EmojiEntry>>;
+  const nameOf = new Map<string, string>();
+  const emojiOf = new Map<string, string>();
+  for (const [emoji, name] of [...tones, ...hair]) {
+    nameOf.set(emoji, name);
+    emojiOf.set(name, emoji);
+  }
+  for (const [emoji, entry] of Object.entries(entries)) {
+    const bare = emoji.replaceAll(emojiSelector, "");
+    const name = irregularNames[emoji] ?? regularName(entry);
+    nameOf.set(bare, name);
+    emojiOf.set(name, emoji);
+    if (entry.skin_tone_support) addToned(nameOf, bare, name);
+  }
+  for (const pair of pairs) addTonedPair(nameOf, pair);
+  const codePointCountMax = Math.max(...[...nameOf.keys()].map((key) => Array.from(key).length));
+  return { nameOf, emojiOf, codePointCountMax };
+}
+
+function regularName(entry: EmojiEntry): string {
+  const name = entry.group === "Flags" ? entry.name.replace(/^flag /, "") : entry.name;
+  return name
+    .replaceAll(/[:,“”]/g, "")
+    .replaceAll(" - ", "-")
+    .replaceAll(" ", "_");
+}
+
+/** Adds an emoji with a tone on the one person in it, or one on each of the two. */
+function addToned(nameOf: Map<string, string>, bare: string, name: string): void {
+  const links = bare.split(joiner);
+  const toned = links.flatMap((link, index) => {
+    // A handshake between two people is what they do, not a third who could have a tone.
+    const isBetween = index > 0 && index < links.length - 1;
+    return /\p{Emoji_Modifier_Base}/u.test(link) && !isBetween ? [index] : [];
+  });
+  const withTones = (chosen: readonly string[]): string =>
+    links
+      .map((link, index) => {
+        const tone = chosen[toned.indexOf(index)];
+        return tone === undefined ? link : tonedLink(link, tone);
+      })
+      .join(joiner);
+  if (toned.length === 1) {
+    for (const [tone, toneName] of tones) nameOf.set(withTones([tone]), tonedName(name, toneName));
+    return;
+  }
+  for (const [left, leftName] of tones) {
+    for (const [right, rightName] of tones) {
+      const suffix = left === right ? leftName : `${leftName}_${rightName}`;
+      nameOf.set(withTones([left, right]), `${name}_${suffix}`);
+    }
+  }
+}
+
+/** The tone follows the name, but comes before the hair: CLDR writes "man: dark skin tone, bald". */
+function tonedName(name: string, toneName: string): string {
+  const match = /^(man|woman|person)_(bald|beard|(?:blond|curly|red|white)_hair)$/.exec(name);
+  return match === null ? `${name}_${toneName}` : `${match[1]}_${toneName}_${match[2]}`;
+}
+
+/** The tone follows the person's own character, before anything that goes with it. */
+function tonedLink(link: string, tone: string): string {
+  const [person, ...rest] = link;
+  return [person, tone, ...rest].join("");
+}
+
+function addTonedPair(nameOf: Map<string, string>, pair: (typeof pairs)[number]): void {
+  const name = pair.name ?? nameOf.get(pair.emoji);
+  if (name === undefined) return;
+  const [left, right] = pair.members;
+  for (const [leftTone, leftName] of tones) {
+    for (const [rightTone, rightName] of tones) {
+      if (leftTone === rightTone) continue;
+      const sequence = [left + leftTone, ...pair.between, right + rightTone].join(joiner);
+      nameOf.set(sequence, `${name}_${leftName}_${rightName}`);
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// Creating and replacing feedback records: checks, ids, times and authors. Storing them is the store's affair.
+import { type Caller, mayReach } from "../domain/access.ts";
+import { present } from "../domain/assert.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
+import { newUuid7 } from "../domain/ids.ts";
+import { parseProjectId } from "../domain/project.ts";
+import { type Fault, notFound, ServiceError } from "../domain/service-error.ts";
+import type { JsonObject } from "../domain/trajectory.ts";
+import { jsonHash } from "./canonical-json.ts";
+import { checkContent, type ContentCheck, type FeedbackInput } from "./check-content.ts";
+
+export interface FeedbackService {
+  /**
+   * Stores all records or none, and answers in order; a retry answers as the first time.
+   *
+   * @throws ServiceError `invalid` with every fault of every record, `too_large` above 10,000 records, `forbidden` for
+   *   another entity's project, `conflict` naming each record whose id exists with other content
+   */
+  createBatch(items: readonly FeedbackInput[], caller: Caller): Promise<readonly FeedbackRecord[]>;
+  /** As a batch of one, with faults located in the body itself. */
+  create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
+  /**
+   * Replaces everything of a record but its id and its time.
+   *
+   * @throws ServiceError `invalid`, `forbidden`, or `not_found` when the input's project has no such record
+   */
+  replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
+  /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
+  history(projectId: string, id: string, caller: Caller): Promise<readonly FeedbackRevision[]>;
+}
+
+export const batchCountMax = 10_000;
+
+export interface FeedbackDependencies {
+  readonly store: FeedbackStore;
+  readonly clock: Clock;
+}
+
+export function createFeedbackService(dependencies: FeedbackDependencies): FeedbackService {
+  return {
+    createBatch: (items, caller) => createBatch(dependencies, items, caller),
+    create: async (item, caller) => {
+      const record = newRecord(dependencies, item, check([item], caller, singleLocation)[0], caller);
+      try {
+        return (await dependencies.store.create([record]))[0];
+      } catch (error) {
+        throw atBody(error);
+      }
+    },
+    replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
+    history: async (projectId, id, caller) => {
+      const project = parseProjectId(projectId);
+      if (project === null) {
+        const message = `project_id is ${JSON.stringify(projectId)}; it must be <entity>/<project>`;
+        throw invalid([{ location: ["body", "project_id"], message, type: "value_error" }], 1);
+      }
+      refuseForeign([projectId], caller);
+      const { store } = dependencies;
+      if ((await store.find(projectId, id)) === null) throw notFound("feedback record", id);
+      return await store.history(projectId, id);
+    },
+  };
+}
+
+async function createBatch(
+  dependencies: FeedbackDependencies,
+  items: readonly FeedbackInput[],
+  caller: Caller,
+): Promise<readonly FeedbackRecord[]> {
+  if (items.length > batchCountMax) {
+    throw new ServiceError({
+      code: "too_large",
+      message: `The batch has ${items.length} records; the limit is ${batchCountMax}. Send it in parts.`,
+    });
+  }
+  const checks = check(items, caller, (index) => ["body", "batch", String(index)]);
+  return await dependencies.store.create(
+    items.map((item, index) => newRecord(dependencies, item, checks[index], caller)),
+  );
+}
+
+async function replace(
+  { store, clock }: FeedbackDependencies,
+  feedbackId: string,
+  input: FeedbackInput,
+  caller: Caller,
+): Promise<FeedbackRecord> {
+  const otherId: readonly Fault[] =
+    input.id === null || input.id === feedbackId
+      ? []
+      : [
+          {
+            location: ["body", "id"],
+            message: `id is ${JSON.stringify(input.id)} and feedback_id is ${JSON.stringify(feedbackId)}; a replacement keeps the id, so leave it out`,
+            type: "value_error",
+          },
+        ];
+  const [checked] = check([input], caller, singleLocation, otherId);
+  const content = {
+    ...checked.content,
+    payload: checked.payload,
+    vendorUserId: caller.owner,
+    contentHash: hashOf(checked),
+  };
+  const record = await store.replace(input.projectId, feedbackId, content, clock.now());
+  if (record === null) throw notFound("feedback record", feedbackId);
+  return record;
+}
+
+const singleLocation = (): readonly string[] => ["body"];
+
+/** Checks all items, throws all faults together, then refuses what the caller may not reach. */
+function check(
+  items: readonly FeedbackInput[],
+  caller: Caller,
+  locationOf: (index: number) => readonly string[],
+  moreFaults: readonly Fault[] = [],
+): readonly ContentCheck[] {
+  const checks = items.map(checkContent);
+  const faults = checks.flatMap((checked, index) =>
+    checked.faults.map(({ path, message, type }) => ({
+      location: [...locationOf(index), ...path],
+      message,
+      type,
+    })),
+  );
+  const all = [...faults, ...moreFaults];
+  if (all.length > 0) throw invalid(all, items.length);
+  refuseForeign(
+    items.map((item) => item.projectId),
+    caller,
+  );
+  return checks;
+}
+
+function invalid(faults: readonly Fault[], itemCount: number): ServiceError {
+  const [first] = faults;
+  const where = first.location.slice(1).join(".");
+  const others = faults.length === 1 ? "" : ` (and ${faults.length - 1} more)`;
+  const outcome = itemCount > 1 ? " Nothing was stored." : "";
+  return new ServiceError({
+    code: "invalid",
+    message: `${where}: ${first.message}${others}.${outcome}`,
+    faults,
+  });
+}
+
+function refuseForeign(projectIds: readonly string[], caller: Caller): void {
+  for (const projectId of new Set(projectIds)) {
+    const { entity } = present(parseProjectId(projectId), "a checked project id");
+    if (mayReach(caller, entity)) continue;
+    throw new ServiceError({
+      code: "forbidden",
+      message: `This key is of the entity ${JSON.stringify(caller.entity)} and may not use the project ${JSON.stringify(projectId)}.`,
+    });
+  }
+}
+
+function newRecord(
+  { clock }: FeedbackDependencies,
+  input: FeedbackInput,
+  checked: ContentCheck,
+  caller: Caller,
+): FeedbackRecord {
+  return {
+    ...checked.content,
+    payload: checked.payload,
+    id: input.id ?? newUuid7(clock),
+    createdAt: clock.now(),
+    vendorUserId: caller.owner,
+    contentHash: hashOf(checked),
+  };
+}
+
+function hashOf({ content }: ContentCheck): string {
+  // The content is JSON: every field is a text, null, or the payload as parsed.
+  return jsonHash(content as unknown as JsonObject);
+}
+
+/** The store locates conflicts in a batch; a single record is the body itself. */
+function atBody(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.code !== "conflict") return error;
+  const faults = error.faults.map((fault) => ({
+    ...fault,
+    location: ["body", ...fault.location.slice(3)],
+  }));
+  return new ServiceError({
+    code: "conflict",
+    message: faults[0]?.message ?? error.message,
+    faults,
+    cause: error,
+  });
+}

@@ -1,0 +1,30 @@
+// Reactions against the table of what the Python package `emoji` 2.16 makes of them.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { readEmojiNames } from "./emoji-names.ts";
+import { normaliseReaction } from "./reaction.ts";
+
+type Row = { readonly sent: string } & ReturnType<typeof normaliseReaction>;
+
+const rows = JSON.parse(readFileSync("test/fixtures/feedback/reactions.json", "utf8")) as readonly Row[];
+
+test("a reaction is named, and stripped of its tone, as in the recorded table", () => {
+  assert.ok(rows.length > 20);
+  for (const { sent, ...expected } of rows) assert.deepEqual(normaliseReaction(sent), expected, sent);
+});
+
+test("the table covers every emoji and every tone", () => {
+  const { nameOf, emojiOf } = readEmojiNames();
+  const toned = [...nameOf.values()].filter((name) => /_(?:light|medium|dark)\S*_skin_tone/.test(name));
+  assert.equal(toned.length, 2030);
+  assert.equal(emojiOf.size, 1914 + 9);
+  assert.equal(new Set(nameOf.values()).size, nameOf.size, "no two emoji share a name");
+});
+
+test("an emoji in the middle of a long text is found, and the text around it stays", () => {
+  const normal = normaliseReaction(`${"a ".repeat(1000)}👍🏿${" z".repeat(1000)}`);
+  assert.ok("alias" in normal);
+  assert.equal(normal.alias, `${"a ".repeat(1000)}:thumbs_up_dark_skin_tone:${" z".repeat(1000)}`);
+  assert.equal(normal.detoned, `${"a ".repeat(1000)}👍${" z".repeat(1000)}`);
+});

@@ -1,0 +1,69 @@
+// Normalises a reaction: the one emoji in a text, named, and without its skin tone.
+import { type EmojiNames, emojiSelector, readEmojiNames, textSelector } from "./emoji-names.ts";
+
+export interface NormalReaction {
+  /** The text with the emoji's name between colons in place of the emoji. */
+  readonly alias: string;
+  /** The text with the emoji in its default tone; the name between colons where there is no such emoji. */
+  readonly detoned: string;
+  readonly detonedAlias: string;
+}
+
+interface EmojiMatch {
+  readonly start: number;
+  readonly end: number;
+  readonly name: string;
+}
+
+const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g;
+
+let names: EmojiNames | null = null;
+
+/** The reaction, or how many emoji the text has when that is not one. */
+export function normaliseReaction(text: string): NormalReaction | { readonly emojiCount: number } {
+  names ??= readEmojiNames();
+  const matches = findEmoji(names, text);
+  if (matches.length !== 1) return { emojiCount: matches.length };
+  const [{ start, end, name }] = matches;
+  const [before, after] = [text.slice(0, start), text.slice(end)];
+  const detonedName = name.replaceAll(tonePattern, "");
+  return {
+    alias: `${before}:${name}:${after}`,
+    detonedAlias: `${before}:${detonedName}:${after}`,
+    detoned: `${before}${names.emojiOf.get(detonedName) ?? `:${detonedName}:`}${after}`,
+  };
+}
+
+function findEmoji(table: EmojiNames, text: string): readonly EmojiMatch[] {
+  const matches: EmojiMatch[] = [];
+  let start = 0;
+  while (start < text.length) {
+    const match = emojiAt(table, text, start);
+    if (match !== null) matches.push(match);
+    start = match?.end ?? start + 1;
+  }
+  return matches;
+}
+
+/** The longest emoji that begins here; selectors within it and after it belong to it. */
+function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | null {
+  let longest: EmojiMatch | null = null;
+  let bare = "";
+  let end = start;
+  for (let count = 0; count < table.codePointCountMax && end < text.length; count++) {
+    const character = String.fromCodePoint(text.codePointAt(end) ?? 0);
+    bare += character;
+    end += character.length;
+    const selectorEnd = isSelector(text[end]) ? end + 1 : end;
+    const name = table.nameOf.get(bare);
+    if (name !== undefined) longest = { start, end: selectorEnd, name };
+    // A tone belongs to the character before it, not to a selector in between.
+    if (selectorEnd > end && /^\p{Emoji_Modifier}/u.test(text.slice(selectorEnd))) break;
+    end = selectorEnd;
+  }
+  return longest;
+}
+
+function isSelector(character: string | undefined): boolean {
+  return character === textSelector || character === emojiSelector;
+}

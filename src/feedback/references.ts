@@ -1,0 +1,95 @@
+// References such as `<scheme>:///entity/project/object/name:digest`: what feedback points at. Only their grammar is
+// checked; whether the thing exists is not known here, and clients send feedback before the thing it is on.
+
+export type ReferenceKind = "object" | "op" | "call";
+
+/** A step from the thing named to a part of it. */
+export interface ReferenceEdge {
+  readonly edge: "key" | "index" | "attr" | "id";
+  /** Percent-decoded; decimal digits for `index`. */
+  readonly value: string;
+}
+
+interface ReferencePlace {
+  /** Without `:///`; may be the literal text `<scheme>`. */
+  readonly scheme: string;
+  readonly entity: string;
+  readonly project: string;
+  readonly edges: readonly ReferenceEdge[];
+}
+
+/** An object or an op; name and digest are percent-decoded. */
+export interface NamedReference extends ReferencePlace {
+  readonly kind: "object" | "op";
+  readonly name: string;
+  readonly digest: string;
+}
+
+export interface CallReference extends ReferencePlace {
+  readonly kind: "call";
+  readonly id: string;
+}
+
+export type Reference = NamedReference | CallReference;
+
+export type ParsedReference =
+  | { readonly isValid: true; readonly reference: Reference }
+  | { readonly isValid: false; readonly reason: string };
+
+/** RFC 3986 schemes, and the placeholder of the interface document, which its readers copy as it stands. */
+const referencePattern = /^(<scheme>|[A-Za-z][A-Za-z0-9+.-]*):\/\/\/(.+)$/s;
+
+/** Reads a reference of any kind; `reason` says what is wrong with a malformed one. */
+export function parseReference(text: string): ParsedReference {
+  const match = referencePattern.exec(text);
+  if (match === null) return malformed("it does not begin with a scheme and three slashes");
+  const [, scheme, path] = match;
+  // One slash at the end is tolerated, as the clients of this grammar do.
+  const parts = path.replace(/\/$/, "").split("/");
+  const [entity, project, kind, target, ...tail] = parts;
+  if (!entity || !project) return malformed("entity or project is missing");
+  if (kind !== "object" && kind !== "op" && kind !== "call") {
+    return malformed(`the kind ${JSON.stringify(kind ?? "")} is none of object, op, call`);
+  }
+  if (!target) return malformed(`there is nothing after ${kind}/`);
+  const edges = parseEdges(tail);
+  if (edges === null) return malformed("what follows is not pairs of key, index, attr or id and a value");
+  const place = { scheme, entity, project, edges };
+  if (kind === "call") return { isValid: true, reference: { ...place, kind, id: target } };
+  const [name, digest, surplus] = target.split(":");
+  if (!name || !digest || surplus !== undefined) {
+    return malformed(`${JSON.stringify(target)} is not of the form name:digest`);
+  }
+  const decodedName = percentDecoded(name);
+  const decodedDigest = percentDecoded(digest);
+  if (decodedName === null || decodedDigest === null) {
+    return malformed(`${JSON.stringify(target)} holds a percent sign that encodes nothing`);
+  }
+  return { isValid: true, reference: { ...place, kind, name: decodedName, digest: decodedDigest } };
+}
+
+function malformed(reason: string): ParsedReference {
+  return { isValid: false, reason };
+}
+
+function parseEdges(parts: readonly string[]): readonly ReferenceEdge[] | null {
+  if (parts.length % 2 !== 0) return null;
+  const edges: ReferenceEdge[] = [];
+  for (let start = 0; start < parts.length; start += 2) {
+    const [edge, encoded] = [parts[start], parts[start + 1]];
+    const value = percentDecoded(encoded);
+    if (edge !== "key" && edge !== "index" && edge !== "attr" && edge !== "id") return null;
+    if (value === null || value === "" || (edge === "index" && !/^-?[0-9]+$/.test(value))) return null;
+    edges.push({ edge, value });
+  }
+  return edges;
+}
+
+/** Null when a percent sign begins no encoded character. */
+function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
