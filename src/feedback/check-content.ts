@@ -1,7 +1,7 @@
 // Checks one record as a caller gave it, and finds every fault, not only the first.
 import type { FeedbackContent } from "../domain/feedback.ts";
 import { parseProjectId } from "../domain/project.ts";
-import { type ContentFault, fault, missing } from "./content-fault.ts";
+import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import {
   characterCount,
   checkKnownPayload,
@@ -68,7 +68,7 @@ function contentOf(input: FeedbackInput): FeedbackContent {
 
 function checkProject(projectId: string): readonly ContentFault[] {
   if (parseProjectId(projectId) !== null && isStorable(projectId)) return [];
-  const message = `project_id is ${JSON.stringify(projectId)}; it must be <entity>/<project>, each of 1 to 128 characters without spaces`;
+  const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>, each of 1 to 128 characters without spaces`;
   return [fault(["project_id"], message)];
 }
 
@@ -110,7 +110,7 @@ function readReference(
   }
   const parsed = parseReference(text);
   if (!parsed.isValid) {
-    const message = `${field} is ${JSON.stringify(text)}, which is no reference: ${parsed.reason}`;
+    const message = `${field} is ${quoted(text)}, which is no reference: ${parsed.reason}`;
     faults.push(fault([field], message));
     return null;
   }

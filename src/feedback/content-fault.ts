@@ -17,3 +17,10 @@ export function fault(path: readonly string[], message: string, type = "value_er
 export function missing(path: readonly string[], message = "Field required"): ContentFault {
   return { path, message, type: "missing" };
 }
+
+const quotedLengthMax = 100;
+
+/** A value as messages show it: quoted, and cut where it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length <= quotedLengthMax ? text : `${text.slice(0, quotedLengthMax)}…`);
+}

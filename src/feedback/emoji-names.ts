@@ -13,8 +13,8 @@ export interface EmojiNames {
   readonly nameOf: ReadonlyMap<string, string>;
   /** The fully qualified emoji of each name; of names without tones only. */
   readonly emojiOf: ReadonlyMap<string, string>;
-  /** The most code points that a key of `nameOf` has. */
-  readonly codePointCountMax: number;
+  /** Every beginning of a key of `nameOf`: where none fits, looking further is of no use. */
+  readonly beginnings: ReadonlySet<string>;
 }
 
 // Importing JSON as a module is still experimental on the oldest Node that is supported.
@@ -87,8 +87,16 @@ export function readEmojiNames(): EmojiNames {
     if (entry.skin_tone_support) addToned(nameOf, bare, name);
   }
   for (const pair of pairs) addTonedPair(nameOf, pair);
-  const codePointCountMax = Math.max(...[...nameOf.keys()].map((key) => Array.from(key).length));
-  return { nameOf, emojiOf, codePointCountMax };
+  return { nameOf, emojiOf, beginnings: beginningsOf(nameOf.keys()) };
+}
+
+function beginningsOf(keys: Iterable<string>): ReadonlySet<string> {
+  const beginnings = new Set<string>();
+  for (const key of keys) {
+    let beginning = "";
+    for (const character of key) beginnings.add((beginning += character));
+  }
+  return beginnings;
 }
 
 function regularName(entry: EmojiEntry): string {

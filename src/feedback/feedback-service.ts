@@ -8,6 +8,7 @@ import { parseProjectId } from "../domain/project.ts";
 import { type Fault, notFound, ServiceError } from "../domain/service-error.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import { jsonHash } from "./canonical-json.ts";
+import { quoted } from "./content-fault.ts";
 import { checkContent, type ContentCheck, type FeedbackInput } from "./check-content.ts";
 
 export interface FeedbackService {
@@ -52,7 +53,7 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
     history: async (projectId, id, caller) => {
       const project = parseProjectId(projectId);
       if (project === null) {
-        const message = `project_id is ${JSON.stringify(projectId)}; it must be <entity>/<project>`;
+        const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
         throw invalid([{ location: ["body", "project_id"], message, type: "value_error" }], 1);
       }
       refuseForeign([projectId], caller);
@@ -92,7 +93,7 @@ async function replace(
       : [
           {
             location: ["body", "id"],
-            message: `id is ${JSON.stringify(input.id)} and feedback_id is ${JSON.stringify(feedbackId)}; a replacement keeps the id, so leave it out`,
+            message: `id is ${quoted(input.id)} and feedback_id is ${quoted(feedbackId)}; a replacement keeps the id, so leave it out`,
             type: "value_error",
           },
         ];

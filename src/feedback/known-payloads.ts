@@ -3,7 +3,7 @@
 import { unreachable } from "../domain/assert.ts";
 import type { FeedbackContent } from "../domain/feedback.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
-import { type ContentFault, fault, missing } from "./content-fault.ts";
+import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import { normaliseReaction } from "./reaction.ts";
 import type { Reference, ReferenceKind } from "./references.ts";
 
@@ -123,7 +123,7 @@ function checkAnnotation(
   if (reference === null) return faults;
   faults.push(...checkName("annotation_ref", reference, name));
   if (`${reference.entity}/${reference.project}` !== content.projectId) {
-    const message = `annotation_ref is of the project ${reference.entity}/${reference.project}, project_id is ${content.projectId}; they must be the same`;
+    const message = `annotation_ref is of the project ${quoted(`${reference.entity}/${reference.project}`)}, project_id is ${quoted(content.projectId)}; they must be the same`;
     faults.push(fault(["annotation_ref"], message));
   }
   return faults;
@@ -150,12 +150,12 @@ function checkRunnable(
 
 function checkName(field: TypedReferenceField, reference: Reference, name: string): readonly ContentFault[] {
   if (reference.kind === "call" || reference.name === name) return [];
-  const message = `${field} names ${JSON.stringify(reference.name)}; feedback_type asks for ${JSON.stringify(name)}`;
+  const message = `${field} names ${quoted(reference.name)}; feedback_type asks for ${quoted(name)}`;
   return [fault([field], message)];
 }
 
 function typeWithoutName(feedbackType: string, known: string): ContentFault {
-  const message = `${JSON.stringify(feedbackType)} is no ${known} type; write <maker>.${known}.<name>`;
+  const message = `${quoted(feedbackType)} is no ${known} type; write <maker>.${known}.<name>`;
   return fault(["feedback_type"], message);
 }
 

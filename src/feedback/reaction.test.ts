@@ -28,3 +28,7 @@ test("an emoji in the middle of a long text is found, and the text around it sta
   assert.equal(normal.alias, `${"a ".repeat(1000)}:thumbs_up_dark_skin_tone:${" z".repeat(1000)}`);
   assert.equal(normal.detoned, `${"a ".repeat(1000)}👍${" z".repeat(1000)}`);
 });
+
+test("a long text of characters that could begin an emoji is looked through once", () => {
+  assert.deepEqual(normaliseReaction("1#👩\u200d".repeat(50_000)), { emojiCount: 50_000 });
+});

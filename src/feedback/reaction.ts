@@ -50,9 +50,10 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
   let longest: EmojiMatch | null = null;
   let bare = "";
   let end = start;
-  for (let count = 0; count < table.codePointCountMax && end < text.length; count++) {
+  while (end < text.length) {
     const character = String.fromCodePoint(text.codePointAt(end) ?? 0);
     bare += character;
+    if (!table.beginnings.has(bare)) break;
     end += character.length;
     const selectorEnd = isSelector(text[end]) ? end + 1 : end;
     const name = table.nameOf.get(bare);

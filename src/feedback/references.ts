@@ -1,5 +1,6 @@
 // References such as `<scheme>:///entity/project/object/name:digest`: what feedback points at. Only their grammar is
 // checked; whether the thing exists is not known here, and clients send feedback before the thing it is on.
+import { quoted } from "./content-fault.ts";
 
 export type ReferenceKind = "object" | "op" | "call";
 
@@ -49,7 +50,7 @@ export function parseReference(text: string): ParsedReference {
   const [entity, project, kind, target, ...tail] = parts;
   if (!entity || !project) return malformed("entity or project is missing");
   if (kind !== "object" && kind !== "op" && kind !== "call") {
-    return malformed(`the kind ${JSON.stringify(kind ?? "")} is none of object, op, call`);
+    return malformed(`the kind ${quoted(kind ?? "")} is none of object, op, call`);
   }
   if (!target) return malformed(`there is nothing after ${kind}/`);
   const edges = parseEdges(tail);
@@ -58,12 +59,12 @@ export function parseReference(text: string): ParsedReference {
   if (kind === "call") return { isValid: true, reference: { ...place, kind, id: target } };
   const [name, digest, surplus] = target.split(":");
   if (!name || !digest || surplus !== undefined) {
-    return malformed(`${JSON.stringify(target)} is not of the form name:digest`);
+    return malformed(`${quoted(target)} is not of the form name:digest`);
   }
   const decodedName = percentDecoded(name);
   const decodedDigest = percentDecoded(digest);
   if (decodedName === null || decodedDigest === null) {
-    return malformed(`${JSON.stringify(target)} holds a percent sign that encodes nothing`);
+    return malformed(`${quoted(target)} holds a percent sign that encodes nothing`);
   }
   return { isValid: true, reference: { ...place, kind, name: decodedName, digest: decodedDigest } };
 }
