@@ -3,7 +3,7 @@
  */
 import { assert } from "../domain/assert.ts";
 import { evaluateDimension, isSymbol } from "./dimension.ts";
-import type { Graph } from "./graph.ts";
+import type { Graph, TensorType } from "./graph.ts";
 import { formatShape } from "./shape-rules.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -17,24 +17,32 @@ export function bindSymbols(
   feeds: Readonly<Record<string, Tensor>>,
 ): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
+  // A decoding step has hundreds of inputs: texts are made only for what does not fit.
   for (const { name, value } of graph.inputs) {
     const feed = feeds[name];
-    assert(feed !== undefined, `the run is given the input ${name}`);
-    const expected = `input ${name} is ${value.dtype} ${formatShape(value.shape)}`;
-    assert(feed.dtype === value.dtype, `${expected}, got ${feed.dtype}`);
-    assert(feed.dims.length === value.shape.length, `${expected}, got ${formatShape(feed.dims)}`);
+    if (feed?.dtype !== value.dtype || feed.dims.length !== value.shape.length) refuse(name, value, feed);
     for (const [axis, size] of value.shape.entries()) {
       if (isSymbol(size) && !sizes.has(size)) sizes.set(size, feed.dims[axis] ?? 0);
     }
   }
   for (const { name, value } of graph.inputs) {
+    const dims = feeds[name]?.dims;
     for (const [axis, size] of value.shape.entries()) {
-      const expected = evaluateDimension(size, sizes);
-      const actual = feeds[name]?.dims[axis];
-      assert(actual === expected, `axis ${axis} of input ${name} is ${size} = ${expected}, got ${actual}`);
+      const expected = typeof size === "number" ? size : (sizes.get(size) ?? evaluateDimension(size, sizes));
+      const actual = dims?.[axis];
+      if (actual === expected) continue;
+      assert(false, `axis ${axis} of input ${name} is ${size} = ${expected}, got ${actual}`);
     }
   }
-  const count = Object.keys(feeds).length;
-  assert(count === graph.inputs.length, `a run is given its inputs only: ${Object.keys(feeds).join(", ")}`);
+  const names = Object.keys(feeds);
+  if (names.length !== graph.inputs.length) {
+    assert(false, `a run is given its inputs only: ${names.join(", ")}`);
+  }
   return sizes;
+}
+
+function refuse(name: string, { dtype, shape }: TensorType, feed: Tensor | undefined): never {
+  assert(feed !== undefined, `the run is given the input ${name}`);
+  const actual = `${feed.dtype} ${formatShape(feed.dims)}`;
+  assert(false, `input ${name} is ${dtype} ${formatShape(shape)}, got ${actual}`);
 }
