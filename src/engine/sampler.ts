@@ -3,6 +3,7 @@
 import type { TokenAlternative } from "../domain/generation.ts";
 import type { Random } from "../domain/random.ts";
 import type { SamplingParameters } from "../domain/sampling.ts";
+import { exponentials } from "./exponential.ts";
 
 export interface DrawnToken {
   readonly id: number;
@@ -66,16 +67,8 @@ export class Sampler {
     };
   }
 
-  /** Fills the weights exp((logit - max) / temperature) and returns their sum. */
   #weigh(logits_V: Float32Array, max: number, temperature: number): number {
-    const weights = this.#weights;
-    let total = 0;
-    for (let id = 0; id < weights.length; id++) {
-      const weight = Math.exp((logits_V[id] - max) / temperature);
-      weights[id] = weight;
-      total += weight;
-    }
-    return total;
+    return exponentials(this.#weights, logits_V, { max, temperature });
   }
 
   /** Draws among what top-k and top-p leave, in the order of the ids. */
@@ -100,12 +93,15 @@ export class Sampler {
       cut = this.#nucleusCut(logits_V, { max, total, above: cut, topP: sampling.topP });
       total = this.#weightAbove(logits_V, cut);
     }
+    const { logit, lastId } = cut;
     let left = uniform * total;
     let chosen = -1;
     for (let id = 0; id < weights.length; id++) {
-      if (weights[id] === 0 || !isKept(cut, logits_V[id], id)) continue;
+      const weight = weights[id];
+      const isKept = logits_V[id] > logit || (logits_V[id] === logit && id <= lastId);
+      if (!isKept || weight === 0) continue;
       chosen = id;
-      left -= weights[id];
+      left -= weight;
       if (left < 0) break;
     }
     return chosen;
@@ -174,7 +170,8 @@ function isKept(cut: Cut, logit: number, id: number): boolean {
 }
 
 function bucketOf(max: number, logit: number): number {
-  return Math.min(bucketCount - 1, Math.floor((max - logit) * bucketsPerUnit));
+  const place = (max - logit) * bucketsPerUnit;
+  return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
 }
 
 /** The index of the greatest value, the lowest of equals; a row of NaN gives 0. */
