@@ -108,7 +108,8 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const total = sizes.reduce((sum, size) => sum + size, 0);
     const pick = (at: readonly number[]) => {
       let index = at[axis] ?? 0;
-      const part = sizes.findIndex((size) => index < size || ((index -= size), false));
+      let part = 0;
+      for (; index >= (sizes[part] ?? Infinity); part++) index -= sizes[part] ?? 0;
       return elementAt(operand(operands[part]), withEntry(at, axis, index));
     };
     return [denseFrom(withEntry(operand(operands[0]).dims, axis, total), pick)];
@@ -204,17 +205,16 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     };
     return [denseFrom(from.dims, rotate)];
   },
-  causalAttention: ([q, k, v], attributes) => causalAttention(operand(q), operand(k), operand(v), attributes),
+  causalAttention,
 };
 
 function causalAttention(
-  ...[q, k, v, { queryHeads, kvHeads, scale, window }]: readonly [
-    Dense,
-    Dense,
-    Dense,
-    OpAttributes["causalAttention"],
-  ]
+  operands: readonly Dense[],
+  { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
 ): readonly Dense[] {
+  const q = operand(operands[0]);
+  const k = operand(operands[1]);
+  const v = operand(operands[2]);
   const [rows = 0, length = 0, width = 0] = q.dims;
   const headSize = width / queryHeads;
   const group = queryHeads / kvHeads;

@@ -56,8 +56,8 @@ test("weights come from files and from memory, together and apart", async () => 
     ]),
   ];
   try {
-    for (const weights of sources) {
-      const session = await createSession(graph, { weights, threads: 1 });
+    for (const [index, weights] of sources.entries()) {
+      const session = await createSession(graph, { weights, threads: 1, prepackWeights: index > 0 });
       const outputs = await session.run({ x: float32Tensor([1, 3], Float32Array.of(1, 10, 100)) });
       assert.deepEqual([...float32Data(outputs["y"])], [329, 663]);
       await session.release();

@@ -30,6 +30,15 @@ export interface SessionOptions {
    * Default true.
    */
   readonly allowSpinning?: boolean;
+  /**
+   * Lets the runtime keep its own copy of the weights, arranged for its kernels, instead of reading
+   * them from the mapped file. Default true. One thread of an AMD Zen 4, linear layers of a 135 M
+   * Llama: 14.9 ms with against 22.7 ms without at 1 row, 18 against 32 at 4, 30 against 48 at 16;
+   * at 256 rows and in a training step 5 to 10 % faster. Without it a session costs no memory for
+   * weights and loads at once, so it suits a session beside another of the same weights. Storing
+   * weights transposed ([in, out]) changes nothing with it, and is no faster without.
+   */
+  readonly prepackWeights?: boolean;
 }
 
 const BYTES_PER_ELEMENT = { float32: 4, int32: 4, int64: 8, bool: 1 } as const;
@@ -140,11 +149,16 @@ function bytesOf(data: DataArrays[keyof DataArrays]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function ortOptions({ threads, allowSpinning = true }: SessionOptions): InferenceSession.SessionOptions {
+function ortOptions({
+  threads,
+  allowSpinning = true,
+  prepackWeights = true,
+}: SessionOptions): InferenceSession.SessionOptions {
   return {
     executionProviders: ["cpu"],
     executionMode: "sequential",
-    graphOptimizationLevel: "all",
+    // Our programs are already in their final form: higher levels gained nothing.
+    graphOptimizationLevel: "basic",
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     logSeverityLevel: 3,
@@ -152,6 +166,8 @@ function ortOptions({ threads, allowSpinning = true }: SessionOptions): Inferenc
       session: {
         model_external_initializers_file_folder_path: "/",
         intra_op: { allow_spinning: allowSpinning ? "1" : "0" },
+        disable_prepacking: prepackWeights ? "0" : "1",
+        // Softmax makes numbers so small that computing with them is many times slower.
         set_denormal_as_zero: "1",
       },
     },

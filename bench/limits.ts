@@ -1,0 +1,141 @@
+// What this machine can do at best through the same runtime: the yardstick of the other benchmarks.
+// Every figure is the best of several rounds of several honest candidates; it measures no code of ours.
+import { parseArgs } from "node:util";
+import { pathToFileURL } from "node:url";
+import { GraphBuilder } from "../src/graph/builder.ts";
+import type { Value } from "../src/graph/graph.ts";
+import { elementCount, float32Tensor } from "../src/graph/tensor.ts";
+import type { Tensor } from "../src/graph/tensor.ts";
+import { createSession } from "../src/runtime/session.ts";
+
+export interface MachineLimits {
+  /** Floating-point operations per second (a multiply and an add are two) of a float32 MatMul. */
+  readonly matMulFlopsPerSecond: number;
+  /** Bytes per second at which all threads together read memory that no cache holds. */
+  readonly memoryReadBytesPerSecond: number;
+}
+
+/** A program of one large operation; `work` is what it does per run, in operations or bytes. */
+interface Candidate {
+  readonly work: number;
+  readonly run: () => Promise<unknown>;
+  readonly release: () => Promise<void>;
+}
+
+interface LimitOptions {
+  readonly threads: number;
+  /** How often each candidate runs; default 8. */
+  readonly rounds?: number;
+}
+
+/** Measures for a few seconds with nothing else running in this process; needs 0.6 GB of memory. */
+export async function measureLimits(options: LimitOptions): Promise<MachineLimits> {
+  return {
+    matMulFlopsPerSecond: await bestRate(matMuls, options),
+    memoryReadBytesPerSecond: await bestRate(memoryReads, options),
+  };
+}
+
+type Make = (threads: number) => Promise<Candidate>;
+
+const matMuls: readonly Make[] = [512, 1024, 2048].map((size) => async (threads) => {
+  const program = await prepare(threads, {
+    dims: [size, size],
+    weights: [size, size],
+    compute: (builder, x, weight) => builder.matMul(x, weight),
+  });
+  return { ...program, work: 2 * size ** 3 };
+});
+
+// 256 MB is far more than any cache; each of these touches every byte once.
+const memoryReads: readonly Make[] = [
+  readCandidate([1, 2048], [2048, 32768]),
+  readCandidate([1, 8192], [8192, 8192]),
+  async (threads) => {
+    const dims = [65536, 1024];
+    const program = await prepare(threads, {
+      dims,
+      compute: (builder, x) => builder.reduceMax(x, [1]),
+    });
+    return { ...program, work: 4 * elementCount(dims) };
+  },
+];
+
+function readCandidate(dims: readonly number[], weights: readonly number[]): Make {
+  return async (threads) => {
+    const compute = (builder: GraphBuilder, x: Value, weight: Value) => builder.matMul(x, weight);
+    const program = await prepare(threads, { dims, weights, compute });
+    return { ...program, work: 4 * elementCount(weights) };
+  };
+}
+
+async function prepare(
+  threads: number,
+  program: {
+    readonly dims: readonly number[];
+    readonly weights?: readonly number[];
+    readonly compute: (builder: GraphBuilder, x: Value, weight: Value) => Value;
+  },
+): Promise<Pick<Candidate, "run" | "release">> {
+  const { dims, weights = [1], compute } = program;
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", dims);
+  const graph = builder.build({ y: compute(builder, x, builder.parameter("weight", weights)) });
+  const session = await createSession(graph, {
+    threads,
+    weights: new Map([["weight", { data: filled(weights).data }]]),
+    // A plain layout is the fastest to read by one row, and the large products do not care.
+    prepackWeights: false,
+  });
+  const feeds = { x: filled(dims) };
+  return { run: () => session.run(feeds), release: () => session.release() };
+}
+
+function filled(dims: readonly number[]): Tensor<"float32"> {
+  return float32Tensor(dims, new Float32Array(elementCount(dims)).fill(0.5));
+}
+
+async function bestRate(makers: readonly Make[], { threads, rounds = 8 }: LimitOptions): Promise<number> {
+  let best = 0;
+  for (const make of makers) {
+    const candidate = await make(threads);
+    for (let round = 0; round < rounds; round++) {
+      const start = performance.now();
+      await candidate.run();
+      best = Math.max(best, (1000 * candidate.work) / (performance.now() - start));
+    }
+    await candidate.release();
+  }
+  return best;
+}
+
+const USAGE = `Usage: node dist/bench/limits.js [--threads <count>] [--json]
+
+Measures what this machine can do at best: float32 products and reading memory.
+  --threads <count>  how many threads compute (default 2)
+  --json             print one JSON object
+  --help             print this`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      threads: { type: "string", default: "2" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const threads = Number(values.threads);
+  if (values.help || !Number.isInteger(threads) || threads < 1) {
+    console.log(USAGE);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  const limits = await measureLimits({ threads });
+  if (values.json) console.log(JSON.stringify(limits));
+  else {
+    console.log(`float32 MatMul  ${(limits.matMulFlopsPerSecond / 1e9).toFixed(0)} GFLOP/s`);
+    console.log(`memory read     ${(limits.memoryReadBytesPerSecond / 1e9).toFixed(1)} GB/s`);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();

@@ -1,0 +1,128 @@
+// Building: shapes that do not fit are refused in words, and repeated or empty work is left out.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { causalMask } from "./attention.ts";
+import { GraphBuilder } from "./builder.ts";
+import type { Value } from "./graph.ts";
+import { printGraph } from "./print.ts";
+
+interface Inputs {
+  readonly x: Value; // [B, T, 6]
+  readonly y: Value; // [B, 5]
+  readonly ids: Value; // [B, T]
+}
+
+const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, RegExp][] = [
+  ["sizes that do not broadcast", (b, { x, y }) => b.add(x, y), /add: \[B, T, 6\] and \[B, 5\]/],
+  [
+    "types that differ",
+    (b, { x, ids }) => b.multiply(x, b.reshape(ids, ["B", "T", 1])),
+    /multiply: float32 with int64/,
+  ],
+  [
+    "arithmetic on booleans",
+    (b, { y }) => b.add(b.less(y, 0), b.less(y, 0)),
+    /add: numbers expected, got bool/,
+  ],
+  [
+    "inner sizes that differ",
+    (b, { x, y }) => b.matMul(x, y),
+    /matMul: inner sizes of \[B, T, 6\] by \[B, 5\] differ/,
+  ],
+  ["a product of vectors", (b, { x }) => b.matMul(x, b.constant("float32", [2], [1, 2])), /needs matrices/],
+  [
+    "a reshape of another size",
+    (b, { x }) => b.reshape(x, ["B*T", 5]),
+    /reshape: \[B, T, 6\] does not have the size of \[B\*T, 5\]/,
+  ],
+  [
+    "a transpose that drops an axis",
+    (b, { x }) => b.transpose(x, [0, 1, 1]),
+    /transpose: \[0, 1, 1\] does not permute/,
+  ],
+  ["joining what differs elsewhere", (b, { x, y }) => b.concat([x, b.reshape(y, ["B", 1, 5])], 1), /concat/],
+  ["a slice past the end", (b, { y }) => b.slice(y, 1, 0, 6), /slice: 0\.\.6 is outside axis 1 of \[B, 5\]/],
+  ["an axis that is not there", (b, { y }) => b.reduceSum(y, [2]), /\[B, 5\] has no axis 2/],
+  [
+    "an expansion that shrinks",
+    (b, { y }) => b.expand(y, ["B", 1]),
+    /expand: \[B, 5\] does not expand to \[B, 1\]/,
+  ],
+  [
+    "ids that are not integers",
+    (b, { x, y }) => b.gatherRows(x, y),
+    /gatherRows: int64 expected, got float32/,
+  ],
+  ["ids of other rows", (b, { x, y }) => b.tokenLogprob(x, b.cast(y, "int64")), /tokenLogprob: ids \[B, 5\]/],
+  [
+    "a norm of another width",
+    (b, { x }) => b.rmsNorm(x, b.parameter("w", [5]), 1e-6),
+    /rmsNorm: weight \[5\]/,
+  ],
+  [
+    "heads that do not divide",
+    (b, { x }) => b.causalAttention(x, x, x, { queryHeads: 4, kvHeads: 2, scale: 1 }),
+    /causalAttention: 4 and 2 heads/,
+  ],
+  ["a constant of another size", (b) => b.constant("float32", [2], [1]), /constant: 1 values for \[2\]/],
+  ["a name used twice", (b) => b.input("x", "int64", []), /called x/],
+  ["an output named like an input", (b, { x }) => b.build({ y: x }), /output y/],
+  ["a value of another builder", (_, { x }) => new GraphBuilder().exp(x), /another builder/],
+  ["a limit above its maximum", (b, { y }) => b.clip(y, 1, 0), /clip: minimum 1 is above maximum 0/],
+];
+
+for (const [name, build, message] of refusals) {
+  test(`refuses ${name}`, () => {
+    const builder = new GraphBuilder();
+    const inputs = {
+      x: builder.input("x", "float32", ["B", "T", 6]),
+      y: builder.input("y", "float32", ["B", 5]),
+      ids: builder.input("ids", "int64", ["B", "T"]),
+    };
+    assert.throws(() => build(builder, inputs), message);
+  });
+}
+
+test("leaves out repeated, empty and unneeded operations", () => {
+  const b = new GraphBuilder();
+  const x = b.input("x", "float32", ["B", 6]);
+  b.exp(x);
+  const same = b.expand(b.slice(b.cast(b.transpose(x, [0, 1]), "float32"), 1, 0), ["B", 6]);
+  assert.equal(same, x);
+  assert.equal(b.reshape(b.reshape(x, ["6*B"]), ["B", 6]), x);
+  const half = b.add(b.multiply(x, 0.5), b.multiply(x, 0.5));
+  const text = printGraph(b.build({ half }));
+  assert.equal(
+    text,
+    [
+      "v0: float32[B, 6] = input() {name: x}",
+      "v1: float32[] = constant() {values: [0.5]}",
+      "v2: float32[B, 6] = multiply(v0, v1)",
+      "v3: float32[B, 6] = add(v2, v2)",
+      "return half = v3",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("masks of several layers are made once", () => {
+  const b = new GraphBuilder();
+  b.input("x", "float32", ["T"]);
+  assert.equal(causalMask(b, "T", 4), causalMask(b, "T", 4));
+  assert.notEqual(causalMask(b, "T", 4), causalMask(b, "T"));
+});
+
+test("inputs stay inputs when nobody needs them, parameters do not", () => {
+  const b = new GraphBuilder();
+  b.input("unused", "float32", [1]);
+  b.parameter("unusedWeight", [1]);
+  const graph = b.build({ y: b.exp(b.parameter("weight", [2])) });
+  assert.deepEqual(
+    graph.inputs.map(({ name }) => name),
+    ["unused"],
+  );
+  assert.deepEqual(
+    graph.parameters.map(({ name }) => name),
+    ["weight"],
+  );
+});
