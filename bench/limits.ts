@@ -15,6 +15,9 @@ export interface MachineLimits {
   readonly memoryReadBytesPerSecond: number;
 }
 
+/** The first run of a program is always slow. */
+const ROUNDS_MIN = 3;
+
 /** A program of one large operation; `work` is what it does per run, in operations or bytes. */
 interface Candidate {
   readonly work: number;
@@ -22,18 +25,28 @@ interface Candidate {
   readonly release: () => Promise<void>;
 }
 
-interface LimitOptions {
+export interface LimitOptions {
   readonly threads: number;
-  /** How often each candidate runs; default 8. */
-  readonly rounds?: number;
+  /** How long the operations run in all, without their preparation; default 2. */
+  readonly seconds?: number;
 }
 
-/** Measures for a few seconds with nothing else running in this process; needs 0.6 GB of memory. */
+/** Measures both, with nothing else running in this process; needs 0.6 GB of memory. */
 export async function measureLimits(options: LimitOptions): Promise<MachineLimits> {
   return {
-    matMulFlopsPerSecond: await bestRate(matMuls, options),
-    memoryReadBytesPerSecond: await bestRate(memoryReads, options),
+    matMulFlopsPerSecond: await matMulRate(options),
+    memoryReadBytesPerSecond: await memoryRate(options),
   };
+}
+
+/** Floating-point operations per second of the best float32 MatMul. */
+export async function matMulRate(options: LimitOptions): Promise<number> {
+  return await bestRate(matMuls, options);
+}
+
+/** Bytes per second of the best way to read memory. */
+export async function memoryRate(options: LimitOptions): Promise<number> {
+  return await bestRate(memoryReads, options);
 }
 
 type Make = (threads: number) => Promise<Candidate>;
@@ -95,11 +108,12 @@ function filled(dims: readonly number[]): Tensor<"float32"> {
   return float32Tensor(dims, new Float32Array(elementCount(dims)).fill(0.5));
 }
 
-async function bestRate(makers: readonly Make[], { threads, rounds = 8 }: LimitOptions): Promise<number> {
+async function bestRate(makers: readonly Make[], { threads, seconds = 2 }: LimitOptions): Promise<number> {
   let best = 0;
   for (const make of makers) {
     const candidate = await make(threads);
-    for (let round = 0; round < rounds; round++) {
+    const end = performance.now() + (1000 * seconds) / makers.length;
+    for (let round = 0; round < ROUNDS_MIN || performance.now() < end; round++) {
       const start = performance.now();
       await candidate.run();
       best = Math.max(best, (1000 * candidate.work) / (performance.now() - start));
