@@ -1,9 +1,12 @@
 // The engine's process from outside: what callers see when it starts, works, is killed, and stops.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
 import type { Generation, GenerationRequest } from "../domain/generation.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
@@ -148,6 +151,35 @@ test("stays down after too many deaths, and says why", async () => {
   process.kill(engine.processId() ?? 0, "SIGKILL");
   await until(() => engine.status().state === "failed");
   assert.match(engine.status().reason, /too often/);
+});
+
+test("a process that has work and says nothing is killed and started again", async () => {
+  const engine = create({ stepDeadlineMs: 400 });
+  await engine.start();
+  const running = engine.submit(endless("a"));
+  process.kill(engine.processId() ?? 0, "SIGSTOP");
+  assert.equal(await codeOf(() => idsOf(running)), "unavailable");
+  await until(() => engine.status().state === "ready");
+});
+
+test("stop ends running requests as unavailable and leaves no process", async () => {
+  const engine = create();
+  await engine.start();
+  const pid = engine.processId() ?? 0;
+  const failed = codeOf(() => idsOf(engine.submit(endless("a"))));
+  await engine.stop();
+  assert.equal(await failed, "unavailable");
+  assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+});
+
+test("the engine's process ends when its parent is killed", async () => {
+  const script = fileURLToPath(new URL("./testing/orphan-parent.js", import.meta.url));
+  const parent = spawn(process.execPath, [script, model, cacheFolder], { stdio: ["ignore", "pipe", "pipe"] });
+  const closed = once(parent, "close");
+  await once(parent.stdout, "data");
+  parent.kill("SIGKILL");
+  // The engine's process holds the same standard error, so it closes only when both are gone.
+  await closed;
 });
 
 test("a model that cannot be served fails the start with the reason", async () => {

@@ -67,8 +67,12 @@ const check = (actual: Transcript, expected: Transcript, choiceCount: number, to
   }
 };
 
-const checkCrowd = async (runner: ModelRunner, requests: readonly GenerationRequest[]): Promise<void> => {
-  const limits = { ...smallLimits, tokensPerStepMax: 256, promptChunkTokens: 256 };
+const checkCrowd = async (
+  runner: ModelRunner,
+  requests: readonly GenerationRequest[],
+  promptChunkTokens = 256,
+): Promise<void> => {
+  const limits = { ...smallLimits, tokensPerStepMax: 256, promptChunkTokens };
   const together = await runTogether(runner, requests, limits);
   for (const [index, request] of requests.entries()) {
     const [alone] = await runTogether(runner, [request], limits);
@@ -87,6 +91,13 @@ for (const name of modelNames) {
     await checkCrowd(await runnerOf(name), crowd(name, null));
   });
 }
+
+test("so does a crowd whose prompts are computed in parts", async () => {
+  for (const name of ["llama", "mistral-sliding"]) {
+    await checkCrowd(await runnerOf(name), crowd(name, null), 10);
+  }
+  await checkCrowd(await runnerOf("qwen3"), [...crowd("qwen3", adapter), ...crowd("qwen3", null)], 10);
+});
 
 test("so does a crowd on an adapter", async () => {
   await checkCrowd(await runnerOf("qwen3"), [...crowd("qwen3", adapter), ...crowd("qwen3", null)]);

@@ -1,0 +1,225 @@
+// How fast the engine's model runner is, beside what the machine can do. Limits and subjects are measured in one run on the
+// same threads, turn about, and the best of each counts, so that a busy machine disturbs the ratios little.
+// Leaves out the process, the scheduler and the sampler.
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { systemClock } from "../src/domain/clock.ts";
+import { createGraphRunner } from "../src/engine/graph-runner.ts";
+import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
+import type { ModelRunner } from "../src/engine/model-runner.ts";
+import type { ModelConfig } from "../src/model/config.ts";
+import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
+import { loraProjections, projectionNames } from "../src/model/parameters.ts";
+import { createRandomWeights } from "../src/model/random-weights.ts";
+import { readModelWeights, weightsInMemory, type WeightSource } from "../src/model/weights.ts";
+import { matMulRate, memoryRate } from "./limits.ts";
+
+const help = `Usage: node dist/bench/engine.js [--rounds 5] [--threads N] [--only 135m|tiny] [--json]
+Times decoding at batch 1, 8 and 16 over a context of 256 tokens, and a prompt of 256 tokens: on a 135 M Llama of random
+weights, and on models/hone-tiny where it is there. Beside them the machine's limits, and for the 135 M the ratios:
+  decode   bytes of all weights in products, read once a step at batch 1, over the memory rate   target 0.80
+  batch    tokens/s at batch 16 over tokens/s at batch 1                                         target 4.5
+  prefill  FLOPs of a prompt of 256 over the rate of a plain MatMul                              target 0.45
+FLOPs of a prompt: 2 for each weight and token (in the last layer all but keys, values and queries for one token only, the
+output for one token), and 2 T² heads headSize per layer for attention, whose other half is masked.`;
+
+const contextCount = 256;
+const batchSizes = [1, 8, 16] as const;
+const targets = { decode: 0.8, batch: 4.5, prefill: 0.45 } as const;
+
+interface Subject {
+  readonly name: string;
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, WeightSource>;
+}
+
+/** Times in milliseconds, the best of all rounds. */
+interface Times {
+  readonly decodeMs: Record<(typeof batchSizes)[number], number>;
+  prefillMs: number;
+}
+
+interface Limits {
+  matMulFlopsPerSecond: number;
+  memoryBytesPerSecond: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "5" },
+    threads: { type: "string", default: String(availableParallelism()) },
+    only: { type: "string", default: "" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (values.help) process.stdout.write(`${help}\n`);
+else await measureAll();
+
+async function measureAll(): Promise<void> {
+  const reports = [];
+  for (const subject of subjects()) {
+    const limits: Limits = { matMulFlopsPerSecond: 0, memoryBytesPerSecond: 0 };
+    const times = await measure(subject, limits);
+    reports.push(reportOf(subject, times, limits));
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`);
+  else for (const report of reports) process.stdout.write(`${textOf(report)}\n`);
+}
+
+function* subjects(): Generator<Subject> {
+  if (values.only !== "tiny") {
+    const config = llama135m();
+    yield {
+      name: "llama-135m (random)",
+      config,
+      weights: weightsInMemory(config, createRandomWeights(config, { seed: 1 })),
+    };
+  }
+  const folder = "models/hone-tiny";
+  if (values.only !== "135m" && existsSync(folder)) {
+    const config = readModelConfig(folder);
+    yield { name: "hone-tiny", config, weights: readModelWeights(folder, config, { cacheFolder: null }) };
+  }
+}
+
+function llama135m(): ModelConfig {
+  const config = {
+    architectures: ["LlamaForCausalLM"],
+    vocab_size: 49_152,
+    hidden_size: 576,
+    intermediate_size: 1536,
+    num_hidden_layers: 30,
+    num_attention_heads: 9,
+    num_key_value_heads: 3,
+    head_dim: 64,
+    hidden_act: "silu",
+    rms_norm_eps: 1e-5,
+    rope_theta: 100_000,
+    max_position_embeddings: 2048,
+    tie_word_embeddings: true,
+    eos_token_id: 2,
+  };
+  return parseModelConfig(config, {}, "the 135 M shape");
+}
+
+/** Fills in the limits too: they are measured in every round. */
+async function measure(subject: Subject, limits: Limits): Promise<Times> {
+  const threads = Number(values.threads);
+  const { config, weights } = subject;
+  const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 1 });
+  const times: Times = { decodeMs: { 1: Infinity, 8: Infinity, 16: Infinity }, prefillMs: Infinity };
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const flops = await matMulRate({ threads, seconds: 0.3 });
+    limits.matMulFlopsPerSecond = Math.max(limits.matMulFlopsPerSecond, flops);
+    limits.memoryBytesPerSecond = Math.max(
+      limits.memoryBytesPerSecond,
+      await memoryRate({ threads, seconds: 0.3 }),
+    );
+    for (const size of batchSizes) {
+      times.decodeMs[size] = Math.min(times.decodeMs[size], await bestDecodeMs(runner, size));
+    }
+    times.prefillMs = Math.min(times.prefillMs, await bestPrefillMs(runner));
+  }
+  await runner.close();
+  return times;
+}
+
+async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
+  const lane = new KvLane(null, runner.shape);
+  lane.reshape(Math.max(2, size), roundUpPositions(contextCount + 1));
+  for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
+  const tokenIds = Array.from({ length: size }, (_, row) => row + 1);
+  return bestOf(8, async () => {
+    await runner.decode(lane, tokenIds);
+    // The same step again: the context stays at its length.
+    for (let slot = 0; slot < size; slot++) lane.advance(slot, -1);
+  });
+}
+
+async function bestPrefillMs(runner: ModelRunner): Promise<number> {
+  const lane = new KvLane(null, runner.shape);
+  lane.reshape(2, roundUpPositions(contextCount));
+  lane.takeSlot();
+  const tokenIds = Array.from({ length: contextCount }, (_, position) => position + 1);
+  return bestOf(3, async () => {
+    await runner.prefill(lane, [{ slot: 0, tokenIds }]);
+    lane.advance(0, -contextCount);
+  });
+}
+
+async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
+  let best = Infinity;
+  for (let turn = 0; turn < count; turn++) {
+    const startMs = systemClock.monotonicMs();
+    await run();
+    best = Math.min(best, systemClock.monotonicMs() - startMs);
+  }
+  return best;
+}
+
+/** Weights in products, all and those of the last layer that are applied to one token of a prompt only. */
+function weightCounts(config: ModelConfig): { layers: number; lastRowOnly: number; output: number } {
+  const count = (names: Parameters<typeof loraProjections>[1]): number =>
+    loraProjections(config, names).reduce(
+      (sum, { inputSize, outputSize }) => sum + inputSize * outputSize,
+      0,
+    );
+  const queriesKeysValues = count(["q_proj", "k_proj", "v_proj"]);
+  const layers = count(projectionNames);
+  return {
+    layers,
+    lastRowOnly: (layers - queriesKeysValues) / config.layers.length,
+    output: config.vocabularySize * config.width,
+  };
+}
+
+function prefillFlops(config: ModelConfig): number {
+  const { layers, lastRowOnly, output } = weightCounts(config);
+  const attention = 2 * contextCount ** 2 * config.headCount * config.headSize * config.layers.length;
+  return 2 * (layers - lastRowOnly) * contextCount + 2 * (lastRowOnly + output) + attention;
+}
+
+type Report = ReturnType<typeof reportOf>;
+
+function reportOf({ name, config }: Subject, times: Times, limits: Limits) {
+  const { layers, output } = weightCounts(config);
+  const weightBytesPerSecond = (4 * (layers + output)) / (times.decodeMs[1] / 1000);
+  const prefillFlopsPerSecond = prefillFlops(config) / (times.prefillMs / 1000);
+  const tokensPerSecond = (size: (typeof batchSizes)[number]): number => (size * 1000) / times.decodeMs[size];
+  return {
+    name,
+    threads: Number(values.threads),
+    decodeTokensPerSecond: { 1: tokensPerSecond(1), 8: tokensPerSecond(8), 16: tokensPerSecond(16) },
+    decodeMs: times.decodeMs,
+    prefillTokensPerSecond: (contextCount * 1000) / times.prefillMs,
+    prefillMs: times.prefillMs,
+    ...limits,
+    weightBytesPerSecond,
+    prefillFlopsPerSecond,
+    ratios: {
+      decode: weightBytesPerSecond / limits.memoryBytesPerSecond,
+      batch: tokensPerSecond(16) / tokensPerSecond(1),
+      prefill: prefillFlopsPerSecond / limits.matMulFlopsPerSecond,
+    },
+    targets,
+  };
+}
+
+function textOf(report: Report): string {
+  const { decodeTokensPerSecond: decode, decodeMs, ratios } = report;
+  const whole = (value: number): string => value.toFixed(0);
+  return [
+    `${report.name}, ${report.threads} threads, context ${contextCount}`,
+    ...batchSizes.map(
+      (size) => `  decode batch ${size}: ${whole(decode[size])} tokens/s (${decodeMs[size].toFixed(2)} ms)`,
+    ),
+    `  prefill: ${whole(report.prefillTokensPerSecond)} tokens/s (${report.prefillMs.toFixed(1)} ms)`,
+    `  limits: MatMul ${whole(report.matMulFlopsPerSecond / 1e9)} GFLOP/s, memory ${(report.memoryBytesPerSecond / 1e9).toFixed(1)} GB/s`,
+    `  decode ${ratios.decode.toFixed(2)} of the memory rate (target ${targets.decode}), ` +
+      `batch 16 over 1 ${ratios.batch.toFixed(2)} (target ${targets.batch}), ` +
+      `prefill ${ratios.prefill.toFixed(2)} of MatMul (target ${targets.prefill})`,
+  ].join("\n");
+}

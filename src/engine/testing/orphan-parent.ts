@@ -1,0 +1,18 @@
+// For one test: a process that starts an engine, says so on standard output, and then waits to be killed.
+import { systemClock } from "../../domain/clock.ts";
+import { defaultsOf } from "../../domain/settings.ts";
+import { silentLogger } from "../../telemetry/logger.ts";
+import { createChildEngine } from "../child-engine.ts";
+import { engineSettings } from "../settings.ts";
+
+const engine = createChildEngine({
+  modelFolder: process.argv[2],
+  cacheFolder: process.argv[3],
+  settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26 },
+  clock: systemClock,
+  logger: silentLogger,
+  logLevel: "silent",
+});
+await engine.start();
+process.stdout.write("ready\n");
+await systemClock.sleep(60_000);
