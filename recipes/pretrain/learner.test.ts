@@ -46,6 +46,7 @@ function countingBatch(seed: number): Batch {
     tokens_BT: BigInt64Array.from(tokens, BigInt),
     places_N: BigInt64Array.from(places, BigInt),
     targets_N: BigInt64Array.from(places, (place) => BigInt(tokens[place + 1] ?? 0)),
+    weights_N: Float32Array.from(places, (place) => 1 / (1 + (place % 3))),
   };
 }
 

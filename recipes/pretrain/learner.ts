@@ -12,7 +12,7 @@ import { createSession } from "../../src/runtime/session.ts";
 import type { Batch } from "./rows.ts";
 
 export interface Learner {
-  /** The mean loss per answer token in nats, and its gradient by weight. */
+  /** The weighted mean loss per answer token in nats, and its gradient by parameter. */
   differentiate(
     weights: ReadonlyMap<string, Float32Array>,
     batch: Batch,
@@ -35,7 +35,9 @@ export async function createLearner(
     learns: { kind: "weights" },
     hasEntropy: false,
   });
-  const loss = builder.negate(builder.reduceMean(forward.logprobs_N));
+  const weights_N = builder.input("weights", "float32", ["N"]);
+  const weighted = builder.reduceSum(builder.multiply(forward.logprobs_N, weights_N));
+  const loss = builder.negate(builder.divide(weighted, builder.reduceSum(weights_N)));
   const names = [...forward.learned.keys()];
   const slopes = gradient(builder, loss, [...forward.learned.values()]);
   const outputs = Object.fromEntries(slopes.map((slope, index) => [`gradient.${names[index]}`, slope]));
@@ -55,11 +57,19 @@ export async function createLearner(
   };
 }
 
-function batchFeeds({ rowCount, length, tokens_BT, places_N, targets_N }: Batch): Record<string, Tensor> {
+function batchFeeds({
+  rowCount,
+  length,
+  tokens_BT,
+  places_N,
+  targets_N,
+  weights_N,
+}: Batch): Record<string, Tensor> {
   return {
     tokens: { dtype: "int64", dims: [rowCount, length], data: tokens_BT },
     places: { dtype: "int64", dims: [places_N.length], data: places_N },
     targets: { dtype: "int64", dims: [targets_N.length], data: targets_N },
+    weights: { dtype: "float32", dims: [weights_N.length], data: weights_N },
   };
 }
 

@@ -49,7 +49,7 @@ export async function createParallelLearner(
       const answers = await Promise.all(
         hands.map(({ worker }, index) => ask(worker, present(parts[index], "a part"))),
       );
-      const shares = parts.map(({ places_N }) => places_N.length / batch.places_N.length);
+      const shares = parts.map(({ weights_N }) => sumOf(weights_N) / sumOf(batch.weights_N));
       const loss = answers.reduce((sum, answer, index) => sum + answer.loss * (shares[index] ?? 0), 0);
       return { loss, gradients: combine(hands, shares) };
     },
@@ -84,6 +84,10 @@ function combine(hands: readonly Hand[], shares: readonly number[]): ReadonlyMap
   return sums;
 }
 
+function sumOf(values: Float32Array): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
 /** Cuts a batch into parts of nearly equally many rows. */
 export function splitBatch(batch: Batch, count: number): readonly Batch[] {
   const { rowCount, length } = batch;
@@ -99,6 +103,7 @@ export function splitBatch(batch: Batch, count: number): readonly Batch[] {
       tokens_BT: batch.tokens_BT.slice(start, end),
       places_N: batch.places_N.slice(from, to).map((place) => place - BigInt(start)),
       targets_N: batch.targets_N.slice(from, to),
+      weights_N: batch.weights_N.slice(from, to),
     };
   });
 }

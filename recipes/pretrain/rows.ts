@@ -11,8 +11,8 @@ export interface Encoder {
 
 export interface EncodedChat {
   readonly tokens: number[];
-  /** One per token: whether the model has to learn to say it. */
-  readonly isAnswer: boolean[];
+  /** One per token: how much learning to say it counts; 0 for prompts. */
+  readonly weights: number[];
 }
 
 /** Rows of equal length, padded on the right. */
@@ -24,6 +24,8 @@ export interface Batch {
   readonly places_N: BigInt64Array;
   /** The tokens to predict there. */
   readonly targets_N: BigInt64Array;
+  /** How much each counts. */
+  readonly weights_N: Float32Array;
 }
 
 const endOfText = 0;
@@ -33,27 +35,29 @@ const turnEnd = 2;
 /** The chat as the template renders it, then <|endoftext|>. */
 export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
   const tokens: number[] = [];
-  const isAnswer: boolean[] = [];
-  const append = (ids: readonly number[], learned: boolean): void => {
+  const weights: number[] = [];
+  const append = (ids: readonly number[], weight: number): void => {
     for (const id of ids) {
       tokens.push(id);
-      isAnswer.push(learned);
+      weights.push(weight);
     }
   };
   const encode = (text: string): number[] => encoder.encode(text, { addSpecialTokens: false });
   const newline = encode("\n");
   const message = (role: string, content: string): void => {
-    append([turnStart, ...encode(`${role}\n`)], false);
-    append([...encode(content), turnEnd], role === "assistant");
-    append(newline, false);
+    append([turnStart, ...encode(`${role}\n`)], 0);
+    const said = [...encode(content), turnEnd];
+    // Were all tokens equal, a story would count twenty times as much as a sum.
+    append(said, role === "assistant" ? 1 / Math.sqrt(said.length) : 0);
+    append(newline, 0);
   };
   if (chat.system !== null) message("system", chat.system);
   for (const { prompt, answer } of chat.turns) {
     message("user", prompt);
     message("assistant", answer);
   }
-  append([endOfText], false);
-  return { tokens, isAnswer };
+  append([endOfText], 0);
+  return { tokens, weights };
 }
 
 /** Draws chats and packs them into a batch; what it draws depends on the state of `random` alone. */
@@ -70,6 +74,7 @@ export function drawBatch(
   const tokens_BT = new BigInt64Array(rowCount * length).fill(BigInt(endOfText));
   const places: bigint[] = [];
   const targets: bigint[] = [];
+  const weights: number[] = [];
   const waiting = new WaitingChats(() => encodeChat(encoder, drawChat(random, options.factors)), length);
   for (let row = 0; row < rowCount; row++) {
     let filled = row * length;
@@ -77,9 +82,11 @@ export function drawBatch(
     for (let chat = waiting.take(length); chat !== null; chat = waiting.take(end - filled)) {
       for (const [index, token] of chat.tokens.entries()) {
         tokens_BT[filled + index] = BigInt(token);
-        if (!chat.isAnswer[index]) continue;
+        const weight = chat.weights[index] ?? 0;
+        if (weight === 0) continue;
         places.push(BigInt(filled + index - 1));
         targets.push(BigInt(token));
+        weights.push(weight);
       }
       filled += chat.tokens.length;
     }
@@ -90,6 +97,7 @@ export function drawBatch(
     tokens_BT,
     places_N: BigInt64Array.from(places),
     targets_N: BigInt64Array.from(targets),
+    weights_N: Float32Array.from(weights),
   };
 }
 
