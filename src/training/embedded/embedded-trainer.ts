@@ -66,7 +66,9 @@ export class EmbeddedTrainers implements TrainerProvider {
     const known = this.#sessions.get(key);
     this.#sessions.delete(key);
     const { weights, threads } = this.#options;
-    const session = known ?? (await createSession(build(), { weights, threads, allowSpinning: false }));
+    // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
+    const economy = { allowSpinning: false, prepackWeights: false };
+    const session = known ?? (await createSession(build(), { weights, threads, ...economy }));
     this.#sessions.set(key, session);
     if (this.#sessions.size > SESSION_COUNT_MAX) {
       const [[longestUnused, released]] = this.#sessions;

@@ -1,0 +1,192 @@
+// How fast a LoRA gradient step is, and how much of the machine's matrix product rate it uses. Both are measured in one
+// run, turn about, and the best of each counts, so that a busy machine disturbs the ratio little.
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { systemClock } from "../src/domain/clock.ts";
+import { seededRandom } from "../src/domain/random.ts";
+import { resolveTrainingConfig } from "../src/domain/training-config.ts";
+import type { ModelConfig } from "../src/model/config.ts";
+import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
+import { loraProjections, modelParameters, projectionNames } from "../src/model/parameters.ts";
+import { createRandomWeights } from "../src/model/random-weights.ts";
+import { type WeightSource, readModelWeights, weightsInMemory } from "../src/model/weights.ts";
+import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
+import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
+import type { Minibatch } from "../src/training/minibatch.ts";
+import { measureLimits } from "./limits.ts";
+
+const help = `Usage: node dist/bench/train-step.js [--steps 5] [--threads N] [--only 135m|tiny] [--json]
+Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens on a 135 M Llama of random weights, and
+16 rows of 128 tokens on models/hone-tiny where it is there. Reports tokens/s and FLOP/s beside the rate of a plain MatMul.
+
+What counts as FLOPs, with P weights in products, N tokens, and every token trained but the first of each row:
+  forward 2PN, gradient of inputs 2PN (the frozen weights have no gradient of their own);
+  LoRA 6 rank (in + out) N per projection (forward, and both gradients);
+  attention 4 T² heads headSize per row and layer forward, twice that backward (the causal half is not left out).`;
+
+const rank = 8;
+
+interface Subject {
+  readonly name: string;
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  readonly rowCount: number;
+  readonly length: number;
+}
+
+interface Measurement {
+  readonly name: string;
+  readonly rows: number;
+  readonly tokensPerRow: number;
+  readonly stepMs: number;
+  readonly tokensPerSecond: number;
+  readonly gflopPerStep: number;
+  readonly gflopPerSecond: number;
+  readonly matMulGflopPerSecond: number;
+  /** Of the rate of a plain product. */
+  readonly ratio: number;
+  readonly memoryGb: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    steps: { type: "string", default: "5" },
+    threads: { type: "string", default: String(availableParallelism()) },
+    only: { type: "string", default: "" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (values.help) process.stdout.write(`${help}\n`);
+else await measureAll();
+
+async function measureAll(): Promise<void> {
+  const measurements: Measurement[] = [];
+  for (const subject of subjects()) measurements.push(await measure(subject));
+  if (values.json) process.stdout.write(`${JSON.stringify(measurements, null, 2)}\n`);
+  else for (const measurement of measurements) process.stdout.write(`${lineOf(measurement)}\n`);
+}
+
+function* subjects(): Generator<Subject> {
+  if (values.only !== "tiny") {
+    const config = { ...llama135m(), contextLength: 128 };
+    const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1 }));
+    yield { name: "llama-135m (random)", config, weights, rowCount: 4, length: 128 };
+  }
+  const folder = "models/hone-tiny";
+  if (values.only !== "135m" && existsSync(folder)) {
+    const config = readModelConfig(folder);
+    const weights = readModelWeights(folder, config, { cacheFolder: null });
+    yield { name: "hone-tiny", config, weights, rowCount: 16, length: 128 };
+  }
+}
+
+function llama135m(): ModelConfig {
+  const config = {
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    vocab_size: 49_152,
+    hidden_size: 576,
+    intermediate_size: 1536,
+    num_hidden_layers: 30,
+    num_attention_heads: 9,
+    num_key_value_heads: 3,
+    head_dim: 64,
+    hidden_act: "silu",
+    rms_norm_eps: 1e-5,
+    rope_theta: 100_000,
+    max_position_embeddings: 2048,
+    tie_word_embeddings: true,
+    eos_token_id: 2,
+  };
+  return parseModelConfig(config, {}, "the 135 M shape");
+}
+
+async function measure(subject: Subject): Promise<Measurement> {
+  const threads = Number(values.threads);
+  const trainers = new EmbeddedTrainers({
+    config: subject.config,
+    weights: subject.weights,
+    lora: { rank, alpha: 16, targets: projectionNames },
+    optimizer: reinforcementLearningAdamW,
+    baseModelName: subject.name,
+    sequenceLengthMax: subject.length,
+    threads,
+  });
+  const trainer = await trainers.open({ adapterFolder: null, seed: "bench" });
+  const options = { loss: resolveTrainingConfig({}), learningRate: 1e-5 };
+  const minibatch = randomMinibatch(subject);
+  await trainer.trainStep(minibatch, options);
+  let stepMs = Infinity;
+  let matMulFlopsPerSecond = 0;
+  for (let step = 0; step < Number(values.steps); step++) {
+    const limits = await measureLimits({ threads, rounds: 2 });
+    matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, limits.matMulFlopsPerSecond);
+    const startMs = systemClock.monotonicMs();
+    await trainer.trainStep(minibatch, options);
+    stepMs = Math.min(stepMs, systemClock.monotonicMs() - startMs);
+  }
+  await trainers.close();
+  const gflopPerStep = flopCount(subject) / 1e9;
+  const gflopPerSecond = gflopPerStep / (stepMs / 1000);
+  const matMulGflopPerSecond = matMulFlopsPerSecond / 1e9;
+  return {
+    name: subject.name,
+    rows: subject.rowCount,
+    tokensPerRow: subject.length,
+    stepMs,
+    tokensPerSecond: (subject.rowCount * subject.length) / (stepMs / 1000),
+    gflopPerStep,
+    gflopPerSecond,
+    matMulGflopPerSecond,
+    ratio: gflopPerSecond / matMulGflopPerSecond,
+    memoryGb: process.resourceUsage().maxRSS / 2 ** 20,
+  };
+}
+
+function randomMinibatch({ config, rowCount, length }: Subject): Minibatch {
+  const random = seededRandom("train-step bench");
+  return Array.from({ length: rowCount }, (_, row) => ({
+    tokenIds: Int32Array.from({ length }, () => random.index(config.vocabularySize)),
+    mask: Uint8Array.from({ length }, (_, index) => (index === 0 ? 0 : 1)),
+    oldLogprobs: new Float32Array(length).fill(NaN),
+    advantage: row % 2 === 0 ? 1 : -1,
+    weight: 1,
+  }));
+}
+
+function flopCount({ config, rowCount, length }: Subject): number {
+  const tokenCount = rowCount * length;
+  const trainedCount = rowCount * (length - 1);
+  const projections = loraProjections(config, projectionNames);
+  const layerWeights = projections.reduce(
+    (sum, { inputSize, outputSize }) => sum + inputSize * outputSize,
+    0,
+  );
+  const [embedding] = modelParameters(config);
+  const outputWeights = embedding.shape[0] * embedding.shape[1];
+  const adapterWeights = projections.reduce(
+    (sum, { inputSize, outputSize }) => sum + rank * (inputSize + outputSize),
+    0,
+  );
+  const { layers, headCount, headSize } = config;
+  const attention = 3 * 4 * length * length * headCount * headSize * rowCount * layers.length;
+  return (
+    4 * layerWeights * tokenCount +
+    4 * outputWeights * trainedCount +
+    6 * adapterWeights * tokenCount +
+    attention
+  );
+}
+
+function lineOf(measurement: Measurement): string {
+  const { name, rows, tokensPerRow, stepMs, tokensPerSecond, gflopPerStep, gflopPerSecond } = measurement;
+  const { matMulGflopPerSecond, ratio, memoryGb } = measurement;
+  return (
+    `${name}: ${rows} x ${tokensPerRow} tokens in ${stepMs.toFixed(0)} ms, ${tokensPerSecond.toFixed(0)} tokens/s; ` +
+    `${gflopPerStep.toFixed(0)} GFLOP, ${gflopPerSecond.toFixed(0)} GFLOP/s of ${matMulGflopPerSecond.toFixed(0)} ` +
+    `(${ratio.toFixed(2)} of MatMul); ${memoryGb.toFixed(1)} GB`
+  );
+}
