@@ -6,6 +6,7 @@ import type { Graph } from "../graph/graph.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
+import { modelParameters } from "../model/parameters.ts";
 import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "../model/serving-graphs.ts";
 import { readModelWeights, type WeightSource } from "../model/weights.ts";
 import { createSession, type Session } from "../runtime/session.ts";
@@ -58,16 +59,25 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
 /** Whole prompts, one token over a cache, several tokens over a cache. */
 type GraphKind = "prompt" | "token" | "chunk";
 
+/** Weights beyond this are not copied for graphs that do well without. */
+const largeModelBytes = 256 * 1024 * 1024;
+
 class GraphRunner implements ModelRunner {
   readonly shape: ModelShape;
   readonly #options: GraphRunnerOptions;
   readonly #adapters: AdapterCache;
   readonly #sessions = new Map<string, Session>();
+  readonly #isLarge: boolean;
 
   constructor(options: GraphRunnerOptions) {
     const { config, adapterCountMax } = options;
     this.#options = options;
     this.#adapters = new AdapterCache(config, adapterCountMax);
+    const weightCount = modelParameters(config).reduce(
+      (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
+      0,
+    );
+    this.#isLarge = weightCount * Float32Array.BYTES_PER_ELEMENT > largeModelBytes;
     this.shape = {
       layerCount: config.layers.length,
       kvHeadCount: config.kvHeadCount,
@@ -172,7 +182,11 @@ class GraphRunner implements ModelRunner {
     const made = this.#sessions.get(name);
     if (made !== undefined) return made;
     const { config, weights, threads } = this.#options;
-    const session = await createSession(graphOf(kind, config, hasLora), { weights, threads });
+    const session = await createSession(graphOf(kind, config, hasLora), {
+      weights,
+      threads,
+      prepackWeights: !this.#isLarge || isAlwaysPrepacked(kind, hasLora),
+    });
     this.#sessions.set(name, session);
     return session;
   }
@@ -208,6 +222,14 @@ class GraphRunner implements ModelRunner {
     }
     for (const { slot, count } of rows) lane.advance(slot, count);
   }
+}
+
+/**
+ * Whether a session keeps its own arranged copy of the weights also of a large model: where rows of several requests meet,
+ * since only arranged weights give a row the same numbers alone and among others. The rest goes without the copy.
+ */
+function isAlwaysPrepacked(kind: GraphKind, hasLora: boolean): boolean {
+  return kind === "token" || (kind === "prompt" && !hasLora);
 }
 
 function graphOf(kind: GraphKind, config: ModelConfig, hasLora: boolean): Graph {
