@@ -68,7 +68,7 @@ export function cacheMask(
       ? builder.expand(inCache, [rows, length, capacity])
       : builder.and(inCache, builder.less(builder.subtract(queries, slots), window));
   const newVisible = isVisible(builder, queries, newKeys, window);
-  const mask = toMask(builder, builder.concat([cacheVisible, newVisible], 2));
+  const mask = toMask(builder, builder.concat([newVisible, cacheVisible], 2));
   const keys = dimensionSum([capacity, length]);
   return builder.reshape(mask, [rows, 1, 1, length, keys]);
 }
@@ -110,7 +110,10 @@ export interface CacheAttentionResults {
 /**
  * Attention of new tokens to a cache and to themselves, for serving.
  *
- * The cache is only read: an output as large as the cache would be copied on every run.
+ * The cache is only read: an output as large as the cache would be copied on every run. New tokens
+ * come first in the softmax, so that a larger cache adds nothing but zeros to the end of its sums:
+ * a row's result is bit for bit the same whatever the other rows and the capacity are, provided that
+ * capacities are multiples of 64 and exceed every past length.
  *
  * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
  * @param options.mask `cacheMask` of the same B, T and C
@@ -124,19 +127,19 @@ export function cacheAttention(
 ): CacheAttentionResults {
   const { q, cacheKeys, cacheValues } = inputs;
   if (dimensionAt(q.shape, 1) === 1) return singleTokenAttention(builder, inputs, options);
-  const capacity = dimensionAt(cacheKeys.shape, 2);
+  const length = dimensionAt(q.shape, 1);
   const queries = groupQueries(builder, q, options);
   const keys = splitHeads(builder, inputs.k, options);
   const values = splitHeads(builder, inputs.v, options);
   const product = { transposeB: true, alpha: options.scale };
   const scores = builder.concat(
-    [builder.matMul(queries, cacheKeys, product), builder.matMul(queries, keys, product)],
+    [builder.matMul(queries, keys, product), builder.matMul(queries, cacheKeys, product)],
     3,
   );
   const probabilities = maskedSoftmax(builder, scores, { q, ...options });
   const attended = builder.add(
-    builder.matMul(builder.slice(probabilities, 3, 0, capacity), cacheValues),
-    builder.matMul(builder.slice(probabilities, 3, capacity), values),
+    builder.matMul(builder.slice(probabilities, 3, 0, length), values),
+    builder.matMul(builder.slice(probabilities, 3, length), cacheValues),
   );
   return { attention: ungroupQueries(builder, attended, q, options), keys, values };
 }
