@@ -3,6 +3,25 @@
 import { fastifySwagger } from "@fastify/swagger";
 import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
+
+const fault = Type.Object({ loc: Type.Array(Type.String()), msg: Type.String(), type: Type.String() });
+
+/** The one error body. */
+const errorSchema = Type.Object(
+  {
+    detail: Type.Array(fault),
+    error: Type.Object({
+      message: Type.String(),
+      type: Type.String(),
+      param: Type.Union([Type.String(), Type.Null()]),
+      code: Type.String(),
+    }),
+  },
+  { description: "Every error, of every route." },
+);
+
+const answers = { "2xx": { description: "Success." }, "4xx": errorSchema, "5xx": errorSchema };
 
 /** Must come before the routes it is to describe. */
 export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
@@ -21,6 +40,9 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
         },
       },
     },
+  });
+  app.addHook("onRoute", ({ schema }) => {
+    if (schema !== undefined && schema.hide !== true) schema.response ??= answers;
   });
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",

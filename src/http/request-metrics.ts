@@ -33,9 +33,13 @@ export function measureRequests(app: FastifyInstance, { metrics, logger, clock, 
   );
   app.addHook("onRequest", async (request, reply) => {
     const startMs = clock.monotonicMs();
+    let isAnswered = false;
+    reply.raw.once("finish", () => {
+      isAnswered = true;
+    });
     reply.raw.once("close", () => {
       const route = request.routeOptions.url ?? "none";
-      const status = reply.raw.writableFinished ? reply.raw.statusCode : 499;
+      const status = isAnswered ? reply.raw.statusCode : 499;
       const durationMs = clock.monotonicMs() - startMs;
       requests.increase({ method: request.method, route, status: String(status) });
       seconds.observe(durationMs / 1000, { route });

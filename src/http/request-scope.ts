@@ -2,12 +2,17 @@
 // of requests in flight.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
+import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { authenticate, openCaller, type AuthenticationScheme } from "./authentication.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
 
 declare module "fastify" {
+  interface FastifyInstance {
+    /** Aborts when the server closes. */
+    closing: AbortSignal;
+  }
   interface FastifyRequest {
     /** Whoever sent the request; set under every guarded part of the API. */
     caller: Caller;
@@ -41,14 +46,41 @@ export function guard(
 }
 
 /**
- * A signal that aborts when the client goes away before the answer is complete.
+ * A signal that aborts when the client goes away before the answer is complete (`cancelled`), or when the server
+ * closes (`unavailable`).
  */
 export function abandonedSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
+  const { closing } = reply.server;
+  const onClosing = (): void => controller.abort(closing.reason);
+  if (closing.aborted) onClosing();
+  closing.addEventListener("abort", onClosing, { once: true });
+  let isAnswered = false;
+  reply.raw.once("finish", () => {
+    isAnswered = true;
+  });
   reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) {
+    closing.removeEventListener("abort", onClosing);
+    if (!isAnswered) {
       controller.abort(new ServiceError({ code: "cancelled", message: "The client went away." }));
     }
   });
   return controller.signal;
+}
+
+/** How long answers may take to end once everything was told to: breaking off takes one step of the engine. */
+const closeGraceMs = 2000;
+
+/**
+ * Makes `close` break off what still runs: every answer is told to end with an error of its own, has a moment to say
+ * so, and then its connection ends.
+ */
+export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
+  const closing = new AbortController();
+  app.decorate("closing", closing.signal);
+  app.addHook("preClose", async () => {
+    closing.abort(new ServiceError({ code: "unavailable", message: "The server is stopping." }));
+    const end = clock.monotonicMs() + closeGraceMs;
+    while (inFlight.total() > 0 && clock.monotonicMs() < end) await clock.sleep(10);
+  });
 }

@@ -10,7 +10,7 @@ import { errorAnswer } from "./errors.ts";
 import { translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
 import { parseJsonBody } from "./input/json-body.ts";
-import { guard } from "./request-scope.ts";
+import { breakOffOnClose, guard } from "./request-scope.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { measureRequests } from "./request-metrics.ts";
 import { RouteTable } from "./route-table.ts";
@@ -24,7 +24,7 @@ import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
 
 /**
- * Builds the server with all its routes. `close` lets running requests end; it does not abort them.
+ * Builds the server with all its routes. `close` breaks off what still runs: drain first.
  *
  * @returns an instance that is ready for `inject` and `listen`
  */
@@ -35,8 +35,9 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     genReqId: (request) => requestIdOf(request.headers["x-request-id"]),
     bodyLimit: settings.otherBodyBytes,
     routerOptions: { maxParamLength: 1000 },
-    // While closing, our own answer says so.
+    // While closing, our own answer says so; and what `preClose` has not ended by then never will.
     return503OnClosing: false,
+    forceCloseConnections: true,
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, dependencies),
     clientErrorHandler: refuseConnection,
   });
@@ -44,6 +45,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const inFlight = new InFlight(settings.requestsPerKey);
   app.decorateRequest("caller", null as unknown as Caller);
   app.decorateRequest("bodyHash", "");
+  breakOffOnClose(app, dependencies.clock, inFlight);
+  measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight });
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
     // Before anything looks at the body of a request that no route takes.
@@ -58,7 +61,6 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   routes.watch(app);
-  measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight });
   await documentRoutes(app, dependencies.version);
   healthRoutes(app, dependencies);
   await app.register(async (scope) => {

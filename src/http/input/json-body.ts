@@ -1,5 +1,6 @@
 // Turns a body's bytes into a JSON value: strict UTF-8, a bounded depth, and an error that says where it went wrong.
 import { ServiceError } from "../../domain/service-error.ts";
+import { jsonFaultIndex } from "./json-fault.ts";
 
 /**
  * Parses a body; an empty one is `undefined`, so that a schema can call it missing.
@@ -19,9 +20,8 @@ export function parseJsonBody(bytes: Buffer, depthMax: number): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const position = /position (\d+)/.exec(reason)?.[1] ?? String(text.length);
-    throw malformed(position, `JSON decode error at character ${position}`, cause);
+    const index = jsonFaultIndex(text);
+    throw malformed(String(index), `JSON decode error at character ${index}`, cause);
   }
 }
 

@@ -88,7 +88,7 @@ export function checked<Schema extends TSchema>(
 export function check(schema: TSchema, value: unknown, findings: Findings): boolean {
   const before = findings.faults.length;
   // TypeBox schemas are plain JSON Schema; the interface lists what we use of it.
-  visit(schema as SchemaNode, value, findings);
+  visit(schema, value, findings);
   return findings.faults.length === before;
 }
 
@@ -183,13 +183,19 @@ function visitString(node: SchemaNode, value: string, findings: Findings): void 
     report(findings, "datetime_parsing", "Input should be a valid datetime in ISO 8601");
   }
   if (minLength === undefined && maxLength === undefined) return;
-  const length = [...value].length;
+  const length = codePointCount(value);
   if (minLength !== undefined && length < minLength) {
     report(findings, "string_too_short", `String should have at least ${plural(minLength, "character")}`);
   }
   if (maxLength !== undefined && length > maxLength) {
     report(findings, "string_too_long", `String should have at most ${plural(maxLength, "character")}`);
   }
+}
+
+function codePointCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
 }
 
 function isDateTime(text: string): boolean {

@@ -155,10 +155,12 @@ async function events(
   }
   const signal = abandonedSignal(reply);
   const watched = dependencies.jobQueue.watchEvents(job.id, { after: asked.after, signal });
-  await sendAll(openEventStream(reply, dependencies), bodies(watched), request, dependencies.logger);
+  await sendAll(openEventStream(reply, dependencies), bodies(watched, signal), request, dependencies.logger);
   return reply;
 }
 
-async function* bodies(watched: AsyncIterable<JobEvent>): AsyncGenerator<object> {
+async function* bodies(watched: AsyncIterable<JobEvent>, signal: AbortSignal): AsyncGenerator<object> {
   for await (const event of watched) yield jobEventBody(event);
+  // A watch ends quietly on abort; whoever still reads must not take that for the end of the job.
+  signal.throwIfAborted();
 }

@@ -27,6 +27,13 @@ export class FakeChat implements ChatPort {
     hangs: false,
   };
   readonly seen: { readonly request: ChatRequest; readonly caller: Caller }[] = [];
+  #onSeen: () => void = () => undefined;
+
+  /** Resolves when the next request has come. */
+  nextSeen(): Promise<void> {
+    return new Promise((resolve) => (this.#onSeen = resolve));
+  }
+
   /** Completions whose signal was aborted. */
   abortedCount = 0;
   /** Told whenever a completion has been aborted. */
@@ -38,6 +45,7 @@ export class FakeChat implements ChatPort {
     { signal }: { readonly signal: AbortSignal },
   ): AsyncIterable<ChatEvent> {
     this.seen.push({ request, caller });
+    this.#onSeen();
     const { texts, isTrained, refusal, failure, hangs } = this.script;
     if (refusal !== null) throw refusal;
     const wantsLogprobs = request.logprobs !== null && (request.logprobs !== undefined || isTrained);

@@ -99,7 +99,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
   const app = await createHttpServer(dependencies);
   const ask = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request);
-  return { app, ask, chat, models, jobs, trajectories, feedback, state, deletedVersions };
+  const close = (): Promise<void> => app.close();
+  return { app, ask, close, chat, models, jobs, trajectories, feedback, state, deletedVersions };
 }
 
 async function addKeys(store: FakeKeyStore): Promise<void> {

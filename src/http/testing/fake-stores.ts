@@ -143,9 +143,15 @@ export class FakeJobs implements JobPort, Pick<JobStore, "find" | "list" | "list
     return cancelled;
   }
 
-  async *watchEvents(_id: string, { after }: { readonly after: string | null }): AsyncIterable<JobEvent> {
+  /** Ends after a terminal event, as the real one does; without one it waits for the signal. */
+  async *watchEvents(
+    _id: string,
+    { after, signal }: { readonly after: string | null; readonly signal: AbortSignal },
+  ): AsyncIterable<JobEvent> {
     const start = after === null ? 0 : this.events.findIndex(({ id }) => id === after) + 1;
     yield* this.events.slice(start);
+    if (this.events.at(-1)?.type === "training_ended") return;
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   }
 
   async find(id: string): Promise<TrainingJob | null> {

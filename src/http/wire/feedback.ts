@@ -1,14 +1,11 @@
 // Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
 // `wb_user_id`. Checks shapes only; references and payloads are feedback's affair.
-import { Type, type Static, type TSchema } from "typebox";
+import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import type { FeedbackInput } from "../dependencies.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
-
-function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Optional(Type.Union([schema, Type.Null()]));
-}
+import { nullable } from "./nullable.ts";
 
 const anyText = Type.String();
 

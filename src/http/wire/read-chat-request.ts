@@ -98,7 +98,7 @@ function toMessage(message: MessageBody): ChatMessage {
       toolCalls === null || toolCalls === undefined || toolCalls.length === 0
         ? null
         : (toolCalls as readonly JsonObject[]),
-    extra: extra as JsonObject,
+    extra,
   };
 }
 

@@ -1,5 +1,5 @@
 // Training jobs as the interface spells them: creation with its eleven options, the job, its events.
-import { Type, type Static, type TSchema } from "typebox";
+import { Type, type Static } from "typebox";
 import type { JobEvent, TrainingJob } from "../../domain/job.ts";
 import {
   importanceSamplingLevels,
@@ -9,10 +9,7 @@ import {
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { check, isObject, newFindings, refuseFaults, report, type Findings } from "../input/validation.ts";
 import { checkGroups, toTrajectoryGroup, trajectoryGroupSchema } from "./trajectory.ts";
-
-function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Optional(Type.Union([schema, Type.Null()]));
-}
+import { nullable } from "./nullable.ts";
 
 export const trainingConfigSchema = Type.Object(
   {

@@ -1,6 +1,6 @@
 // Trajectories as recorded by clients: what is checked of them, how they are read, how they are shown again. Unknown
 // keys are kept; messages pass nearly unchecked, since clients send back whatever they were given.
-import { Type, type Static, type TSchema } from "typebox";
+import { Type, type Static } from "typebox";
 import type {
   History,
   HistoryItem,
@@ -12,10 +12,7 @@ import type {
   TrajectoryLog,
 } from "../../domain/trajectory.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
-
-function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Optional(Type.Union([schema, Type.Null()]));
-}
+import { nullable } from "./nullable.ts";
 
 const open = { additionalProperties: true };
 const anyObject = Type.Object({}, open);
@@ -130,7 +127,7 @@ export function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): T
     metadata: (metadata ?? {}) as JsonObject,
     metrics: (groupMetrics ?? {}) as TrajectoryGroup["metrics"],
     logs: (logs ?? []) as readonly Json[],
-    extra: extra as JsonObject,
+    extra,
   };
 }
 

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { Type, type TSchema } from "typebox";
+import { check, newFindings, summary } from "./validation.ts";
+
+type FaultText = readonly [location: string, type: string, message: string];
+
+function checks(
+  schema: TSchema,
+  value: unknown,
+  expected: readonly FaultText[],
+  ignored: readonly string[] = [],
+): void {
+  const findings = newFindings("body");
+  const isFine = check(schema, value, findings);
+  assert.deepEqual(
+    findings.faults.map(({ location, type, message }) => [location.join(","), type, message]),
+    expected,
+    JSON.stringify(value),
+  );
+  assert.equal(isFine, expected.length === 0);
+  assert.deepEqual([...findings.ignored], ignored);
+}
+
+const field = (schema: TSchema): TSchema => Type.Object({ x: schema });
+
+test("a value of another type is told as clients of pydantic know it", () => {
+  const table: readonly (readonly [TSchema, unknown, string, string])[] = [
+    [
+      Type.Number(),
+      "abc",
+      "float_parsing",
+      "Input should be a valid number, unable to parse string as a number",
+    ],
+    [Type.Number(), "0.5", "float_type", "Input should be a valid number"],
+    [Type.Number(), [], "float_type", "Input should be a valid number"],
+    [Type.Number(), true, "float_type", "Input should be a valid number"],
+    [Type.Number(), Infinity, "finite_number", "Input should be a finite number"],
+    [
+      Type.Integer(),
+      1.5,
+      "int_from_float",
+      "Input should be a valid integer, got a number with a fractional part",
+    ],
+    [
+      Type.Integer(),
+      "x",
+      "int_parsing",
+      "Input should be a valid integer, unable to parse string as an integer",
+    ],
+    [Type.Integer(), "2", "int_type", "Input should be a valid integer"],
+    [Type.Integer(), null, "int_type", "Input should be a valid integer"],
+    [
+      Type.Integer(),
+      1e30,
+      "int_parsing_size",
+      "Unable to parse input string as an integer, exceeded maximum size",
+    ],
+    [Type.Boolean(), null, "bool_type", "Input should be a valid boolean"],
+    [Type.Boolean(), 1, "bool_type", "Input should be a valid boolean"],
+    [Type.Boolean(), "maybe", "bool_parsing", "Input should be a valid boolean, unable to interpret input"],
+    [Type.Boolean(), 3, "bool_parsing", "Input should be a valid boolean, unable to interpret input"],
+    [Type.String(), 5, "string_type", "Input should be a valid string"],
+    [Type.Array(Type.String()), "a", "list_type", "Input should be a valid list"],
+    [Type.Object({}), 5, "dict_type", "Input should be a valid dictionary"],
+    [
+      Type.Object({}, { title: "Thing" }),
+      [],
+      "model_type",
+      "Input should be a valid dictionary or instance of Thing",
+    ],
+    [Type.Enum(["low", "medium", "high"]), "x", "literal_error", "Input should be 'low', 'medium' or 'high'"],
+    [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none'"],
+    [Type.Integer({ minimum: -1 }), -2, "greater_than_equal", "Input should be greater than or equal to -1"],
+    [Type.Number({ maximum: 2 }), 2.5, "less_than_equal", "Input should be less than or equal to 2"],
+    [Type.Number({ exclusiveMinimum: 0 }), 0, "greater_than", "Input should be greater than 0"],
+    [Type.String({ minLength: 1 }), "", "string_too_short", "String should have at least 1 character"],
+    [Type.String({ maxLength: 2 }), "abc", "string_too_long", "String should have at most 2 characters"],
+    [Type.String({ format: "uuid" }), "nope", "uuid_parsing", "Input should be a valid UUID"],
+    [
+      Type.String({ format: "date-time" }),
+      "today",
+      "datetime_parsing",
+      "Input should be a valid datetime in ISO 8601",
+    ],
+  ];
+  for (const [schema, value, type, message] of table)
+    checks(field(schema), { x: value }, [["body,x", type, message]]);
+});
+
+test("what fits has no faults: 1.0 is an integer, a character is a code point", () => {
+  checks(field(Type.Integer()), JSON.parse('{"x": 1.0}'), []);
+  checks(field(Type.String({ maxLength: 2 })), { x: "😀😀" }, []);
+  checks(field(Type.String({ format: "date-time" })), { x: "2026-01-02T03:04:05.678Z" }, []);
+});
+
+test("null passes only where the field says so", () => {
+  checks(field(Type.Union([Type.Integer(), Type.Null()])), { x: null }, []);
+  checks(field(Type.Union([Type.Integer(), Type.Null()])), { x: [] }, [
+    ["body,x", "int_type", "Input should be a valid integer"],
+  ]);
+});
+
+test("a union says one fault per branch, or those of the branch the value resembles", () => {
+  const stop = field(
+    Type.Union([
+      Type.String({ title: "str" }),
+      Type.Array(Type.String(), { title: "list[str]" }),
+      Type.Null(),
+    ]),
+  );
+  checks(stop, { x: 5 }, [
+    ["body,x,str", "string_type", "Input should be a valid string"],
+    ["body,x,list[str]", "list_type", "Input should be a valid list"],
+  ]);
+  checks(stop, { x: ["a", 5] }, [["body,x,1", "string_type", "Input should be a valid string"]]);
+});
+
+test("every fault is named, and list indices are texts", () => {
+  const schema = Type.Object({ a: Type.Array(Type.Object({ b: Type.Integer() })), c: Type.String() });
+  checks(
+    schema,
+    { a: [{ b: 1 }, { b: "x" }, {}], d: 1 },
+    [
+      ["body,c", "missing", "Field required"],
+      ["body,a,1,b", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"],
+      ["body,a,2,b", "missing", "Field required"],
+    ],
+    ["d"],
+  );
+});
+
+test("an absent body is one missing field", () => {
+  checks(Type.Object({}), undefined, [["body", "missing", "Field required"]]);
+});
+
+test("unknown fields are listed once, whatever item of a list they stand in, unless the object keeps them", () => {
+  const schema = Type.Object({ a: Type.Array(Type.Object({})) });
+  checks(schema, { a: [{ z: 1 }, { z: 2 }] }, [], ["a.*.z"]);
+  checks(Type.Object({}, { additionalProperties: true }), { z: 1 }, []);
+});
+
+test("numbers that JSON cannot write are found in values that are otherwise free", () => {
+  checks(Type.Object({ x: Type.Unknown() }), { x: [{ deep: -Infinity }] }, [
+    ["body,x,0,deep", "finite_number", "Input should be a finite number"],
+  ]);
+});
+
+test("names of JavaScript's own are ordinary unknown fields", () => {
+  checks(Type.Object({}), JSON.parse('{"__proto__": 1, "constructor": 2}'), [], ["__proto__", "constructor"]);
+});
+
+test("a summary says the first ten faults and counts the rest", () => {
+  const faults = Array.from({ length: 12 }, (_, index) => ({
+    location: ["body", `f${index}`],
+    message: "Field required",
+    type: "missing",
+  }));
+  assert.match(summary(faults), /^f0: Field required; .*f9: Field required; and 2 more$/);
+});
+
+test("no value makes the walk throw", () => {
+  const schema = Type.Object({
+    a: Type.Optional(Type.Union([Type.String({ title: "str" }), Type.Array(Type.Integer()), Type.Null()])),
+    b: Type.Object({ c: Type.Enum(["x"]) }, { additionalProperties: Type.Number() }),
+  });
+  fc.assert(
+    fc.property(fc.record({ a: fc.anything(), b: fc.anything() }), (value) => {
+      check(schema, value, newFindings("body"));
+    }),
+  );
+});

@@ -1,0 +1,55 @@
+// A whole conversation of an unmodified RL client, recorded elsewhere, played against our routes: every request of it
+// must be taken, and every answer must hold what that client reads.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { InjectOptions } from "fastify";
+import { bearer, fakeServer, keys } from "./testing/fake-server.ts";
+
+interface Recorded {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly query: Readonly<Record<string, readonly string[]>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+const recorded = readFileSync("test/fixtures/recordings/art-full.jsonl", "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Recorded);
+
+test("takes every request of a recorded client, from registration to deletion", async () => {
+  const server = await fakeServer();
+  server.chat.script.isTrained = true;
+  server.jobs.events.push({ id: "ev", type: "training_ended", data: {} });
+  const ids = new Map<string, string>();
+  const known = (text: string): string =>
+    text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, (id) => ids.get(id) ?? id);
+  for (const [index, request] of recorded.entries()) {
+    const { authorization, "content-length": _, host: __, ...headers } = request.headers;
+    assert.match(authorization ?? "", /^Bearer /);
+    const answer = await server.ask({
+      method: request.method,
+      url: known(request.path),
+      query:
+        request.query["after"] === undefined ? (request.query as NonNullable<InjectOptions["query"]>) : {},
+      headers: { ...headers, authorization: bearer(keys.admin) },
+      ...(request.body === null ? {} : { payload: known(JSON.stringify(request.body)) }),
+    });
+    assert.equal(answer.statusCode, 200, `${index}: ${request.method} ${request.path}: ${answer.body}`);
+    assert.equal(answer.headers["x-hone-ignored"], undefined);
+    const told = /"id": ?"([0-9a-f]{8}-[0-9a-f-]{27})"/.exec(
+      JSON.stringify(request.body ?? "") && answerOf(index),
+    );
+    const id = answer.json<{ id?: string }>().id;
+    if (told?.[1] !== undefined && id !== undefined && !id.startsWith("chatcmpl")) ids.set(told[1], id);
+  }
+  assert.equal(server.chat.seen.length, 9);
+  assert.equal(server.jobs.jobs.length, 1);
+  await server.close();
+});
+
+function answerOf(index: number): string {
+  return JSON.stringify((recorded[index] as unknown as { readonly answer: unknown }).answer);
+}

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
+import { bearer, fakeServer, helloBody, keys } from "../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+async function ask(server: Server, body: object, url = "/v1/chat/completions") {
+  return server.ask({
+    method: "POST",
+    url,
+    headers: { authorization: bearer() },
+    payload: { ...helloBody, ...body },
+  });
+}
+
+/** The events of a stream, parsed; asserts that it is one and that it ends as it must. */
+async function askStream(server: Server, body: object): Promise<readonly Record<string, unknown>[]> {
+  const answer = await ask(server, { ...body, stream: true });
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.headers["content-type"], "text/event-stream; charset=utf-8");
+  const events = answer.body.split("\n\n");
+  assert.equal(events.pop(), "");
+  assert.equal(events.pop(), "data: [DONE]");
+  return events.map((event) => {
+    assert.ok(event.startsWith("data: "));
+    return JSON.parse(event.slice("data: ".length)) as Record<string, unknown>;
+  });
+}
+
+function choicesOf(chunk: Record<string, unknown> | undefined): readonly Record<string, unknown>[] {
+  assert.ok(chunk !== undefined && Array.isArray(chunk["choices"]));
+  return chunk["choices"] as readonly Record<string, unknown>[];
+}
+
+const message = {
+  role: "assistant",
+  content: "Hello",
+  refusal: null,
+  annotations: null,
+  audio: null,
+  function_call: null,
+  tool_calls: [],
+  reasoning: null,
+  reasoning_content: null,
+};
+const finish = { finish_reason: "stop", stop_reason: null, matched_stop: null };
+const usage = (prompt: number, completion: number) => ({
+  prompt_tokens: prompt,
+  total_tokens: prompt + completion,
+  completion_tokens: completion,
+  prompt_tokens_details: { cached_tokens: 2 },
+});
+const text = (token: string, id: number) => ({
+  token: `token_id:${id}`,
+  logprob: -0.5,
+  bytes: [...Buffer.from(token)],
+});
+
+test("answers whole with every declared field, at both spellings of the path", async () => {
+  const server = await fakeServer();
+  for (const url of ["/v1/chat/completions", "/v1/chat/completions/"]) {
+    const answer = await ask(server, { request_id: "r1", model: "m" }, url);
+    assert.equal(answer.statusCode, 200);
+    assert.deepEqual(answer.json(), {
+      id: "chatcmpl-r1",
+      request_id: "r1",
+      object: "chat.completion",
+      created: 1_700_000_000,
+      model: "m",
+      choices: [{ index: 0, message, logprobs: null, ...finish, token_ids: null }],
+      service_tier: "default",
+      system_fingerprint: "tiny@base+test",
+      usage: usage(3, 2),
+      prompt_logprobs: null,
+      prompt_token_ids: null,
+      kv_transfer_params: null,
+    });
+  }
+  await server.close();
+});
+
+test("gives log-probabilities and token ids where they are asked for", async () => {
+  const server = await fakeServer();
+  const answer = (await ask(server, { logprobs: true, top_logprobs: 2, return_token_ids: true, n: 2 })).json<{
+    choices: readonly Record<string, unknown>[];
+  }>();
+  assert.equal(answer.choices.length, 2);
+  assert.deepEqual((answer as unknown as Record<string, unknown>)["prompt_token_ids"], [1, 2, 3]);
+  const [first, second] = answer.choices;
+  assert.deepEqual(first?.["token_ids"], [10, 11]);
+  assert.equal(second?.["index"], 1);
+  assert.equal(Object.hasOwn(first ?? {}, "prompt_token_ids"), false);
+  assert.deepEqual(first?.["logprobs"], {
+    content: [
+      {
+        token: "Hel",
+        logprob: -0.5,
+        bytes: [72, 101, 108],
+        top_logprobs: [
+          { token: "Hel", logprob: -0.5, bytes: [] },
+          { token: "other1", logprob: -9999, bytes: [] },
+        ],
+      },
+      {
+        token: "lo",
+        logprob: -0.5,
+        bytes: [108, 111],
+        top_logprobs: [
+          { token: "lo", logprob: -0.5, bytes: [] },
+          { token: "other1", logprob: -9999, bytes: [] },
+        ],
+      },
+    ],
+    refusal: null,
+  });
+  await server.close();
+});
+
+test("a trained model's choices carry what training needs, though nobody asked", async () => {
+  const server = await fakeServer();
+  server.chat.script.isTrained = true;
+  const answer = (await ask(server, {})).json<Record<string, unknown>>();
+  assert.equal(answer["prompt_token_ids"], null);
+  const logprobs = {
+    content: [
+      { ...text("Hel", 10), top_logprobs: [] },
+      { ...text("lo", 11), top_logprobs: [] },
+    ],
+    refusal: null,
+  };
+  assert.deepEqual(answer["choices"], [
+    { index: 0, message, logprobs, ...finish, token_ids: [10, 11], prompt_token_ids: [1, 2, 3] },
+  ]);
+  await server.close();
+});
+
+test("return_tokens_as_token_ids spells tokens as ids", async () => {
+  const server = await fakeServer();
+  const answer = await ask(server, { logprobs: true, return_tokens_as_token_ids: true });
+  assert.match(answer.body, /"token":"token_id:10"/);
+  await server.close();
+});
+
+test("streams an opening with every choice, deltas, the finish with the last one, and the usage", async () => {
+  const server = await fakeServer();
+  const chunks = await askStream(server, { n: 2, request_id: "r", stream_options: { include_usage: true } });
+  const head = {
+    id: "chatcmpl-r",
+    object: "chat.completion.chunk",
+    created: 1_700_000_000,
+    model: "tiny",
+    system_fingerprint: "tiny@base+test",
+  };
+  const opening = (index: number) => ({
+    index,
+    delta: { role: "assistant", content: "", reasoning_content: null },
+    logprobs: null,
+    finish_reason: null,
+  });
+  const delta = (index: number, content: string, end: object) => ({
+    ...head,
+    choices: [
+      { index, delta: { content, reasoning_content: null }, logprobs: null, ...end, token_ids: null },
+    ],
+  });
+  assert.deepEqual(chunks, [
+    { ...head, choices: [opening(0), opening(1)], prompt_token_ids: null },
+    delta(0, "Hel", { finish_reason: null }),
+    delta(1, "Hel", { finish_reason: null }),
+    delta(0, "lo", finish),
+    delta(1, "lo", finish),
+    { ...head, choices: [], usage: usage(3, 4) },
+  ]);
+  await server.close();
+});
+
+test("streams ids and log-probabilities chunk by chunk, the prompt's only in the first", async () => {
+  const server = await fakeServer();
+  server.chat.script.isTrained = true;
+  const [opening, first] = await askStream(server, { return_token_ids: true });
+  assert.deepEqual(opening?.["prompt_token_ids"], [1, 2, 3]);
+  assert.equal(Object.hasOwn(first ?? {}, "prompt_token_ids"), false);
+  const [openedChoice] = choicesOf(opening);
+  assert.deepEqual(openedChoice?.["prompt_token_ids"], [1, 2, 3]);
+  const [choice] = choicesOf(first);
+  assert.deepEqual(choice?.["token_ids"], [10]);
+  assert.deepEqual(choice?.["logprobs"], {
+    content: [{ ...text("Hel", 10), top_logprobs: [] }],
+    refusal: null,
+  });
+  await server.close();
+});
+
+test("continuous usage counts the tokens of the chunk's choice", async () => {
+  const server = await fakeServer();
+  const options = { include_usage: true, continuous_usage_stats: true };
+  const chunks = await askStream(server, { n: 2, stream_options: options });
+  const counts = chunks.map((chunk) => (chunk["usage"] as { completion_tokens: number }).completion_tokens);
+  assert.deepEqual(counts, [0, 1, 1, 2, 2, 4]);
+  await server.close();
+});
+
+test("what goes wrong before the first token is an ordinary answer, also to a stream", async () => {
+  const server = await fakeServer();
+  server.chat.script.refusal = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
+  const answer = await ask(server, { stream: true });
+  assert.equal(answer.statusCode, 400);
+  assert.deepEqual(answer.json<{ detail: unknown }>().detail, [
+    { loc: ["body"], msg: "The prompt has 9 tokens.", type: "unsupported" },
+  ]);
+  await server.close();
+});
+
+test("what goes wrong after it is one event with the error body, then [DONE]", async () => {
+  const server = await fakeServer();
+  server.chat.script.failure = new Error("secret");
+  const chunks = await askStream(server, {});
+  assert.equal(chunks.length, 3);
+  const { error, detail } = chunks[2] as { error: { message: string; code: string }; detail: unknown };
+  assert.equal(error.code, "internal");
+  assert.doesNotMatch(error.message, /secret/);
+  assert.deepEqual(detail, []);
+  await server.close();
+});
+
+test("an answer that fails on the way is an error, never half an answer", async () => {
+  const server = await fakeServer();
+  server.chat.script.failure = new ServiceError({ code: "unavailable", message: "engine died" });
+  assert.equal((await ask(server, {})).statusCode, 503);
+  await server.close();
+});
+
+test("a client that goes away aborts its generation, streamed or not", async () => {
+  const server = await fakeServer();
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server.chat.script.hangs = true;
+  for (const stream of [true, false]) {
+    const gone = new AbortController();
+    const aborted = new Promise<void>((resolve) => (server.chat.onAbort = resolve));
+    const answer = fetch(`${server.app.listeningOrigin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: bearer(), "content-type": "application/json" },
+      body: JSON.stringify({ ...helloBody, stream }),
+      signal: gone.signal,
+    });
+    if (stream) await (await answer).body?.getReader().read();
+    else await server.chat.nextSeen();
+    const refused = stream ? Promise.resolve() : assert.rejects(answer, { name: "AbortError" });
+    gone.abort();
+    await Promise.all([aborted, refused]);
+  }
+  assert.equal(server.chat.abortedCount, 2);
+  await server.close();
+});
+
+test("passes the caller on, and tells unknown fields in a header", async () => {
+  const server = await fakeServer();
+  const answer = await server.ask({
+    method: "POST",
+    url: "/v1/chat/completions",
+    headers: { authorization: bearer(keys.member) },
+    payload: { ...helloBody, store: true, "x\r\ny": 1 },
+  });
+  assert.equal(answer.headers["x-hone-ignored"], "store, x??y");
+  assert.deepEqual(server.chat.seen.at(-1)?.caller, {
+    keyId: "member",
+    entity: "acme",
+    role: "member",
+    owner: "member-owner",
+  });
+  await server.close();
+});
+
+test("closing the server breaks off what still runs, with an error of its own", async () => {
+  const server = await fakeServer();
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server.chat.script.hangs = true;
+  const stream = await fetch(`${server.app.listeningOrigin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: bearer(), "content-type": "application/json" },
+    body: JSON.stringify({ ...helloBody, stream: true }),
+  });
+  const seen = server.chat.nextSeen();
+  const whole = ask(server, {});
+  await seen;
+  await server.app.close();
+  assert.match(await stream.text(), /"code":"unavailable"\}\}\n\ndata: \[DONE\]\n\n$/);
+  assert.equal((await whole).statusCode, 503);
+});

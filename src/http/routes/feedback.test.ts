@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
+import { basic, fakeServer, keys } from "../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly type: string }[] };
+
+function post(server: Server, path: string, payload: object) {
+  return server.ask({
+    method: "POST",
+    url: `/feedback/${path}`,
+    headers: { authorization: basic(keys.member) },
+    payload,
+  });
+}
+
+const item = {
+  project_id: "acme/p",
+  vendor_ref: "w:///acme/p/call/1",
+  feedback_type: "note",
+  payload: { note: "good" },
+};
+const { vendor_ref: reference, ...withoutReference } = item;
+const answered = {
+  created_at: "1970-01-01T00:00:00.000Z",
+  vendor_user_id: "member-owner",
+  payload: { note: "good" },
+};
+
+test("creates a batch and answers in order, each record in the spelling it came in", async () => {
+  const server = await fakeServer();
+  const batch = [
+    { ...item, id: "a" },
+    { ...withoutReference, weave_ref: reference, id: "b", wb_user_id: null },
+  ];
+  const answer = await post(server, "batch/create", { batch });
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.deepEqual(answer.json(), {
+    res: [
+      { id: "a", ...answered },
+      { id: "b", ...answered, wb_user_id: "member-owner" },
+    ],
+  });
+  assert.deepEqual(server.feedback.seen[1]?.input, {
+    id: "b",
+    projectId: "acme/p",
+    vendorRef: reference,
+    feedbackType: "note",
+    payload: { note: "good" },
+    creator: null,
+    annotationRef: null,
+    runnableRef: null,
+    callRef: null,
+    triggerRef: null,
+    queueId: null,
+  });
+  assert.deepEqual((await post(server, "batch/create", { batch: [] })).json(), { res: [] });
+  await server.close();
+});
+
+test("an empty reference counts as absent, and fields nothing reads are told", async () => {
+  const server = await fakeServer();
+  const answer = await post(server, "create", {
+    ...item,
+    annotation_ref: "",
+    call_ref: null,
+    scorer_tags: [],
+  });
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.headers["x-hone-ignored"], "scorer_tags");
+  assert.equal(server.feedback.seen[0]?.input.annotationRef, null);
+  await server.close();
+});
+
+test("names the shape faults of every item with its index", async () => {
+  const server = await fakeServer();
+  const batch = [
+    item,
+    { ...item, payload: [], feedback_type: "" },
+    { ...item, weave_ref: "w:///acme/p/call/2", vendor_user_id: "me" },
+    withoutReference,
+    { ...item, feedback_type: "x".repeat(257), id: "" },
+  ];
+  const answer = await post(server, "batch/create", { batch });
+  assert.equal(answer.statusCode, 422);
+  assert.deepEqual(
+    answer.json<Refusal>().detail.map(({ loc, type }) => `${loc.join(".")} ${type}`),
+    [
+      "body.batch.1.feedback_type string_too_short",
+      "body.batch.1.payload dict_type",
+      "body.batch.2.vendor_user_id none_required",
+      "body.batch.4.feedback_type string_too_long",
+      "body.batch.4.id string_too_short",
+      "body.batch.2.weave_ref value_error",
+      "body.batch.3.vendor_ref missing",
+    ],
+  );
+  assert.deepEqual(server.feedback.seen, []);
+  await server.close();
+});
+
+test("413: a batch of more records than are taken, which clients then halve", async () => {
+  const server = await fakeServer();
+  const batch = Array.from({ length: 10_001 }, () => 1);
+  const answer = await post(server, "batch/create", { batch });
+  assert.equal(answer.statusCode, 413);
+  assert.match(answer.body, /10001 records; at most 10000/);
+  await server.close();
+});
+
+test("replaces a record, in either spelling", async () => {
+  const server = await fakeServer();
+  const answer = await post(server, "replace", {
+    ...withoutReference,
+    weave_ref: reference,
+    feedback_id: "f",
+  });
+  assert.deepEqual(answer.json(), { id: "f", ...answered, wb_user_id: "member-owner" });
+  const missing = await post(server, "replace", item);
+  assert.equal(missing.statusCode, 422);
+  assert.deepEqual(missing.json<Refusal>().detail, [
+    { loc: ["body", "feedback_id"], msg: "Field required", type: "missing" },
+  ]);
+  await server.close();
+});
+
+test("passes on what feedback itself refuses, with its places", async () => {
+  const server = await fakeServer();
+  const fault = {
+    location: ["body", "batch", "0", "vendor_ref"],
+    message: "no reference",
+    type: "value_error",
+  };
+  server.feedback.refusal = new ServiceError({ code: "invalid", message: "no reference", faults: [fault] });
+  const answer = await post(server, "batch/create", { batch: [item] });
+  assert.equal(answer.statusCode, 422);
+  assert.deepEqual(answer.json<Refusal>().detail[0]?.loc, fault.location);
+  await server.close();
+});
+
+test("tells what a record said before", async () => {
+  const server = await fakeServer();
+  const answer = await post(server, "history", { project_id: "acme/p", feedback_id: "f" });
+  assert.deepEqual(answer.json(), { result: [] });
+  await server.close();
+});

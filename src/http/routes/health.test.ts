@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fakeServer } from "../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+const get = (server: Server, url: string) => server.ask({ method: "GET", url });
+
+test("a server that can serve says so without credentials", async () => {
+  const server = await fakeServer();
+  for (const url of ["/health", "/v1/health"]) {
+    const answer = await get(server, url);
+    assert.equal(answer.statusCode, 200);
+    assert.deepEqual(answer.json(), { status: "ok", state: "ready", reason: "" });
+  }
+  assert.deepEqual((await get(server, "/v1/system-check")).json(), {
+    status: "ok",
+    api: "ok",
+    database: "ok",
+    cpu_queue: "ok",
+    gpu_queue: "ok",
+  });
+  assert.equal((await server.ask({ method: "HEAD", url: "/health" })).statusCode, 200);
+  await server.close();
+});
+
+test("one that cannot says its state and the reason, and when to ask again", async () => {
+  const server = await fakeServer();
+  server.state.engine = { ...server.state.engine, state: "restarting", reason: "its process ended" };
+  const answer = await get(server, "/health");
+  assert.equal(answer.statusCode, 503);
+  assert.match(String(answer.headers["retry-after"]), /^\d+$/);
+  const { status, state, reason, error } = answer.json<Record<string, unknown>>();
+  assert.deepEqual([status, state, reason], ["unavailable", "restarting", "its process ended"]);
+  assert.equal((error as { code: string }).code, "unavailable");
+  assert.equal(
+    (await get(server, "/v1/system-check")).json<Record<string, unknown>>()["gpu_queue"],
+    "restarting: its process ended",
+  );
+  await server.close();
+});
+
+test("a draining server and a database that is down are told", async () => {
+  const server = await fakeServer();
+  server.state.isDraining = true;
+  server.state.isDatabaseDown = true;
+  assert.equal((await get(server, "/health")).json<Record<string, unknown>>()["state"], "draining");
+  const check = await get(server, "/v1/system-check");
+  assert.equal(check.statusCode, 503);
+  const { api, database } = check.json<Record<string, unknown>>();
+  assert.deepEqual([api, database], ["draining", "failed"]);
+  await server.close();
+});
+
+test("metrics count what was answered", async () => {
+  const server = await fakeServer();
+  await get(server, "/health");
+  await get(server, "/nope");
+  const { body, headers } = await get(server, "/metrics");
+  assert.match(String(headers["content-type"]), /^text\/plain/);
+  assert.match(body, /hone_http_requests_total\{method="GET",route="\/health",status="200"\} 1/);
+  assert.match(body, /hone_http_requests_total\{method="GET",route="none",status="404"\} 1/);
+  assert.match(body, /hone_http_requests_in_flight 0/);
+  await server.close();
+});

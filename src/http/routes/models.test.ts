@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { InjectOptions } from "fastify";
+import { bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+type Body = Record<string, unknown>;
+
+const ask = (
+  server: Server,
+  method: "GET" | "POST" | "DELETE",
+  url: string,
+  payload?: object,
+  key: string = keys.member,
+) =>
+  server.ask({
+    method,
+    url,
+    headers: { authorization: bearer(key) },
+    ...(payload === undefined ? {} : { payload }),
+  } satisfies InjectOptions);
+
+const create = (server: Server, body: object, key: string = keys.member) =>
+  ask(server, "POST", "/v1/preview/models", { project: "p", name: "m", base_model: "tiny", ...body }, key);
+
+async function addVersion(server: Server, modelId: string, step: number): Promise<void> {
+  server.models.versions.push({
+    id: `v${step}`,
+    modelId,
+    step,
+    adapterFolder: `adapters/${modelId}/${step}`,
+    jobId: null,
+    metrics: { reward: step },
+    createdAt: new Date(1000),
+  });
+}
+
+test("registers a model in the key's own entity, and returns an existing one when asked", async () => {
+  const server = await fakeServer();
+  const first = await create(server, { entity: null });
+  assert.equal(first.statusCode, 200);
+  const { id, created_at: createdAt, ...rest } = first.json<Body>();
+  assert.match(String(id), /^[0-9a-f-]{36}$/);
+  assert.match(String(createdAt), /Z$/);
+  assert.deepEqual(rest, { entity: "acme", project: "p", name: "m", base_model: "tiny", run_id: null });
+  assert.equal((await create(server, { return_existing: true })).json<Body>()["id"], id);
+  assert.equal((await create(server, {})).statusCode, 409);
+  assert.equal((await create(server, { return_existing: true, base_model: "small" })).statusCode, 409);
+  await server.close();
+});
+
+test("refuses unknown bases, other entities and names that no chat request could spell", async () => {
+  const server = await fakeServer();
+  const unknown = await create(server, { base_model: "huge" });
+  assert.equal(unknown.statusCode, 404);
+  assert.match(unknown.body, /this server has tiny, small/);
+  assert.equal((await create(server, { entity: "rival" })).statusCode, 403);
+  assert.equal((await create(server, { entity: "rival" }, keys.admin)).statusCode, 200);
+  const bad = await create(server, { project: "a/b", name: "c:d", entity: "" });
+  assert.equal(bad.statusCode, 422);
+  assert.deepEqual(
+    bad.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc.join(".")),
+    ["body.project", "body.name"],
+  );
+  assert.equal((await create(server, { project: undefined })).statusCode, 422);
+  await server.close();
+});
+
+test("lists, reads and deletes models, each entity its own", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await create(server, { name: "m2" });
+  await create(server, { name: "x" }, keys.other);
+  const names = async (query: string, key: string): Promise<unknown> => {
+    const page = (await ask(server, "GET", `/v1/preview/models${query}`, undefined, key)).json<{
+      data: Body[];
+    }>();
+    return page.data.map(({ name }) => name);
+  };
+  assert.deepEqual(await names("", keys.member), ["m2", "m"]);
+  assert.deepEqual(await names("?order=asc", keys.member), ["m", "m2"]);
+  assert.deepEqual(await names("?limit=1", keys.member), ["m2"]);
+  assert.deepEqual(await names("?name=m", keys.member), ["m"]);
+  assert.deepEqual(await names("", keys.admin), ["x", "m2", "m"]);
+  assert.deepEqual(await names("?entity=rival", keys.member), []);
+  assert.equal((await ask(server, "GET", "/v1/preview/models?after=nope")).statusCode, 422);
+  assert.equal((await ask(server, "GET", `/v1/preview/models/${id.toUpperCase()}`)).json<Body>()["id"], id);
+  assert.equal((await ask(server, "GET", `/v1/preview/models/${id}`, undefined, keys.other)).statusCode, 403);
+  assert.equal(
+    (await ask(server, "DELETE", `/v1/preview/models/${id}`, undefined, keys.other)).statusCode,
+    403,
+  );
+  await server.close();
+});
+
+test("deletes a model on a request with a JSON content type and no body, with its jobs and versions", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await addVersion(server, id, 1);
+  const headers = { authorization: bearer(keys.member), "content-type": "application/json" };
+  const job = { model_id: id, trajectory_groups: [] };
+  await server.ask({ method: "POST", url: "/v1/preview/training-jobs", headers, payload: job });
+  const answer = await server.ask({ method: "DELETE", url: `/v1/preview/models/${id}`, headers });
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.deepEqual(answer.json(), { model_id: id, deleted_checkpoints: 2, deleted_run: false });
+  assert.deepEqual(
+    server.jobs.jobs.map(({ state }) => state),
+    ["cancelled"],
+  );
+  assert.deepEqual(server.deletedVersions, [{ modelId: id, steps: [0, 1] }]);
+  assert.equal((await ask(server, "GET", `/v1/preview/models/${id}`)).statusCode, 404);
+  await server.close();
+});
+
+test("pages through checkpoints", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  for (const step of [1, 2]) await addVersion(server, id, step);
+  const get = (query: string) => ask(server, "GET", `/v1/preview/models/${id}/checkpoints${query}`);
+  const newest = (await get("?limit=1&order=desc")).json<Body>();
+  assert.deepEqual(newest, {
+    object: "list",
+    data: [
+      { id: "v2", step: 2, metrics: { reward: 2 }, created_at: "1970-01-01T00:00:01.000Z", job_id: null },
+    ],
+    first_id: "v2",
+    last_id: "v2",
+    has_more: true,
+  });
+  const rest = (await get("?after=v1")).json<{ data: Body[]; has_more: boolean }>();
+  assert.deepEqual([rest.data.map(({ step }) => step), rest.has_more], [[2], false]);
+  const all = (await get("")).json<{ data: Body[] }>();
+  assert.deepEqual(
+    all.data.map(({ step }) => step),
+    [0, 1, 2],
+  );
+  for (const [query, place] of [
+    ["?limit=0", "query,limit"],
+    ["?limit=101", "query,limit"],
+    ["?limit=x", "query,limit"],
+    ["?order=up", "query,order"],
+    ["?after=nope", "query,after"],
+  ]) {
+    const answer = await get(query ?? "");
+    assert.equal(answer.statusCode, 422, query);
+    assert.equal(answer.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc.join(), place);
+  }
+  await server.close();
+});
+
+test("deletes checkpoints; step 0 counts as deleted and goes on", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await addVersion(server, id, 1);
+  const remove = (payload: object) => ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`, payload);
+  assert.deepEqual((await remove({ steps: [0, 1, 7] })).json(), { deleted_count: 2, not_found_steps: [7] });
+  assert.deepEqual(server.deletedVersions, [{ modelId: id, steps: [1] }]);
+  assert.equal((await remove({ steps: ["1"] })).statusCode, 422);
+  assert.equal((await ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`)).statusCode, 422);
+  await server.close();
+});
+
+test("lists what can be chatted with: bases, trained models and each of their versions", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await addVersion(server, id, 1);
+  const list = (await ask(server, "GET", "/v1/models")).json<{ object: string; data: Body[] }>();
+  assert.equal(list.object, "list");
+  assert.deepEqual(
+    list.data.map((card) => card["id"]),
+    ["tiny", "small", "acme/p/m", "acme/p/m:step0", "acme/p/m:step1"],
+  );
+  assert.deepEqual(list.data[4], {
+    id: "acme/p/m:step1",
+    object: "model",
+    created: 1,
+    owned_by: "acme",
+    root: "acme/p/m",
+    parent: "tiny",
+  });
+  assert.deepEqual((await ask(server, "GET", "/v1/preview/base-models")).json(), ["tiny", "small"]);
+  await server.close();
+});

@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+type Body = Record<string, unknown>;
+type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
+
+const path = "/v1/preview/training-jobs";
+
+async function withModel(): Promise<{ readonly server: Server; readonly modelId: string }> {
+  const server = await fakeServer();
+  return { server, modelId: await registeredModel(server) };
+}
+
+function post(server: Server, payload: object | string, headers: Readonly<Record<string, string>> = {}) {
+  const base = { authorization: bearer(keys.member), "content-type": "application/json" };
+  return server.ask({ method: "POST", url: path, headers: { ...base, ...headers }, payload });
+}
+
+function get(server: Server, url: string, headers: Readonly<Record<string, string>> = {}) {
+  return server.ask({ method: "GET", url, headers: { authorization: bearer(keys.member), ...headers } });
+}
+
+async function refuses(
+  server: Server,
+  body: object | string,
+  faults: readonly (readonly [string, RegExp])[],
+) {
+  const answer = await post(server, body);
+  assert.equal(answer.statusCode, 422, answer.body);
+  const { detail } = answer.json<Refusal>();
+  assert.deepEqual(
+    detail.map(({ loc }) => loc.slice(1).join(".")),
+    faults.map(([place]) => place),
+  );
+  faults.forEach(([, message], index) => assert.match(detail[index]?.msg ?? "", message));
+}
+
+const choice = {
+  finish_reason: "stop",
+  index: 0,
+  message: { role: "assistant", content: "no" },
+  logprobs: { content: [{ token: "token_id:5", logprob: -0.1, bytes: [], top_logprobs: [] }], refusal: null },
+  token_ids: [5],
+  prompt_token_ids: [1, 2],
+  stop_reason: null,
+};
+
+test("creates a job with its trajectories, every default filled in", async () => {
+  const { server, modelId } = await withModel();
+  const trajectory = {
+    messages_and_choices: [{ role: "user", content: "hi" }, choice],
+    tools: null,
+    additional_histories: [{ messages_and_choices: [{ role: "user", content: null }] }],
+    reward: 1,
+    metrics: { won: true, score: 0.5 },
+    auto_metrics: {},
+    start_time: "2026-01-01T00:00:00Z",
+    future: 1,
+  };
+  const groups = [{ trajectories: [trajectory, {}], exceptions: [{ type: "E" }], scenario: "s" }];
+  const answer = await post(server, {
+    model_id: modelId,
+    trajectory_groups: groups,
+    experimental_config: null,
+  });
+  assert.equal(answer.statusCode, 200, answer.body);
+  const { id } = answer.json<{ id: string }>();
+  assert.deepEqual(answer.json(), { id });
+  assert.deepEqual(server.jobs.groups.get(id), [
+    {
+      trajectories: [
+        {
+          messagesAndChoices: trajectory.messages_and_choices,
+          tools: null,
+          additionalHistories: [{ messagesAndChoices: [{ role: "user", content: null }], tools: null }],
+          reward: 1,
+          initialPolicyVersion: null,
+          finalPolicyVersion: null,
+          metrics: { won: true, score: 0.5 },
+          metadata: {},
+          logs: [],
+          startTime: "2026-01-01T00:00:00Z",
+          extra: { auto_metrics: {}, future: 1 },
+        },
+        {
+          messagesAndChoices: [],
+          tools: null,
+          additionalHistories: [],
+          reward: 0,
+          initialPolicyVersion: null,
+          finalPolicyVersion: null,
+          metrics: {},
+          metadata: {},
+          logs: [],
+          startTime: null,
+          extra: {},
+        },
+      ],
+      exceptions: [{ type: "E" }],
+      metadata: {},
+      metrics: {},
+      logs: [],
+      extra: { scenario: "s" },
+    },
+  ]);
+  await server.close();
+});
+
+test("reads the configuration: nulls are defaults, the other spelling of tau, unknown keys listed", async () => {
+  const { server, modelId } = await withModel();
+  const config = { epsilon: null, ppo: true, kimi_k2_tau: 0.5, learning_rate: 1e-4, loss_fn: "cispo" };
+  const answer = await post(server, {
+    model_id: modelId,
+    trajectory_groups: [],
+    experimental_config: config,
+  });
+  assert.equal(answer.headers["x-hone-ignored"], "experimental_config.loss_fn");
+  const job = (await get(server, `${path}/${answer.json<{ id: string }>().id}`)).json<Body>();
+  assert.deepEqual(job["experimental_config"], {
+    advantage_balance: 0,
+    epsilon: 0.2,
+    epsilon_high: 0.2,
+    importance_sampling_level: "token",
+    vendor_k2_tau: 0.5,
+    learning_rate: 1e-4,
+    mask_prob_ratio: false,
+    max_negative_advantage_importance_sampling_weight: 0,
+    ppo: true,
+    precalculate_logprobs: false,
+    scale_rewards: true,
+  });
+  assert.deepEqual(job["config_not_applied"], ["loss_fn"]);
+  assert.equal(job["state"], "queued");
+  await server.close();
+});
+
+test("names every fault of a job at once", async () => {
+  const { server, modelId } = await withModel();
+  const trajectory = {
+    messages_and_choices: [
+      { content: "x" },
+      { role: 5 },
+      { message: {}, finish_reason: "stop", token_ids: ["a"] },
+    ],
+    reward: null,
+    exchanges: {},
+  };
+  await refuses(
+    server,
+    {
+      model_id: modelId,
+      trajectory_groups: [{ trajectories: [trajectory] }, {}],
+      experimental_config: {
+        epsilon: -1,
+        epsilon_high: -1,
+        advantage_balance: 2,
+        learning_rate: 0,
+        vendor_k2_tau: -1,
+        kimi_k2_tau: 1,
+        importance_sampling_level: "word",
+        ppo: 1,
+      },
+    },
+    [
+      ["trajectory_groups.0.trajectories.0.messages_and_choices.1.role", /valid string/],
+      ["trajectory_groups.0.trajectories.0.messages_and_choices.2.token_ids.0", /valid integer/],
+      ["trajectory_groups.0.trajectories.0.reward", /valid number/],
+      ["trajectory_groups.1.trajectories", /required/],
+      ["experimental_config.epsilon", /greater than or equal to 0/],
+      ["experimental_config.epsilon_high", /greater than or equal to 0/],
+      ["experimental_config.advantage_balance", /less than or equal to 1/],
+      ["experimental_config.learning_rate", /greater than 0/],
+      ["experimental_config.vendor_k2_tau", /greater than or equal to 0/],
+      [
+        "experimental_config.importance_sampling_level",
+        /'token', 'sequence', 'average' or 'geometric_average'/,
+      ],
+      ["experimental_config.ppo", /valid boolean/],
+      ["trajectory_groups.0.trajectories.0.exchanges", /messages_and_choices/],
+      ["trajectory_groups.0.trajectories.0.messages_and_choices.0", /a message .* or a Choice/],
+      ["experimental_config.kimi_k2_tau", /two spellings/],
+    ],
+  );
+  await refuses(server, { model_id: "x" }, [
+    ["trajectory_groups", /required/],
+    ["model_id", /valid UUID/],
+  ]);
+  await server.close();
+});
+
+test("refuses numbers that are not finite, wherever they stand", async () => {
+  const { server, modelId } = await withModel();
+  const body = (trajectory: string): string =>
+    `{"model_id": "${modelId}", "trajectory_groups": [{"trajectories": [${trajectory}]}]}`;
+  const place = "trajectory_groups.0.trajectories.0";
+  await refuses(server, body('{"reward": 1e999}'), [[`${place}.reward`, /finite/]]);
+  await refuses(server, body('{"metadata": {"a": [-1e999]}}'), [[`${place}.metadata.a.0`, /finite/]]);
+  await refuses(server, body('{"metrics": {"a": 1e999}}'), [[`${place}.metrics.a`, /finite/]]);
+  await server.close();
+});
+
+test("says which model it does not know or may not reach", async () => {
+  const { server, modelId } = await withModel();
+  const unknown = await post(server, {
+    model_id: "00000000-0000-4000-8000-000000000000",
+    trajectory_groups: [],
+  });
+  assert.equal(unknown.statusCode, 404);
+  assert.deepEqual(unknown.json<Refusal>().detail[0]?.loc, ["body", "model_id"]);
+  const body = { model_id: modelId, trajectory_groups: [] };
+  assert.equal((await post(server, body, { authorization: bearer(keys.other) })).statusCode, 403);
+  const { id } = (await post(server, body)).json<{ id: string }>();
+  for (const url of [`${path}/${id}`, `${path}/${id}/events`, `${path}?model_id=${modelId}`]) {
+    assert.equal((await get(server, url, { authorization: bearer(keys.other) })).statusCode, 403, url);
+  }
+  assert.deepEqual(
+    (await get(server, path, { authorization: bearer(keys.other) })).json<{ data: [] }>().data,
+    [],
+  );
+  await server.close();
+});
+
+test("an idempotency key answers the same body with the same job, and another body with 409", async () => {
+  const { server, modelId } = await withModel();
+  const body = { model_id: modelId, trajectory_groups: [] };
+  const key = { "idempotency-key": "k" };
+  const first = (await post(server, body, key)).json<{ id: string }>();
+  assert.deepEqual((await post(server, body, key)).json(), first);
+  const other = await post(server, { ...body, trajectory_groups: [{ trajectories: [] }] }, key);
+  assert.equal(other.statusCode, 409);
+  assert.deepEqual(other.json<Refusal>().detail[0]?.loc, ["header", "idempotency-key"]);
+  assert.equal((await post(server, body, { "idempotency-key": "x".repeat(257) })).statusCode, 422);
+  await server.close();
+});
+
+test("lists jobs by model and state, and cancels one without a body", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  const headers = { authorization: bearer(keys.member) };
+  const cancelled = await server.ask({ method: "POST", url: `${path}/${id}/cancel`, headers });
+  assert.equal(cancelled.statusCode, 200, cancelled.body);
+  assert.equal(cancelled.json<Body>()["state"], "cancelled");
+  const ids = async (query: string): Promise<unknown> =>
+    (await get(server, path + query)).json<{ data: Body[] }>().data.map((job) => job["id"]);
+  assert.deepEqual(await ids(`?model_id=${modelId}&state=cancelled`), [id]);
+  assert.deepEqual(await ids("?state=running"), []);
+  assert.equal((await get(server, `${path}?state=odd`)).statusCode, 422);
+  await server.close();
+});
+
+test("pages through a job's events, and streams them live to whoever accepts events", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  server.jobs.events.push(
+    { id: "1", type: "training_started", data: { num_sequences: 1 } },
+    { id: "2", type: "gradient_step", data: { loss: 0.5 } },
+    { id: "3", type: "training_ended", data: {} },
+  );
+  const page = (await get(server, `${path}/${id}/events?after=1&limit=1`)).json<Body>();
+  assert.deepEqual(page, {
+    object: "list",
+    data: [{ id: "2", type: "gradient_step", data: { loss: 0.5 } }],
+    first_id: "2",
+    last_id: "2",
+    has_more: true,
+  });
+  const stream = await get(server, `${path}/${id}/events?after=1`, { accept: "text/event-stream" });
+  assert.equal(
+    stream.body,
+    'data: {"id":"2","type":"gradient_step","data":{"loss":0.5}}\n\ndata: {"id":"3","type":"training_ended","data":{}}\n\ndata: [DONE]\n\n',
+  );
+  await server.close();
+});
+
+test("a watch that the server's closing ends does not look like the end of the job", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server.jobs.events.push({ id: "1", type: "training_started", data: { num_sequences: 1 } });
+  const stream = await fetch(`${server.app.listeningOrigin}${path}/${id}/events`, {
+    headers: { authorization: bearer(keys.member), accept: "text/event-stream" },
+  });
+  await server.close();
+  const text = await stream.text();
+  assert.match(text, /training_started/);
+  assert.match(text, /"code":"unavailable"/);
+});

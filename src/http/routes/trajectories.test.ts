@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+
+type Body = Record<string, unknown>;
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+const headers = { authorization: bearer(keys.member) };
+
+function log(server: Server, modelId: string, payload: object) {
+  return server.ask({ method: "POST", url: `/v1/preview/models/${modelId}/log`, headers, payload });
+}
+
+const groups = [{ trajectories: [{ reward: 1, custom: "kept" }, { reward: 0 }], exceptions: [] }];
+
+test("logs under the split val unless told otherwise, and answers with the metrics", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const answer = await log(server, modelId, { model_id: modelId, trajectory_groups: groups, split: null });
+  assert.equal(answer.statusCode, 200, answer.body);
+  const { metrics, ...rest } = answer.json<Body>();
+  assert.deepEqual(rest, { detail: [], model_id: modelId, split: "val", step: 0, trajectories: 2 });
+  assert.equal((metrics as Record<string, number>)["val/reward"], 0.5);
+  assert.equal(answer.headers["x-hone-ignored"], undefined);
+  await server.close();
+});
+
+test("gives logs and metrics back, by split", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  for (const split of ["train", "val"]) await log(server, modelId, { trajectory_groups: groups, split });
+  const get = async (what: string): Promise<readonly Body[]> => {
+    const answer = await server.ask({ method: "GET", url: `/v1/preview/models/${modelId}/${what}`, headers });
+    assert.equal(answer.statusCode, 200, answer.body);
+    return answer.json<{ data: Body[] }>().data;
+  };
+  assert.deepEqual(
+    (await get("metrics")).map(({ split, step }) => [split, step]),
+    [
+      ["train", 0],
+      ["val", 0],
+    ],
+  );
+  const [only, ...others] = await get("trajectories?split=val");
+  assert.deepEqual(others, []);
+  const [group] = (only ?? {})["trajectory_groups"] as readonly { trajectories: readonly Body[] }[];
+  assert.deepEqual(group?.trajectories[0], {
+    messages_and_choices: [],
+    tools: null,
+    additional_histories: [],
+    reward: 1,
+    initial_policy_version: null,
+    final_policy_version: null,
+    metrics: {},
+    metadata: {},
+    logs: [],
+    start_time: null,
+    custom: "kept",
+  });
+  await server.close();
+});
+
+test("refuses what is wrong, and what belongs to others", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  assert.equal((await log(server, modelId, { split: "" })).statusCode, 422);
+  assert.equal(
+    (await log(server, modelId, { trajectory_groups: [{ trajectories: [{ exchanges: {} }] }] })).statusCode,
+    422,
+  );
+  assert.equal((await log(server, "unknown", { trajectory_groups: [] })).statusCode, 404);
+  const url = `/v1/preview/models/${modelId}/metrics`;
+  const other = await server.ask({ method: "GET", url, headers: { authorization: bearer(keys.other) } });
+  assert.equal(other.statusCode, 403);
+  const cursor = await server.ask({ method: "GET", url: `${url}?after=x`, headers });
+  assert.equal(cursor.statusCode, 422);
+  await server.close();
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { EventStream, IdleStreamError, type EventSink } from "./sse.ts";
+
+/** A response whose client reads when it is told to. */
+class FakeSink extends EventEmitter implements EventSink {
+  readonly texts: string[] = [];
+  isFull = false;
+  destroyed = false;
+
+  write(text: string): boolean {
+    this.texts.push(text);
+    return !this.isFull;
+  }
+
+  end(text: string): void {
+    this.texts.push(text);
+    if (!this.isFull) this.emit("close");
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+function stream(): { readonly sink: FakeSink; readonly clock: FakeClock; readonly events: EventStream } {
+  const sink = new FakeSink();
+  const clock = new FakeClock();
+  return { sink, clock, events: new EventStream(sink, { clock, idleMs: 60_000 }) };
+}
+
+test("writes one data line an event, and [DONE]", async () => {
+  const { sink, events } = stream();
+  await events.send({ a: "\n" });
+  await events.done();
+  assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
+});
+
+test("waits while the client's buffer is full, and goes on when it drains", async () => {
+  const { sink, clock, events } = stream();
+  sink.isFull = true;
+  const sent = events.send(1);
+  await clock.advance(59_000);
+  sink.emit("drain");
+  await sent;
+  assert.equal(sink.destroyed, false);
+  assert.equal(sink.listenerCount("drain") + sink.listenerCount("close"), 0);
+});
+
+test("ends a stream whose client reads nothing for the time it has", async () => {
+  const { sink, clock, events } = stream();
+  sink.isFull = true;
+  const sent = assert.rejects(events.send(1), IdleStreamError);
+  await clock.advance(60_000);
+  await sent;
+  assert.equal(sink.destroyed, true);
+});
+
+test("ends a finished stream whose client never reads the end", async () => {
+  const { sink, clock, events } = stream();
+  sink.isFull = true;
+  const done = events.done();
+  await clock.advance(60_000);
+  await done;
+  assert.equal(sink.destroyed, true);
+});
+
+test("sends nothing to a client that went away", async () => {
+  const { sink, events } = stream();
+  sink.destroyed = true;
+  await events.send(1);
+  await events.done();
+  assert.deepEqual(sink.texts, []);
+});

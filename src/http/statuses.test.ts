@@ -1,0 +1,268 @@
+// Every status the service answers with, each produced by a request, each with the one body.
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { test } from "node:test";
+import type { InjectOptions, LightMyRequestResponse } from "fastify";
+import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
+import type { ErrorBody } from "./errors.ts";
+import { basic, bearer, fakeServer, helloBody, keys, registeredModel } from "./testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+interface Expected {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+  readonly loc?: readonly string[];
+  readonly headers?: Readonly<Record<string, string | RegExp>>;
+}
+
+function checkError(answer: LightMyRequestResponse, expected: Expected): ErrorBody {
+  assert.equal(answer.statusCode, expected.status, answer.body);
+  const body = answer.json<ErrorBody>();
+  assert.deepEqual(Object.keys(body), ["detail", "error"]);
+  assert.deepEqual(Object.keys(body.error), ["message", "type", "param", "code"]);
+  assert.equal(body.error.type, expected.type);
+  assert.equal(body.error.code, expected.code);
+  for (const { loc, msg, type } of body.detail) {
+    assert.ok(["body", "path", "query", "header"].includes(loc[0] ?? ""), loc.join());
+    assert.ok(loc.every((part) => typeof part === "string") && msg.length > 0 && type.length > 0);
+  }
+  if (expected.loc !== undefined) assert.deepEqual(body.detail[0]?.loc, expected.loc);
+  assert.match(String(answer.headers["x-request-id"]), /^[\w.:-]+$/);
+  for (const [name, value] of Object.entries(expected.headers ?? {})) {
+    if (value instanceof RegExp) assert.match(String(answer.headers[name]), value);
+    else assert.equal(answer.headers[name], value);
+  }
+  return body;
+}
+
+const chat = (payload: object, rest: Partial<InjectOptions> = {}): InjectOptions => ({
+  method: "POST",
+  url: "/v1/chat/completions",
+  headers: { authorization: bearer() },
+  payload,
+  ...rest,
+});
+const json = { authorization: bearer(), "content-type": "application/json" };
+const invalid = { type: "invalid_request_error", code: "invalid" };
+
+const table: readonly {
+  readonly name: string;
+  readonly request: InjectOptions;
+  readonly before?: (server: Server) => Promise<void> | void;
+  readonly expected: Expected;
+}[] = [
+  {
+    name: "400: a known option that is not served",
+    request: chat({ ...helloBody, echo: true }),
+    expected: { status: 400, type: "invalid_request_error", code: "unsupported", loc: ["body", "echo"] },
+  },
+  {
+    name: "401: no credentials",
+    request: chat(helloBody, { headers: {} }),
+    expected: {
+      status: 401,
+      type: "authentication_error",
+      code: "unauthorized",
+      loc: ["header", "authorization"],
+      headers: { "www-authenticate": /^Bearer / },
+    },
+  },
+  {
+    name: "403: another entity's model",
+    request: {
+      method: "GET",
+      url: "/v1/preview/models/MODEL",
+      headers: { authorization: bearer(keys.other) },
+    },
+    expected: { status: 403, type: "permission_error", code: "forbidden", loc: ["path", "model_id"] },
+  },
+  {
+    name: "404: no such route",
+    request: { method: "POST", url: "/feedback/query", headers: { authorization: basic() }, payload: {} },
+    expected: { status: 404, type: "not_found_error", code: "not_found", loc: ["path"] },
+  },
+  {
+    name: "404: no such job",
+    request: { method: "GET", url: "/v1/preview/training-jobs/x", headers: { authorization: bearer() } },
+    expected: { status: 404, type: "not_found_error", code: "not_found", loc: ["path", "job_id"] },
+  },
+  {
+    name: "405: a method the path does not have",
+    request: { method: "PUT", url: "/v1/preview/models/x?a=b" },
+    expected: { status: 405, ...invalid, loc: ["path"], headers: { allow: "DELETE, GET, HEAD" } },
+  },
+  {
+    name: "409: a model name over another base",
+    request: {
+      method: "POST",
+      url: "/v1/preview/models",
+      headers: { authorization: bearer(keys.member) },
+      payload: { project: "p", name: "m", base_model: "small", return_existing: true },
+    },
+    expected: { status: 409, type: "conflict_error", code: "conflict", loc: ["body", "base_model"] },
+  },
+  {
+    name: "413: a body over the limit, which the text names",
+    request: chat({ ...helloBody, user: "x".repeat(3000) }),
+    expected: { status: 413, type: "invalid_request_error", code: "too_large", loc: ["body"] },
+  },
+  {
+    name: "415: a body that is not JSON by its own word",
+    request: chat({}, { headers: { authorization: bearer(), "content-type": "text/plain" }, payload: "{}" }),
+    expected: { status: 415, ...invalid, loc: ["header", "content-type"] },
+  },
+  {
+    name: "422: malformed JSON",
+    request: chat({}, { headers: json, payload: "{" }),
+    expected: { status: 422, ...invalid, loc: ["body", "1"] },
+  },
+  {
+    name: "422: JSON nested too deeply",
+    request: chat({}, { headers: json, payload: "[".repeat(65) }),
+    expected: { status: 422, ...invalid, loc: ["body"] },
+  },
+  {
+    name: "422: a fault of shape",
+    request: chat({}),
+    expected: { status: 422, ...invalid, loc: ["body", "messages"] },
+  },
+  {
+    name: "422: a path that cannot be read",
+    request: { method: "GET", url: "/%zz" },
+    expected: { status: 422, ...invalid, loc: ["path"] },
+  },
+  {
+    name: "429: the queue is full",
+    request: chat(helloBody),
+    before: (server) => refuseChat(server, "overloaded"),
+    expected: { status: 429, type: "rate_limit_error", code: "overloaded", headers: { "retry-after": "1" } },
+  },
+  {
+    name: "500: a bug",
+    request: chat(helloBody),
+    before: (server) => void (server.chat.script.refusal = new Error("secret detail")),
+    expected: { status: 500, type: "server_error", code: "internal" },
+  },
+  {
+    name: "503: the engine is down",
+    request: chat(helloBody),
+    before: (server) => refuseChat(server, "unavailable"),
+    expected: {
+      status: 503,
+      type: "service_unavailable_error",
+      code: "unavailable",
+      headers: { "retry-after": /^\d+$/ },
+    },
+  },
+  {
+    name: "503: draining, for new work",
+    request: chat(helloBody),
+    before: (server) => void (server.state.isDraining = true),
+    expected: {
+      status: 503,
+      type: "service_unavailable_error",
+      code: "unavailable",
+      headers: { "retry-after": /^\d+$/ },
+    },
+  },
+];
+
+function refuseChat({ chat: fake }: Server, code: ErrorCode): void {
+  fake.script.refusal = new ServiceError({ code, message: "secret detail" });
+}
+
+for (const { name, request, before, expected } of table) {
+  test(name, async () => {
+    const server = await fakeServer({ settings: { chatBodyBytes: 2048 } });
+    const modelId = await registeredModel(server);
+    await before?.(server);
+    const { url } = request;
+    assert.ok(typeof url === "string");
+    const answer = await server.ask({ ...request, url: url.replace("MODEL", modelId) });
+    const body = checkError(answer, expected);
+    if (expected.status === 413) assert.match(body.error.message, /2048 bytes/);
+    if (expected.status >= 500) {
+      assert.doesNotMatch(answer.body, /secret/);
+      assert.ok(body.error.message.includes(String(answer.headers["x-request-id"])));
+      assert.deepEqual(body.detail, []);
+    }
+    await server.close();
+  });
+}
+
+test("every error code has a status of the table", async () => {
+  const statuses: { readonly [Code in ErrorCode]: number } = {
+    invalid: 422,
+    unsupported: 400,
+    unauthorized: 401,
+    forbidden: 403,
+    not_found: 404,
+    conflict: 409,
+    too_large: 413,
+    overloaded: 429,
+    unavailable: 503,
+    cancelled: 503,
+    timeout: 503,
+    internal: 500,
+  };
+  const server = await fakeServer();
+  for (const [code, status] of Object.entries(statuses)) {
+    refuseChat(server, code as ErrorCode);
+    assert.equal((await server.ask(chat(helloBody))).statusCode, status, code);
+  }
+  await server.close();
+});
+
+test("429: a key has its share of requests in flight, and gets it back", async () => {
+  const server = await fakeServer({ settings: { requestsPerKey: 1 } });
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  server.chat.script.hangs = true;
+  const url = `${server.app.listeningOrigin}/v1/chat/completions`;
+  const post = (signal?: AbortSignal): Promise<Response> =>
+    fetch(url, {
+      method: "POST",
+      headers: { authorization: bearer(), "content-type": "application/json" },
+      body: JSON.stringify({ ...helloBody, stream: true }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  const first = new AbortController();
+  assert.equal((await post(first.signal)).status, 200);
+  const second = await post();
+  assert.equal(second.status, 429);
+  assert.equal(second.headers.get("retry-after"), "1");
+  const freed = new Promise<void>((resolve) => (server.chat.onAbort = resolve));
+  first.abort();
+  await freed;
+  server.chat.script.hangs = false;
+  const third = await post();
+  assert.equal(third.status, 200);
+  assert.match(await third.text(), /\[DONE\]/);
+  await server.close();
+});
+
+test("bytes that are not HTTP get the one body too", async () => {
+  const server = await fakeServer();
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const port = Number(new URL(server.app.listeningOrigin).port);
+  const socket = connect(port, "127.0.0.1");
+  socket.end("NONSENSE\r\n\r\n");
+  let text = "";
+  for await (const part of socket) text += String(part);
+  assert.match(text, /^HTTP\/1.1 400 /);
+  const body = JSON.parse(text.slice(text.indexOf("\r\n\r\n"))) as ErrorBody;
+  assert.equal(body.error.code, "invalid");
+  await server.close();
+});
+
+test("a client's own request id comes back where it is harmless, and only there", async () => {
+  const server = await fakeServer();
+  const ask = async (id: string): Promise<unknown> =>
+    (await server.ask({ method: "GET", url: "/health", headers: { "x-request-id": id } })).headers[
+      "x-request-id"
+    ];
+  assert.equal(await ask("trace-1"), "trace-1");
+  assert.notEqual(await ask("a b"), "a b");
+  await server.close();
+});
