@@ -14,7 +14,7 @@ import { type WeightSource, readModelWeights, weightsInMemory } from "../src/mod
 import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { Minibatch } from "../src/training/minibatch.ts";
-import { measureLimits } from "./limits.ts";
+import { matMulRate } from "./limits.ts";
 
 const help = `Usage: node dist/bench/train-step.js [--steps 5] [--threads N] [--only 135m|tiny] [--json]
 Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens on a 135 M Llama of random weights, and
@@ -122,8 +122,7 @@ async function measure(subject: Subject): Promise<Measurement> {
   let stepMs = Infinity;
   let matMulFlopsPerSecond = 0;
   for (let step = 0; step < Number(values.steps); step++) {
-    const limits = await measureLimits({ threads, rounds: 2 });
-    matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, limits.matMulFlopsPerSecond);
+    matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, await matMulRate({ threads, seconds: 0.3 }));
     const startMs = systemClock.monotonicMs();
     await trainer.trainStep(minibatch, options);
     stepMs = Math.min(stepMs, systemClock.monotonicMs() - startMs);
