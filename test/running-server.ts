@@ -101,7 +101,7 @@ export function childrenOf(processId: number): readonly { readonly id: number; r
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | null>,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
