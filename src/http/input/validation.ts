@@ -150,17 +150,21 @@ function visitEnum(values: readonly string[], value: unknown, findings: Findings
 
 /** Anything goes, but for numbers that JSON itself could not write again. */
 function visitFree(value: unknown, findings: Findings): void {
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    report(findings, "finite_number", "Input should be a finite number");
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) report(findings, "finite_number", "Input should be a finite number");
   } else if (Array.isArray(value)) {
-    value.forEach((item, index) => below(findings, String(index), () => visitFree(item, findings)));
+    for (let index = 0; index < value.length; index++) visitFreeItem(value[index], String(index), findings);
   } else if (isObject(value)) {
-    for (const [key, item] of Object.entries(value)) {
-      if (typeof item === "number" || (typeof item === "object" && item !== null)) {
-        below(findings, key, () => visitFree(item, findings));
-      }
-    }
+    for (const name of Object.keys(value)) visitFreeItem(value[name], name, findings);
   }
+}
+
+function visitFreeItem(item: unknown, name: string, findings: Findings): void {
+  // Most items are texts and finite numbers: nothing to look for in those.
+  if (typeof item === "number" ? Number.isFinite(item) : typeof item !== "object" || item === null) return;
+  findings.path.push(name);
+  visitFree(item, findings);
+  findings.path.pop();
 }
 
 function visitNumber(node: SchemaNode, value: number, findings: Findings): void {
@@ -213,32 +217,42 @@ function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findi
     const message = `List should have at most ${plural(maxItems, "item")} after validation, not ${count}`;
     report(findings, "too_long", message);
   }
-  value.forEach((item, index) => below(findings, String(index), () => visit(items ?? {}, item, findings)));
+  const { path } = findings;
+  for (let index = 0; index < count; index++) {
+    path.push(String(index));
+    visit(items ?? free, value[index], findings);
+    path.pop();
+  }
 }
+
+/** What a schema that says nothing allows. */
+const free: SchemaNode = {};
 
 function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, findings: Findings): void {
   const { properties = {}, required = [], additionalProperties } = node;
   for (const name of required) {
     if (!Object.hasOwn(value, name)) report(findings, "missing", "Field required", name);
   }
-  for (const [name, item] of Object.entries(value)) {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (property !== undefined) below(findings, name, () => visit(property, item, findings));
-    else if (additionalProperties === true) below(findings, name, () => visitFree(item, findings));
-    else if (typeof additionalProperties === "object") {
-      below(findings, name, () => visit(additionalProperties, item, findings));
-    } else findings.ignored.add(dotted([...findings.path.slice(1), name]));
+  const { path } = findings;
+  for (const name of Object.keys(value)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : unknownField(additionalProperties);
+    if (property === undefined) findings.ignored.add(dotted([...path.slice(1), name]));
+    else {
+      path.push(name);
+      visit(property, value[name], findings);
+      path.pop();
+    }
   }
+}
+
+/** How a field that the schema does not name is checked; undefined where nothing reads it. */
+function unknownField(additionalProperties: SchemaNode["additionalProperties"]): SchemaNode | undefined {
+  if (additionalProperties === true) return free;
+  return additionalProperties === false ? undefined : additionalProperties;
 }
 
 function dotted(path: readonly string[]): string {
   return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
-}
-
-function below(findings: Findings, name: string, walk: () => void): void {
-  findings.path.push(name);
-  walk();
-  findings.path.pop();
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

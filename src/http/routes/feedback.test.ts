@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServiceError } from "../../domain/service-error.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
 import { basic, fakeServer, keys } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
@@ -122,6 +122,15 @@ test("replaces a record, in either spelling", async () => {
   assert.deepEqual(missing.json<Refusal>().detail, [
     { loc: ["body", "feedback_id"], msg: "Field required", type: "missing" },
   ]);
+  await server.close();
+});
+
+test("404: the record to replace is not there, and the body's field says which", async () => {
+  const server = await fakeServer();
+  server.feedback.refusal = notFound("feedback record", "f");
+  const answer = await post(server, "replace", { ...item, feedback_id: "f" });
+  assert.equal(answer.statusCode, 404);
+  assert.deepEqual(answer.json<Refusal>().detail[0]?.loc, ["body", "feedback_id"]);
   await server.close();
 });
 

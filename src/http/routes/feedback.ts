@@ -3,6 +3,7 @@ import type { Static } from "typebox";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { locate } from "../errors.ts";
 import { tellIgnored } from "../input/ignored-fields.ts";
 import { check, checked, isObject, newFindings, refuseFaults } from "../input/validation.ts";
 import {
@@ -54,7 +55,9 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
     },
     async (request, reply) => {
       const body = readRecord(feedbackReplaceSchema, request.body, reply);
-      const record = await feedback.replace(body.feedback_id, toFeedbackInput(body), request.caller);
+      const record = await feedback
+        .replace(body.feedback_id, toFeedbackInput(body), request.caller)
+        .catch(unknownRecord);
       return feedbackBody(record, usesOtherSpelling(body));
     },
   );
@@ -67,10 +70,16 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
     async (request, reply) => {
       const { value, ignored } = checked(feedbackHistorySchema, request.body, "body");
       tellIgnored(reply, ignored);
-      const revisions = await feedback.history(value.project_id, value.feedback_id, request.caller);
+      const revisions = await feedback
+        .history(value.project_id, value.feedback_id, request.caller)
+        .catch(unknownRecord);
       return { result: revisions.map(revisionBody) };
     },
   );
+}
+
+function unknownRecord(error: unknown): never {
+  throw locate(error, ["not_found"], ["body", "feedback_id"]);
 }
 
 function refuseLongBatch(body: unknown, countMax: number): void {
