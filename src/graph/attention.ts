@@ -44,7 +44,7 @@ export function causalMask(builder: GraphBuilder, length: Dimension, window?: nu
  * @param options.pastLengths int64 [B], the filled part of the cache and the position of the first new token
  * @param options.length T, the number of new tokens; `options.capacity` C, the cache's size
  * @param options.window how many tokens a position sees, itself included; absent means all before it
- * @returns float32 [B, 1, 1, T, C+T], cache first
+ * @returns float32 [B, 1, 1, T, T+C], new tokens first
  */
 export function cacheMask(
   builder: GraphBuilder,
@@ -166,15 +166,15 @@ function singleTokenAttention(
   const values = builder.reshape(v, newShape);
   const scores = builder.concat(
     [
-      builder.matMul(queries, builder.reshape(cacheKeys, cacheShape), { transposeB: true }),
       builder.matMul(queries, keys, { transposeB: true }),
+      builder.matMul(queries, builder.reshape(cacheKeys, cacheShape), { transposeB: true }),
     ],
     4,
   );
   const probabilities = builder.softmax(builder.add(scores, mask));
   const attended = builder.add(
-    builder.matMul(builder.slice(probabilities, 4, 0, capacity), builder.reshape(cacheValues, cacheShape)),
-    builder.matMul(builder.slice(probabilities, 4, capacity), values),
+    builder.matMul(builder.slice(probabilities, 4, 0, 1), values),
+    builder.matMul(builder.slice(probabilities, 4, 1), builder.reshape(cacheValues, cacheShape)),
   );
   return { attention: builder.reshape(attended, q.shape), keys, values };
 }
