@@ -158,3 +158,11 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
     data: environment["HONE_DATA"] ?? sections.server.data.default,
   };
 }
+
+/** Adds variables to what the processes that this one starts will see; those that are set stay as they are. */
+export function addToChildEnvironment(
+  variables: Readonly<Record<string, string>>,
+  environment: NodeJS.ProcessEnv = process.env,
+): void {
+  for (const [name, value] of Object.entries(variables)) environment[name] ??= value;
+}

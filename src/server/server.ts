@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import type { Service } from "../domain/lifecycle.ts";
 import { createLogger } from "../telemetry/logger.ts";
+import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
 import { createModelDirectory } from "../chat/model-directory.ts";
@@ -13,7 +14,7 @@ import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner } from "../training/child-runner.ts";
 import { listBaseModels, packageVersion } from "./base-models.ts";
-import type { HoneConfig } from "./config.ts";
+import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey } from "./keys.ts";
 import { createServedBases, engineOverview, type EngineBase } from "./served-bases.ts";
@@ -75,6 +76,7 @@ async function buildParts(
   started: (() => Promise<void>)[],
   stopAll: () => Promise<void>,
 ): Promise<Parts> {
+  addToChildEnvironment(computeEnvironment);
   const dataFolder = config.server.data ?? ".hone";
   const clock = systemClock;
   const logger = createLogger(config.server.logLevel);

@@ -9,7 +9,7 @@ interface FaultText {
 /** What to say of a value that is not of the node's type. */
 export function mismatch(node: SchemaNode, value: unknown): FaultText {
   if (node.enum !== undefined) {
-    return { type: "literal_error", message: `Input should be ${listed(node.enum)}` };
+    return { type: "literal_error", message: `Input should be ${listed(node.enum)}${got(value)}` };
   }
   switch (node.type) {
     case "number":
@@ -27,6 +27,12 @@ export function mismatch(node: SchemaNode, value: unknown): FaultText {
     default:
       return { type: "none_required", message: "Input should be None" };
   }
+}
+
+/** The value itself, as the end of a message; long ones are cut. */
+export function got(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return `, got ${text.length <= 60 ? text : `${text.slice(0, 59)}…`}`;
 }
 
 function numberMismatch(value: unknown): FaultText {

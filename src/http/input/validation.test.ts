@@ -70,7 +70,12 @@ test("a value of another type is told as clients of pydantic know it", () => {
       "model_type",
       "Input should be a valid dictionary or instance of Thing",
     ],
-    [Type.Enum(["low", "medium", "high"]), "x", "literal_error", "Input should be 'low', 'medium' or 'high'"],
+    [
+      Type.Enum(["low", "medium", "high"]),
+      "x",
+      "literal_error",
+      "Input should be 'low', 'medium' or 'high', got \"x\"",
+    ],
     [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none'"],
     [Type.Integer({ minimum: -1 }), -2, "greater_than_equal", "Input should be greater than or equal to -1"],
     [Type.Number({ maximum: 2 }), 2.5, "less_than_equal", "Input should be less than or equal to 2"],

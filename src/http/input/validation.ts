@@ -5,7 +5,7 @@ import type { Static, TSchema } from "typebox";
 import { assert } from "../../domain/assert.ts";
 import { isUuid } from "../../domain/ids.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
-import { listed, mismatch, plural } from "./validation-texts.ts";
+import { got, listed, mismatch, plural } from "./validation-texts.ts";
 
 /** The keywords of JSON Schema that the walk understands. */
 export interface SchemaNode {
@@ -145,7 +145,7 @@ function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: F
 
 function visitEnum(values: readonly string[], value: unknown, findings: Findings): void {
   if (typeof value === "string" && values.includes(value)) return;
-  report(findings, "literal_error", `Input should be ${listed(values)}`);
+  report(findings, "literal_error", `Input should be ${listed(values)}${got(value)}`);
 }
 
 /** Anything goes, but for numbers that JSON itself could not write again. */
@@ -170,21 +170,26 @@ function visitFreeItem(item: unknown, name: string, findings: Findings): void {
 function visitNumber(node: SchemaNode, value: number, findings: Findings): void {
   const { minimum, maximum, exclusiveMinimum } = node;
   if (minimum !== undefined && value < minimum) {
-    report(findings, "greater_than_equal", `Input should be greater than or equal to ${minimum}`);
+    report(
+      findings,
+      "greater_than_equal",
+      `Input should be greater than or equal to ${minimum}${got(value)}`,
+    );
   }
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) {
-    report(findings, "greater_than", `Input should be greater than ${exclusiveMinimum}`);
+    report(findings, "greater_than", `Input should be greater than ${exclusiveMinimum}${got(value)}`);
   }
   if (maximum !== undefined && value > maximum) {
-    report(findings, "less_than_equal", `Input should be less than or equal to ${maximum}`);
+    report(findings, "less_than_equal", `Input should be less than or equal to ${maximum}${got(value)}`);
   }
 }
 
 function visitString(node: SchemaNode, value: string, findings: Findings): void {
   const { minLength, maxLength, format } = node;
-  if (format === "uuid" && !isUuid(value)) report(findings, "uuid_parsing", "Input should be a valid UUID");
+  if (format === "uuid" && !isUuid(value))
+    report(findings, "uuid_parsing", `Input should be a valid UUID${got(value)}`);
   if (format === "date-time" && !isDateTime(value)) {
-    report(findings, "datetime_parsing", "Input should be a valid datetime in ISO 8601");
+    report(findings, "datetime_parsing", `Input should be a valid datetime in ISO 8601${got(value)}`);
   }
   if (minLength === undefined && maxLength === undefined) return;
   const length = codePointCount(value);

@@ -252,7 +252,7 @@ test("names unknown fields and keeps them out of the way", () => {
 test("refuses what is out of range", () => {
   const table: readonly (readonly [object, string, RegExp])[] = [
     [{ messages: [] }, ".messages", /at least 1 item/],
-    [{ n: 0 }, ".n", /greater than or equal to 1$/],
+    [{ n: 0 }, ".n", /greater than or equal to 1, got 0$/],
     [{ n: 129 }, ".n", /less than or equal to 128/],
     [{ temperature: -0.1 }, ".temperature", /greater than or equal to 0/],
     [{ temperature: 2.1 }, ".temperature", /less than or equal to 2/],
