@@ -51,6 +51,11 @@ const crowd = (name: string, adapter: AdapterReference | null): readonly Generat
     requestOf(ids.slice(3), { maxTokens: 70, sampling: seeded, topLogprobCount: 0 }),
     requestOf(ids.slice(0, 1), { maxTokens: 9, topLogprobCount: 0 }),
     requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids], { maxTokens: 30, topLogprobCount: 0 }),
+    // One more than a block of fused attention, whose last row is then alone in its block.
+    requestOf([...ids, ...ids, ...ids, ...ids, ...ids, ...ids].slice(0, 65), {
+      maxTokens: 5,
+      topLogprobCount: 0,
+    }),
     requestOf(ids.slice(1), { maxTokens: 25, choiceCount: 3, sampling: { ...seeded, temperature: 1 } }),
   ].map((request) => ({ ...request, adapter }));
 };

@@ -59,6 +59,12 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
 /** Whole prompts, one token over a cache, several tokens over a cache. */
 type GraphKind = "prompt" | "token" | "chunk";
 
+/**
+ * Whole prompts are padded to a multiple of this. Fused attention works in blocks of rows, and sums a block of one row in
+ * another order than a longer one: which rows are last in their block must not depend on the prompts beside.
+ */
+const promptGranule = 8;
+
 /** Weights beyond this are not copied for graphs that do well without. */
 const largeModelBytes = 256 * 1024 * 1024;
 
@@ -142,7 +148,8 @@ class GraphRunner implements ModelRunner {
       parts.length === 1 || parts.every(({ slot }) => lane.lengths[slot] === 0),
       "only first parts share a call",
     );
-    const length = Math.max(...parts.map(({ tokenIds }) => tokenIds.length));
+    const longest = Math.max(...parts.map(({ tokenIds }) => tokenIds.length));
+    const length = past > 0 ? longest : Math.ceil(longest / promptGranule) * promptGranule;
     const tokens_BT = new BigInt64Array(parts.length * length);
     parts.forEach(({ tokenIds }, row) => {
       tokenIds.forEach((id, position) => (tokens_BT[row * length + position] = BigInt(id)));
