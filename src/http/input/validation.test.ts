@@ -76,7 +76,7 @@ test("a value of another type is told as clients of pydantic know it", () => {
       "literal_error",
       "Input should be 'low', 'medium' or 'high', got \"x\"",
     ],
-    [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none'"],
+    [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none', got {}"],
     [Type.Integer({ minimum: -1 }), -2, "greater_than_equal", "Input should be greater than or equal to -1"],
     [Type.Number({ maximum: 2 }), 2.5, "less_than_equal", "Input should be less than or equal to 2"],
     [Type.Number({ exclusiveMinimum: 0 }), 0, "greater_than", "Input should be greater than 0"],
