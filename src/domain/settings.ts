@@ -1,12 +1,24 @@
 // Settings as data: each folder describes its own in one record (default, range, one sentence), and the
 // composition root reads flags, environment and file against them. Says nothing of where values come from.
+import { unreachable } from "./assert.ts";
 import { ServiceError } from "./service-error.ts";
 
 /** One setting. `flag` values are true or false; `list` is a list of texts. */
 export type Setting =
-  | { readonly kind: "integer" | "number"; readonly default: number; readonly min: number; readonly max: number; readonly about: string }
+  | {
+      readonly kind: "integer" | "number";
+      readonly default: number;
+      readonly min: number;
+      readonly max: number;
+      readonly about: string;
+    }
   | { readonly kind: "text"; readonly default: string | null; readonly about: string }
-  | { readonly kind: "choice"; readonly default: string; readonly choices: readonly string[]; readonly about: string }
+  | {
+      readonly kind: "choice";
+      readonly default: string;
+      readonly choices: readonly string[];
+      readonly about: string;
+    }
   | { readonly kind: "flag"; readonly default: boolean; readonly about: string }
   | { readonly kind: "list"; readonly default: readonly string[]; readonly about: string };
 
@@ -23,7 +35,9 @@ type ValueOf<S extends Setting> = S extends { readonly kind: "integer" | "number
         : string | null;
 
 /** The values a schema describes. */
-export type SettingsOf<Schema extends SettingsSchema> = { readonly [Name in keyof Schema]: ValueOf<Schema[Name]> };
+export type SettingsOf<Schema extends SettingsSchema> = {
+  readonly [Name in keyof Schema]: ValueOf<Schema[Name]>;
+};
 
 /** The schema's defaults. */
 export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): SettingsOf<Schema> {
@@ -38,33 +52,49 @@ export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): Setti
  * @param name how the value was named to whoever gave it, for the message
  * @throws ServiceError `invalid`: what was wrong, the value, the limit
  */
-export function readSetting(name: string, setting: Setting, value: unknown): number | string | boolean | readonly string[] | null {
+export function readSetting(
+  name: string,
+  setting: Setting,
+  value: unknown,
+): number | string | boolean | readonly string[] | null {
   switch (setting.kind) {
     case "integer":
     case "number": {
       const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
       if (typeof number !== "number" || !Number.isFinite(number)) throw refusal(name, value, "a number");
-      if (setting.kind === "integer" && !Number.isInteger(number)) throw refusal(name, value, "a whole number");
-      if (number < setting.min || number > setting.max) throw refusal(name, value, `between ${setting.min} and ${setting.max}`);
+      if (setting.kind === "integer" && !Number.isInteger(number))
+        throw refusal(name, value, "a whole number");
+      if (number < setting.min || number > setting.max)
+        throw refusal(name, value, `between ${setting.min} and ${setting.max}`);
       return number;
     }
     case "text":
       if (typeof value !== "string" && value !== null) throw refusal(name, value, "a text");
       return value;
     case "choice":
-      if (typeof value !== "string" || !setting.choices.includes(value)) throw refusal(name, value, `one of ${setting.choices.join(", ")}`);
+      if (typeof value !== "string" || !setting.choices.includes(value))
+        throw refusal(name, value, `one of ${setting.choices.join(", ")}`);
       return value;
     case "flag":
       if (value === true || value === "true" || value === "on" || value === "1") return true;
       if (value === false || value === "false" || value === "off" || value === "0") return false;
       throw refusal(name, value, "true or false");
     case "list":
-      if (typeof value === "string") return value.split(",").map((item) => item.trim()).filter((item) => item !== "");
+      if (typeof value === "string")
+        return value
+          .split(",")
+          .map((item) => item.trim())
+          .filter((item) => item !== "");
       if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
       throw refusal(name, value, "a list of texts");
+    default:
+      return unreachable(setting);
   }
 }
 
 function refusal(name: string, value: unknown, expected: string): ServiceError {
-  return new ServiceError({ code: "invalid", message: `${name} is ${JSON.stringify(value)}; it must be ${expected}.` });
+  return new ServiceError({
+    code: "invalid",
+    message: `${name} is ${JSON.stringify(value)}; it must be ${expected}.`,
+  });
 }

@@ -77,7 +77,12 @@ test("a value of another type is told as clients of pydantic know it", () => {
       "Input should be 'low', 'medium' or 'high', got \"x\"",
     ],
     [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none', got {}"],
-    [Type.Integer({ minimum: -1 }), -2, "greater_than_equal", "Input should be greater than or equal to -1"],
+    [
+      Type.Integer({ minimum: -1 }),
+      -2,
+      "greater_than_equal",
+      "Input should be greater than or equal to -1, got -2",
+    ],
     [Type.Number({ maximum: 2 }), 2.5, "less_than_equal", "Input should be less than or equal to 2"],
     [Type.Number({ exclusiveMinimum: 0 }), 0, "greater_than", "Input should be greater than 0"],
     [Type.String({ minLength: 1 }), "", "string_too_short", "String should have at least 1 character"],
