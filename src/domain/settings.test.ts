@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "./service-error.ts";
+import { defaultsOf, readSetting, type Setting } from "./settings.ts";
+
+const about = "For the test.";
+const port: Setting = { kind: "integer", default: 1, min: 0, max: 10, about };
+const share: Setting = { kind: "number", default: 0.5, min: 0, max: 1, about };
+const level: Setting = { kind: "choice", default: "a", choices: ["a", "b"], about };
+const isOn: Setting = { kind: "flag", default: false, about };
+const names: Setting = { kind: "list", default: [], about };
+const path: Setting = { kind: "text", default: null, about };
+
+test("values are read from JSON and from text alike", () => {
+  const cases: readonly (readonly [Setting, unknown, unknown])[] = [
+    [port, 3, 3],
+    [port, "10", 10],
+    [share, "0.25", 0.25],
+    [level, "b", "b"],
+    [isOn, "on", true],
+    [isOn, false, false],
+    [names, "x, y,", ["x", "y"]],
+    [names, ["x"], ["x"]],
+    [path, "/data", "/data"],
+    [path, null, null],
+  ];
+  for (const [setting, given, expected] of cases)
+    assert.deepEqual(readSetting("s", setting, given), expected);
+});
+
+test("what does not fit is refused with its name, the value and the limit", () => {
+  const cases: readonly (readonly [Setting, unknown, RegExp])[] = [
+    [port, 11, /^--port is 11; it must be between 0 and 10\.$/],
+    [port, "1.5", /a whole number/],
+    [port, "", /a number/],
+    [port, Number.NaN, /a number/],
+    [share, "x", /"x"; it must be a number/],
+    [level, "c", /one of a, b/],
+    [isOn, "perhaps", /true or false/],
+    [names, 3, /a list of texts/],
+    [path, 3, /a text/],
+  ];
+  for (const [setting, given, message] of cases) {
+    assert.throws(
+      () => readSetting("--port", setting, given),
+      (error) => error instanceof ServiceError && error.code === "invalid" && message.test(error.message),
+    );
+  }
+});
+
+test("defaults come from the schema", () => {
+  assert.deepEqual(defaultsOf({ port, names }), { port: 1, names: [] });
+});

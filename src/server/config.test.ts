@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { addToChildEnvironment, allSettings, readConfig } from "./config.ts";
+
+function withDataFolder(file: unknown, use: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
+  try {
+    if (file !== undefined) {
+      writeFileSync(join(folder, "hone.json"), typeof file === "string" ? file : JSON.stringify(file));
+    }
+    use(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("flags win over the environment, the environment over the file, the file over the defaults", () => {
+  withDataFolder({ server: { port: 1, host: "127.0.0.2", entity: "file" } }, (data) => {
+    const config = readConfig({ port: "3" }, { HONE_DATA: data, HONE_PORT: "2", HONE_HOST: "127.0.0.3" });
+    assert.equal(config.server.port, 3);
+    assert.equal(config.server.host, "127.0.0.3");
+    assert.equal(config.server.entity, "file");
+    assert.equal(config.server.drainSeconds, 30);
+    assert.equal(config.server.data, data);
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.server));
+  });
+});
+
+test("settings of a part carry its name", () => {
+  const threads = allSettings().find(({ section, name }) => section === "engine" && name === "threads");
+  assert.equal(threads?.flag, "--engine-threads");
+  assert.equal(threads?.variable, "HONE_ENGINE_THREADS");
+  withDataFolder({ engine: { threads: 3 } }, (data) => {
+    assert.equal(readConfig({ data }, {}).engine.threads, 3);
+    assert.equal(readConfig({ data }, { HONE_ENGINE_THREADS: "4" }).engine.threads, 4);
+    assert.equal(readConfig({ data, "engine-threads": "5" }, {}).engine.threads, 5);
+  });
+});
+
+test("every setting has one flag, one variable and a sentence", () => {
+  const all = allSettings();
+  assert.ok(all.length > 30);
+  assert.equal(new Set(all.map(({ flag }) => flag)).size, all.length);
+  assert.equal(new Set(all.map(({ variable }) => variable)).size, all.length);
+  for (const { flag, setting } of all) assert.match(setting.about, /\.$/, flag);
+});
+
+test("what is unknown or out of range is refused by name", () => {
+  withDataFolder({ server: { prot: 1 } }, (data) =>
+    assert.throws(() => readConfig({ data }, {}), /no setting server\.prot/),
+  );
+  withDataFolder({ sever: { port: 1 } }, (data) =>
+    assert.throws(() => readConfig({ data }, {}), /no setting sever\.port/),
+  );
+  withDataFolder("{", (data) => assert.throws(() => readConfig({ data }, {}), /is not JSON/));
+  withDataFolder([], (data) => assert.throws(() => readConfig({ data }, {}), /object of sections/));
+  withDataFolder({ server: { port: -1 } }, (data) =>
+    assert.throws(
+      () => readConfig({ data }, {}),
+      /hone\.json: server\.port is -1; it must be between 0 and 65535/,
+    ),
+  );
+  withDataFolder(undefined, (data) => {
+    assert.throws(() => readConfig({ data }, { HONE_PROT: "1" }), /Unknown environment variable HONE_PROT/);
+    assert.throws(
+      () => readConfig({ data, "database-url": "postgres://u:secret@h/d" }, {}),
+      (error) => {
+        assert.ok(error instanceof Error && /file: URLs/.test(error.message));
+        assert.doesNotMatch(error.message, /secret/);
+        return true;
+      },
+    );
+  });
+});
+
+test("authentication may be off on a loopback address only", () => {
+  withDataFolder(undefined, (data) => {
+    assert.equal(readConfig({ data, auth: "off" }, {}).server.auth, "off");
+    assert.throws(() => readConfig({ data, auth: "off", host: "0.0.0.0" }, {}), /only on a loopback address/);
+  });
+});
+
+test("what is set in the environment of child processes stays", () => {
+  const environment: NodeJS.ProcessEnv = { A: "mine" };
+  addToChildEnvironment({ A: "other", B: "new" }, environment);
+  assert.deepEqual(environment, { A: "mine", B: "new" });
+});
