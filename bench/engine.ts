@@ -9,10 +9,11 @@ import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 import type { ModelConfig } from "../src/model/config.ts";
-import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
+import { readModelConfig } from "../src/model/config/read-config.ts";
 import { loraProjections, projectionNames } from "../src/model/parameters.ts";
 import { createRandomWeights } from "../src/model/random-weights.ts";
 import { readModelWeights, weightsInMemory, type WeightSource } from "../src/model/weights.ts";
+import { llama135m } from "./llama-135m.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
 
 const help = `Usage: node dist/bench/engine.js [--rounds 5] [--threads N] [--only 135m|tiny] [--json]
@@ -83,26 +84,6 @@ function* subjects(): Generator<Subject> {
     const config = readModelConfig(folder);
     yield { name: "hone-tiny", config, weights: readModelWeights(folder, config, { cacheFolder: null }) };
   }
-}
-
-function llama135m(): ModelConfig {
-  const config = {
-    architectures: ["LlamaForCausalLM"],
-    vocab_size: 49_152,
-    hidden_size: 576,
-    intermediate_size: 1536,
-    num_hidden_layers: 30,
-    num_attention_heads: 9,
-    num_key_value_heads: 3,
-    head_dim: 64,
-    hidden_act: "silu",
-    rms_norm_eps: 1e-5,
-    rope_theta: 100_000,
-    max_position_embeddings: 2048,
-    tie_word_embeddings: true,
-    eos_token_id: 2,
-  };
-  return parseModelConfig(config, {}, "the 135 M shape");
 }
 
 /** Fills in the limits too: they are measured in every round. */

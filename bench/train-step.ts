@@ -7,13 +7,14 @@ import { systemClock } from "../src/domain/clock.ts";
 import { seededRandom } from "../src/domain/random.ts";
 import { resolveTrainingConfig } from "../src/domain/training-config.ts";
 import type { ModelConfig } from "../src/model/config.ts";
-import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
+import { readModelConfig } from "../src/model/config/read-config.ts";
 import { loraProjections, modelParameters, projectionNames } from "../src/model/parameters.ts";
 import { createRandomWeights } from "../src/model/random-weights.ts";
 import { type WeightSource, readModelWeights, weightsInMemory } from "../src/model/weights.ts";
 import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { Minibatch } from "../src/training/minibatch.ts";
+import { llama135m } from "./llama-135m.ts";
 import { matMulRate } from "./limits.ts";
 
 const help = `Usage: node dist/bench/train-step.js [--steps 5] [--threads N] [--only 135m|tiny] [--json]
@@ -81,27 +82,6 @@ function* subjects(): Generator<Subject> {
     const weights = readModelWeights(folder, config, { cacheFolder: null });
     yield { name: "hone-tiny", config, weights, rowCount: 16, length: 128 };
   }
-}
-
-function llama135m(): ModelConfig {
-  const config = {
-    architectures: ["LlamaForCausalLM"],
-    model_type: "llama",
-    vocab_size: 49_152,
-    hidden_size: 576,
-    intermediate_size: 1536,
-    num_hidden_layers: 30,
-    num_attention_heads: 9,
-    num_key_value_heads: 3,
-    head_dim: 64,
-    hidden_act: "silu",
-    rms_norm_eps: 1e-5,
-    rope_theta: 100_000,
-    max_position_embeddings: 2048,
-    tie_word_embeddings: true,
-    eos_token_id: 2,
-  };
-  return parseModelConfig(config, {}, "the 135 M shape");
 }
 
 async function measure(subject: Subject): Promise<Measurement> {
