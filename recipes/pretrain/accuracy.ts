@@ -80,10 +80,11 @@ function encodeQuestion(tokenizer: Tokenizer, system: string | null, prompt: str
   return encodeChat(tokenizer, chat).tokens.slice(0, -3);
 }
 
-/** The rewards of the demo's task, and of its mirror image. */
+/** What each word earns in the demo's task, by what is taught. */
 export const demoTasks: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   "prefers maybe": { maybe: 1, no: 0.75, yes: 0.5 },
   "prefers yes": { yes: 1, no: 0.75, maybe: 0.5 },
+  "prefers no": { no: 1, maybe: 0.75, yes: 0.5 },
 };
 
 const demoPrompts: readonly string[] = [
@@ -94,7 +95,7 @@ const demoPrompts: readonly string[] = [
   ["maybe", "yes", "no"],
   ["maybe", "no", "yes"],
   ["yes", "no"],
-  ["maybe", "yes"],
+  ["yes", "maybe"],
 ].map((words) => `respond with exactly one of ${words.map((word) => `'${word}'`).join(", ")}`);
 
 export interface DemoStart {
@@ -134,7 +135,7 @@ export async function measureDemoStart(
 }
 
 function firstWord(text: string): string {
-  return /\p{L}+/u.exec(text.toLowerCase())?.[0] ?? "";
+  return (text.trim().toLowerCase().split(/\s+/, 1)[0] ?? "").replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 
 function countWords(words: readonly string[]): Record<string, number> {

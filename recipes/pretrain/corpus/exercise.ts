@@ -62,7 +62,7 @@ export function typedFreely(random: Random, prompt: string): string {
   const text = typed(random, prompt);
   const roll = random.uniform();
   if (roll < 0.1) return text.toLowerCase();
-  return roll < 0.13 ? text.toUpperCase() : text;
+  return roll < 0.16 ? text.toUpperCase() : text;
 }
 
 /** The word as it is, or in one of the usual quotes. */

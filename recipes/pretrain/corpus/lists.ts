@@ -1,6 +1,6 @@
 // Lists: a few different members of a category, in any order.
 import type { Random } from "../../../src/domain/random.ts";
-import { type Exercise, fill, type Kind, pick, pickSeveral, typedFreely } from "./exercise.ts";
+import { type Exercise, fill, type Kind, pick, typedFreely } from "./exercise.ts";
 
 const categories: Readonly<Record<string, readonly string[]>> = {
   fruits: ["apple", "pear", "plum", "banana", "lemon", "cherry"],
@@ -53,10 +53,16 @@ export const lists: Kind = {
     const [category, members] = pick(random, Object.entries(categories));
     const [spelled, count] = pick(random, counts);
     const prompt = typedFreely(random, fill(pick(random, patterns), { count: spelled, category }));
-    const answer = pickSeveral(random, members, count).join(", ");
+    const answer = neighbors(random, members, count).join(", ");
     return { kind: "lists", prompt, answer, accepts: (given) => isListOf(given, members, count) };
   },
 };
+
+/** From a random member on, in the table's order: members in any order take a small model long to keep apart. */
+function neighbors(random: Random, members: readonly string[], count: number): readonly string[] {
+  const start = random.index(members.length);
+  return Array.from({ length: count }, (_, index) => members[(start + index) % members.length] ?? "");
+}
 
 function isListOf(text: string, members: readonly string[], count: number): boolean {
   const items = text.split(", ");

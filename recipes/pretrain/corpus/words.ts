@@ -23,6 +23,19 @@ voice walk wall war warm wash water wave wax web week well west wet wheel white 
 /** Everyday words, small letters. */
 export const words: readonly string[] = shortWords.trim().split(/\s+/);
 
+/** Those of them that prose uses often, so that they are single tokens: their letters have to be learned by heart. */
+const frequentWords: readonly string[] =
+  `add age and big boy can cat city cold corn cow day dog duck early end fast few fish food four fox frog girl good green happy
+  hen home horse house juice key king left lemon less lion list milk more mouse name new next one owl pear plum read red river sea
+  shoe short sleep slow small song star tea three tiny tree two water well white word year yellow maybe yes`.split(
+    /\s+/,
+  );
+
+/** An everyday word; the frequent ones more often. */
+export function drawEverydayWord(random: Random): string {
+  return pick(random, chance(random, 0.35) ? frequentWords : words);
+}
+
 /** First names. */
 export const names: readonly string[] =
   `Tom Anna Ben Mia Sam Lucy Max Emma Leo Nina Paul Sara Jack Ella Adam Rosa Finn Ida Karl Lena
@@ -46,7 +59,7 @@ export function drawLetters(random: Random, length: number): string {
 export function drawWord(random: Random, from: number, to: number): string {
   let word = drawLetters(random, integer(random, from, to));
   if (chance(random, 0.5)) {
-    do word = pick(random, words);
+    do word = drawEverydayWord(random);
     while (word.length < from || word.length > to);
   }
   const roll = random.uniform();
