@@ -67,12 +67,12 @@ function printDemo({ rewards, words, greedy }: DemoStart): void {
 function writeIntoCard(folder: string, text: string): void {
   const file = join(folder, "README.md");
   const card = readFileSync(file, "utf8");
-  const between = /(<!-- accuracy -->\n)[\s\S]*(\n<!-- end -->)/;
+  const between = /(<!-- accuracy -->\n)[\s\S]*(<!-- end -->)/;
   if (!between.test(card))
     throw new Error(`${file} has no place for the table: <!-- accuracy --> ... <!-- end -->`);
   writeFileSync(
     file,
-    card.replace(between, (_all, before: string, after: string) => before + text + after),
+    card.replace(between, (_all, before: string, after: string) => `${before}${text}\n${after}`),
   );
 }
 

@@ -25,11 +25,11 @@ Trains models/hone-tiny from nothing on a generated corpus, or goes on from the 
 
   --model <folder>       where tokenizer.json lies and the model is written   (models/hone-tiny)
   --state <folder>       where checkpoints are kept                           (.hone-pretrain)
-  --tokens <millions>    how much to train in all                             (16)
+  --tokens <millions>    how much to train in all                             (18)
   --minutes <number>     stop after that long; the next start goes on         (no limit)
-  --rows <number>        rows of a batch                                      (32)
+  --rows <number>        rows of a batch                                      (16)
   --length <number>      tokens of a row                                      (128)
-  --learning-rate <x>    the greatest                                         (0.003)
+  --learning-rate <x>    the greatest                                         (0.002)
   --decay <fraction>     the last part of the run, in which it falls to zero  (0.5)
   --factors <k=x,...>    draw these kinds of exercise x times as often        (none)
   --workers <number>     threads that compute, each on its share of the rows  (2)
@@ -61,11 +61,11 @@ function readSettings(): Settings | null {
     options: {
       model: text("models/hone-tiny"),
       state: text(".hone-pretrain"),
-      tokens: text("16"),
+      tokens: text("18"),
       minutes: text("Infinity"),
-      rows: text("32"),
+      rows: text("16"),
       length: text("128"),
-      "learning-rate": text("0.003"),
+      "learning-rate": text("0.002"),
       decay: text("0.5"),
       factors: text(""),
       workers: text("2"),

@@ -1,0 +1,49 @@
+// The committed model itself: that it is whole, small, and does what its card says.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { readModelConfig } from "../../src/model/config/read-config.ts";
+import { readModelWeights } from "../../src/model/weights.ts";
+import { loadTokenizer } from "../../src/tokenizer/load-tokenizer.ts";
+import { measureAccuracy, measureDemoStart, type Model } from "./accuracy.ts";
+import { writeConfiguration } from "./folder.ts";
+import { createGenerator } from "./generate.ts";
+
+const folder = "models/hone-tiny";
+const config = readModelConfig(folder);
+const generator = await createGenerator(config, readModelWeights(folder, config, { cacheFolder: null }), {
+  threads: 2,
+});
+after(() => generator.close());
+const model: Model = { tokenizer: await loadTokenizer(folder), generator };
+
+test("takes at most 8 MB, and its configuration is the recipe's", () => {
+  const byteCount = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  assert.ok(byteCount <= 8e6, `${byteCount} bytes`);
+  const written = mkdtempSync(join(tmpdir(), "hone-tiny-"));
+  writeConfiguration(written);
+  for (const name of readdirSync(written)) {
+    assert.equal(readFileSync(join(folder, name), "utf8"), readFileSync(join(written, name), "utf8"), name);
+  }
+  rmSync(written, { recursive: true });
+});
+
+test("answers held-out prompts of every kind", async () => {
+  const results = await measureAccuracy(model, { seed: "test", count: 24 });
+  const rates = results.map(({ right, count }) => right / count);
+  const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
+  assert.ok(mean >= 0.88, `mean ${mean}`);
+  for (const [index, { kind }] of results.entries())
+    assert.ok((rates[index] ?? 0) >= 0.6, `${kind} ${rates[index]}`);
+});
+
+test("starts the demo's task without a favourite, so that there is something to learn", async () => {
+  const { rewards, words, greedy } = await measureDemoStart(model, { seeds: 2, samplesPerPrompt: 8 });
+  for (const [task, reward] of Object.entries(rewards))
+    assert.ok(reward > 0.5 && reward < 0.85, `${task}: ${reward}`);
+  for (const word of ["yes", "no", "maybe"])
+    assert.ok((words[word] ?? 0) >= 10, `${word}: ${words[word]} of 128`);
+  assert.ok(new Set(greedy.map(({ answer }) => answer)).size >= 2, "greedy answers differ between prompts");
+});
