@@ -1,5 +1,6 @@
 // What every request under one part of the API goes through before its handler: draining, credentials, the key's share
 // of requests in flight.
+import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -77,6 +78,8 @@ const closeGraceMs = 2000;
  */
 export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
   const closing = new AbortController();
+  // One listener for each request in flight is what is meant here, not a leak.
+  setMaxListeners(0, closing.signal);
   app.decorate("closing", closing.signal);
   app.addHook("preClose", async () => {
     closing.abort(new ServiceError({ code: "unavailable", message: "The server is stopping." }));

@@ -87,12 +87,12 @@ test("a value of another type is told as clients of pydantic know it", () => {
     [Type.Number({ exclusiveMinimum: 0 }), 0, "greater_than", "Input should be greater than 0, got 0"],
     [Type.String({ minLength: 1 }), "", "string_too_short", "String should have at least 1 character"],
     [Type.String({ maxLength: 2 }), "abc", "string_too_long", "String should have at most 2 characters"],
-    [Type.String({ format: "uuid" }), "nope", "uuid_parsing", "Input should be a valid UUID, got \"nope\""],
+    [Type.String({ format: "uuid" }), "nope", "uuid_parsing", 'Input should be a valid UUID, got "nope"'],
     [
       Type.String({ format: "date-time" }),
       "today",
       "datetime_parsing",
-      "Input should be a valid datetime in ISO 8601, got \"today\"",
+      'Input should be a valid datetime in ISO 8601, got "today"',
     ],
   ];
   for (const [schema, value, type, message] of table)
