@@ -105,43 +105,50 @@ async function runningCount(server: RunningServer): Promise<number> {
   return Number(match?.[1]);
 }
 
-test("a killed server finishes its job after the restart, with exactly one new version", async () => {
-  const dataFolder = newDataFolder();
-  let server = await startServer({ dataFolder, flags: model });
-  try {
-    const { body: registered } = await call(server, "POST", "/v1/preview/models", {
-      body: { project: "p", name: "m", base_model: "tiny" },
-    });
-    const jobId = await submitJob(server, registered.id, 40);
-    await eventually("the job runs", async () => {
-      const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
-      return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
-    });
-    await server.kill();
-    server = await startServer({ dataFolder, flags: model });
-    await finish(server, jobId);
-    const { body: checkpoints } = await call(
-      server,
-      "GET",
-      `/v1/preview/models/${registered.id}/checkpoints`,
-    );
-    assert.deepEqual(
-      checkpoints.data.map((item: { step: number }) => item.step),
-      [0, 1],
-    );
-    const { body: events } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events?limit=100`);
-    const types = events.data.map((event: { type: string }) => event.type);
-    assert.equal(types.filter((type: string) => type === "training_started").length, 1);
-    assert.equal(types.filter((type: string) => type === "training_ended").length, 1);
-    assert.equal(
-      types.filter((type: string) => type === "gradient_step").length,
-      events.data[0].data.num_sequences,
-    );
-  } finally {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  }
-});
+for (const how of ["killed", "told to stop"] as const) {
+  test(`a server that was ${how} finishes its job after the restart, with exactly one new version`, async () => {
+    const dataFolder = newDataFolder();
+    let server = await startServer({ dataFolder, flags: model });
+    try {
+      const { body: registered } = await call(server, "POST", "/v1/preview/models", {
+        body: { project: "p", name: "m", base_model: "tiny" },
+      });
+      const jobId = await submitJob(server, registered.id, 40);
+      await eventually("the job runs", async () => {
+        const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
+        return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
+      });
+      if (how === "killed") await server.kill();
+      else assert.equal(await server.terminate(), 0);
+      server = await startServer({ dataFolder, flags: model });
+      await finish(server, jobId);
+      const { body: checkpoints } = await call(
+        server,
+        "GET",
+        `/v1/preview/models/${registered.id}/checkpoints`,
+      );
+      assert.deepEqual(
+        checkpoints.data.map((item: { step: number }) => item.step),
+        [0, 1],
+      );
+      const { body: events } = await call(
+        server,
+        "GET",
+        `/v1/preview/training-jobs/${jobId}/events?limit=100`,
+      );
+      const types = events.data.map((event: { type: string }) => event.type);
+      assert.equal(types.filter((type: string) => type === "training_started").length, 1);
+      assert.equal(types.filter((type: string) => type === "training_ended").length, 1);
+      assert.equal(
+        types.filter((type: string) => type === "gradient_step").length,
+        events.data[0].data.num_sequences,
+      );
+    } finally {
+      await server.terminate();
+      removeDataFolder(dataFolder);
+    }
+  });
+}
 
 test("a killed training process costs an attempt, not the job", async () => {
   await withServer(async (server) => {
