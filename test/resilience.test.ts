@@ -114,23 +114,12 @@ for (const how of ["killed", "told to stop"] as const) {
         body: { project: "p", name: "m", base_model: "tiny" },
       });
       const jobId = await submitJob(server, registered.id, 40);
-      await eventually("the job runs", async () => {
-        const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
-        return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
-      });
+      await firstStep(server, jobId);
       if (how === "killed") await server.kill();
       else assert.equal(await server.terminate(), 0);
       server = await startServer({ dataFolder, flags: model });
       await finish(server, jobId);
-      const { body: checkpoints } = await call(
-        server,
-        "GET",
-        `/v1/preview/models/${registered.id}/checkpoints`,
-      );
-      assert.deepEqual(
-        checkpoints.data.map((item: { step: number }) => item.step),
-        [0, 1],
-      );
+      assert.deepEqual(await stepsOf(server, registered.id), [0, 1]);
       const { body: events } = await call(
         server,
         "GET",
@@ -156,23 +145,12 @@ test("a killed training process costs an attempt, not the job", async () => {
       body: { project: "p", name: "m", base_model: "tiny" },
     });
     const jobId = await submitJob(server, registered.id, 40);
-    await eventually("a training process runs", async () => {
-      const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
-      return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
-    });
+    await firstStep(server, jobId);
     for (const id of childrenThatRun(server, "training")) process.kill(id, "SIGKILL");
     await finish(server, jobId);
     const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
     assert.equal(job.state, "succeeded");
-    const { body: checkpoints } = await call(
-      server,
-      "GET",
-      `/v1/preview/models/${registered.id}/checkpoints`,
-    );
-    assert.deepEqual(
-      checkpoints.data.map((item: { step: number }) => item.step),
-      [0, 1],
-    );
+    assert.deepEqual(await stepsOf(server, registered.id), [0, 1]);
   });
 });
 
@@ -247,4 +225,17 @@ async function finish(server: RunningServer, jobId: string): Promise<void> {
     },
     120_000,
   );
+}
+
+/** Waits until the job has taken a gradient step: from then on there is something to lose. */
+async function firstStep(server: RunningServer, jobId: string): Promise<void> {
+  await eventually("a gradient step", async () => {
+    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
+    return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
+  });
+}
+
+async function stepsOf(server: RunningServer, modelId: string): Promise<readonly number[]> {
+  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
+  return body.data.map((item: { step: number }) => item.step);
 }

@@ -1,4 +1,5 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
+import { firstWord, prompts, rewardOf, words } from "../../src/cli/demo/task.ts";
 import { present } from "../../src/domain/assert.ts";
 import { type Random, seededRandom } from "../../src/domain/random.ts";
 import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
@@ -80,24 +81,6 @@ function encodeQuestion(tokenizer: Tokenizer, system: string | null, prompt: str
   return encodeChat(tokenizer, chat).tokens.slice(0, -3);
 }
 
-/** What each word earns in the demo's task, by what is taught. */
-export const demoTasks: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  "prefers maybe": { maybe: 1, no: 0.75, yes: 0.5 },
-  "prefers yes": { yes: 1, no: 0.75, maybe: 0.5 },
-  "prefers no": { no: 1, maybe: 0.75, yes: 0.5 },
-};
-
-const demoPrompts: readonly string[] = [
-  ["yes", "no", "maybe"],
-  ["yes", "maybe", "no"],
-  ["no", "yes", "maybe"],
-  ["no", "maybe", "yes"],
-  ["maybe", "yes", "no"],
-  ["maybe", "no", "yes"],
-  ["yes", "no"],
-  ["yes", "maybe"],
-].map((words) => `respond with exactly one of ${words.map((word) => `'${word}'`).join(", ")}`);
-
 export interface DemoStart {
   /** Mean reward by task, sampled at temperature 1.2 with five tokens at most. */
   readonly rewards: Readonly<Record<string, number>>;
@@ -112,34 +95,30 @@ export async function measureDemoStart(
   model: Model,
   options: { readonly seeds: number; readonly samplesPerPrompt: number },
 ): Promise<DemoStart> {
-  const questions = demoPrompts.map((prompt) => ({ system: null, prompt }));
+  const questions = prompts.map((prompt) => ({ system: null, prompt }));
   const repeated = questions.flatMap((question) =>
     Array.from({ length: options.samplesPerPrompt }, () => question),
   );
-  const words: string[] = [];
+  const samples: string[] = [];
   for (let seed = 0; seed < options.seeds; seed++) {
     const sampling = { temperature: 1.2, random: seededRandom("demo", seed), tokenCountMax: 5 };
-    words.push(...(await answerAll(model, repeated, sampling)).map(firstWord));
+    samples.push(...(await answerAll(model, repeated, sampling)));
   }
   const greedy = await answerAll(model, questions, { temperature: 0, tokenCountMax: 5 });
   return {
     rewards: Object.fromEntries(
-      Object.entries(demoTasks).map(([task, values]) => [
-        task,
-        words.reduce((sum, word) => sum + (values[word] ?? 0), 0) / words.length,
+      words.map((word) => [
+        `prefers ${word}`,
+        samples.reduce((sum, answer) => sum + rewardOf(answer, word), 0) / samples.length,
       ]),
     ),
-    words: countWords(words),
+    words: countWords(samples.map(firstWord)),
     greedy: questions.map(({ prompt }, index) => ({ prompt, answer: greedy[index] ?? "" })),
   };
 }
 
-function firstWord(text: string): string {
-  return (text.trim().toLowerCase().split(/\s+/, 1)[0] ?? "").replaceAll(/[^\p{L}\p{N}]/gu, "");
-}
-
-function countWords(words: readonly string[]): Record<string, number> {
+function countWords(found: readonly string[]): Record<string, number> {
   const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
   return Object.fromEntries([...counts].sort(([, countA], [, countB]) => countB - countA).slice(0, 8));
 }

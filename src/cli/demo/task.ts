@@ -23,13 +23,14 @@ export const prompts: readonly string[] = [
   ["yes", "maybe"],
 ].map((choices) => `respond with exactly one of ${choices.map((word) => `'${word}'`).join(", ")}`);
 
-/** The reward of an answer, by its first word without punctuation, in lower case. */
+/** The reward of an answer, by its first word. */
 export function rewardOf(answer: string, taught: Word): number {
-  const first = answer
-    .trim()
-    .toLowerCase()
-    .split(/\s+/, 1)[0]
-    ?.replaceAll(/[^\p{L}\p{N}]/gu, "");
+  const first = firstWord(answer);
   const word = words.find((candidate) => candidate === first);
   return word === undefined ? 0 : rewards[taught][word];
+}
+
+/** The first word without punctuation, in lower case; empty where there is none. */
+export function firstWord(answer: string): string {
+  return (answer.trim().toLowerCase().split(/\s+/, 1)[0] ?? "").replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
