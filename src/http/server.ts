@@ -113,6 +113,7 @@ function answerError(
   if (answer.status >= 500) {
     const fields = { requestId: request.id, status: answer.status, err: error };
     if (answer.status === 500) logger.error(fields, "request failed");
+    else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
     else logger.warn(fields, "request refused");
   }
   reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
