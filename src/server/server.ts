@@ -148,7 +148,7 @@ async function buildParts(
   await http.listen({ host: config.server.host ?? "127.0.0.1", port: config.server.port });
   await Promise.all(bases.map((base) => base.engine.start()));
   await jobQueue.start();
-  // Stopped first: a job that is parked goes on after the next start, and needs no chat to finish.
+  // Stopping goes backwards: first no new work and running chats finish, then running jobs are parked for the next start.
   started.push(() => jobQueue.stop());
   started.push(async () => {
     isDraining = true;
