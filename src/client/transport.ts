@@ -2,6 +2,7 @@
 
 /** What the server answered instead of success. */
 export class HoneApiError extends Error {
+  /** 0 where nobody answered. */
   readonly status: number;
   readonly requestId: string | null;
   readonly body: unknown;
@@ -63,6 +64,8 @@ export function createTransport(options: TransportOptions): Transport {
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
+    }).catch((error: unknown) => {
+      throw call.signal?.aborted === true ? error : noAnswer(base, error);
     });
     if (!response.ok) throw await apiError(response);
     return response;
@@ -74,6 +77,18 @@ export function createTransport(options: TransportOptions): Transport {
     json: async <T>(method: string, path: string, call?: CallOptions) =>
       (await (await open(method, path, call)).json()) as T,
   };
+}
+
+/** What a caller can do something with: who did not answer, and why. */
+function noAnswer(base: string, error: unknown): HoneApiError {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+  return new HoneApiError({
+    status: 0,
+    message: `No answer from ${base} (${reason}). Is the server running there?`,
+    requestId: null,
+    body: null,
+  });
 }
 
 async function apiError(response: Response): Promise<HoneApiError> {

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import type { Service } from "../domain/lifecycle.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import { createLogger } from "../telemetry/logger.ts";
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -145,7 +146,7 @@ async function buildParts(
   exposeGauges(metrics, { bases, jobQueue });
 
   started.push(() => http.close());
-  await http.listen({ host: config.server.host ?? "127.0.0.1", port: config.server.port });
+  await listen(http, { host: config.server.host ?? "127.0.0.1", port: config.server.port });
   await Promise.all(bases.map((base) => base.engine.start()));
   await jobQueue.start();
   // Stopping goes backwards: first no new work and running chats finish, then running jobs are parked for the next start.
@@ -160,6 +161,26 @@ async function buildParts(
     newAdminKey: firstKey.isNew ? firstKey.secret : null,
     stop: stopAll,
   };
+}
+
+/** @throws ServiceError `conflict` or `invalid` when the address cannot be had */
+async function listen(
+  http: Awaited<ReturnType<typeof createHttpServer>>,
+  address: { readonly host: string; readonly port: number },
+): Promise<void> {
+  try {
+    await http.listen(address);
+  } catch (cause) {
+    const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
+    const what = `Port ${address.port} of ${address.host}`;
+    throw new ServiceError({
+      code: isTaken ? "conflict" : "invalid",
+      message: isTaken
+        ? `${what} is in use; stop whoever has it, or choose another with --port.`
+        : `${what} cannot be listened on: ${String(cause)}; choose another with --host and --port.`,
+      cause,
+    });
+  }
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

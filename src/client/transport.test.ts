@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { createTransport, HoneApiError } from "./transport.ts";
+
+async function withServer(answer: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  // A listening TCP server has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  try {
+    await use(`http://127.0.0.1:${port}`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+test("a base address with /v1 or a slash at its end is the same server, and the key goes along", async () => {
+  const seen: (string | undefined)[] = [];
+  await withServer(
+    (request, response) => {
+      seen.push(`${request.url} ${request.headers.authorization}`);
+      response.setHeader("content-type", "application/json").end("{}");
+    },
+    async (url) => {
+      for (const baseUrl of [url, `${url}/`, `${url}/v1`, `${url}/v1/`]) {
+        await createTransport({ baseUrl, apiKey: "k" }).json("GET", "/health", { query: { a: 1, b: null } });
+      }
+    },
+  );
+  assert.deepEqual(new Set(seen), new Set(["/health?a=1 Bearer k"]));
+});
+
+test("an error carries the server's message, the status and the request's id", async () => {
+  await withServer(
+    (_, response) => {
+      response.writeHead(404, { "content-type": "application/json", "x-request-id": "r1" });
+      response.end(JSON.stringify({ detail: [], error: { message: "There is no model x." } }));
+    },
+    async (url) => {
+      await assert.rejects(createTransport({ baseUrl: url, apiKey: null }).json("GET", "/x"), (error) => {
+        assert.ok(error instanceof HoneApiError);
+        assert.deepEqual([error.status, error.requestId], [404, "r1"]);
+        assert.equal(error.message, "404: There is no model x.");
+        return true;
+      });
+    },
+  );
+});
+
+test("a server that is not there is named, and an abort stays an abort", async () => {
+  let address = "";
+  await withServer(
+    () => undefined,
+    async (url) => {
+      address = url;
+      const controller = new AbortController();
+      const waiting = createTransport({ baseUrl: url, apiKey: null }).json("GET", "/", {
+        signal: controller.signal,
+      });
+      controller.abort();
+      await assert.rejects(waiting, { name: "AbortError" });
+    },
+  );
+  await assert.rejects(createTransport({ baseUrl: address, apiKey: null }).json("GET", "/"), (error) => {
+    assert.ok(error instanceof HoneApiError && error.status === 0);
+    assert.match(
+      error.message,
+      /^No answer from http:\/\/127\.0\.0\.1:\d+ \(.+\)\. Is the server running there\?$/,
+    );
+    return true;
+  });
+});
