@@ -1,5 +1,7 @@
 // Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
 
+import { createHash } from "node:crypto";
+
 export type KeyRole = "member" | "admin";
 
 /** A key as it is stored; the secret itself is shown once and never kept. */
@@ -35,4 +37,9 @@ export interface KeyStore {
   list(): Promise<readonly AccessKey[]>;
   /** Returns false when there is no such live key. */
   revoke(id: string, at: Date): Promise<boolean>;
+}
+
+/** What is kept of a key's secret, and what a presented one is compared by: its SHA-256 in lower-case hex. */
+export function hashSecret(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
 }

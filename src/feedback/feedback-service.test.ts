@@ -44,6 +44,7 @@ const storeless = createFeedbackService({
     history: async () => [],
   },
   clock: new FakeClock(),
+  batchCountMax: 10_000,
 });
 
 async function openService(
@@ -57,7 +58,7 @@ async function openService(
   });
   const clock = new FakeClock();
   return {
-    service: createFeedbackService({ store: database.feedback, clock }),
+    service: createFeedbackService({ store: database.feedback, clock, batchCountMax: 10_000 }),
     store: database.feedback,
     clock,
   };

@@ -31,11 +31,11 @@ export interface FeedbackService {
   history(projectId: string, id: string, caller: Caller): Promise<readonly FeedbackRevision[]>;
 }
 
-export const batchCountMax = 10_000;
-
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
   readonly clock: Clock;
+  /** Most records in one batch. */
+  readonly batchCountMax: number;
 }
 
 export function createFeedbackService(dependencies: FeedbackDependencies): FeedbackService {
@@ -69,10 +69,10 @@ async function createBatch(
   items: readonly FeedbackInput[],
   caller: Caller,
 ): Promise<readonly FeedbackRecord[]> {
-  if (items.length > batchCountMax) {
+  if (items.length > dependencies.batchCountMax) {
     throw new ServiceError({
       code: "too_large",
-      message: `The batch has ${items.length} records; the limit is ${batchCountMax}. Send it in parts.`,
+      message: `The batch has ${items.length} records; the limit is ${dependencies.batchCountMax}. Send it in parts.`,
     });
   }
   const checks = check(items, caller, (index) => ["body", "batch", String(index)]);

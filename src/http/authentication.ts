@@ -1,7 +1,7 @@
 // Who is asking: a key in a Bearer or a Basic header becomes a Caller. Each part of the API knows one scheme.
 // Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong.
-import { createHash, timingSafeEqual } from "node:crypto";
-import { mayReach, type Caller, type KeyStore } from "../domain/access.ts";
+import { timingSafeEqual } from "node:crypto";
+import { hashSecret, mayReach, type Caller, type KeyStore } from "../domain/access.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HttpRefusal } from "./errors.ts";
 
@@ -38,8 +38,9 @@ export async function authenticate(
     throw refusal(scheme, `The scheme ${JSON.stringify(given.slice(0, 20))} is not the one wanted here`);
   }
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
-  const hash = createHash("sha256").update(secret).digest();
-  const key = await keys.findByHash(hash.toString("hex"));
+  const secretHash = hashSecret(secret);
+  const key = await keys.findByHash(secretHash);
+  const hash = Buffer.from(secretHash, "hex");
   const stored = Buffer.from(key?.secretHash ?? "00".repeat(32), "hex");
   const isSame = stored.length === hash.length && timingSafeEqual(stored, hash);
   if (key === null || !isSame || key.revokedAt !== null) throw refusal(scheme, "The key is not known");

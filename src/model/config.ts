@@ -21,13 +21,6 @@ export interface LayerConfig {
   readonly rotary: number;
 }
 
-/** What generation_config.json proposes; null where it says nothing. */
-export interface SamplingDefaults {
-  readonly temperature: number | null;
-  readonly topP: number | null;
-  readonly topK: number | null;
-}
-
 export interface ModelConfig {
   readonly architecture: Architecture;
   readonly vocabularySize: number;
@@ -61,5 +54,4 @@ export interface ModelConfig {
   readonly attentionScale: number;
   /** Any of these ends a text; from generation_config.json and config.json. */
   readonly endOfTextIds: readonly number[];
-  readonly samplingDefaults: SamplingDefaults;
 }

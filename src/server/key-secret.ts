@@ -1,5 +1,4 @@
-// What a key is made of: `hone_` and 32 random bytes in base 62. Only the SHA-256 of it is ever stored.
-import { createHash } from "node:crypto";
+// What a key is made of: `hone_` and 32 random bytes in base 62. What is stored of it is in domain/access.
 import { secureBytes } from "../domain/random.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -15,9 +14,4 @@ export function newSecret(): string {
     number /= 62n;
   }
   return `hone_${digits}`;
-}
-
-/** Lower-case hex SHA-256 of a secret. */
-export function hashSecret(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
 }

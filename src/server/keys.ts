@@ -2,13 +2,13 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { AccessKey, KeyRole, KeyStore } from "../domain/access.ts";
+import { hashSecret, type AccessKey, type KeyRole, type KeyStore } from "../domain/access.ts";
 import { systemClock, type Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { openDatabase } from "../storage/database.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
-import { hashSecret, newSecret } from "./key-secret.ts";
+import { newSecret } from "./key-secret.ts";
 
 export interface NewKey {
   readonly key: AccessKey;

@@ -132,7 +132,11 @@ async function buildParts(
     jobs: database.jobs,
     jobQueue,
     trajectories: database.trajectories,
-    feedback: createFeedbackService({ store: database.feedback, clock }),
+    feedback: createFeedbackService({
+      store: database.feedback,
+      clock,
+      batchCountMax: config.http.feedbackBatchRecords,
+    }),
     onVersionsDeleted: (modelId, steps) => forgetVersions({ modelId, steps, dataFolder, bases }),
     isDraining: () => isDraining,
     metrics,

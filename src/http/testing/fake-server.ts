@@ -1,7 +1,6 @@
 // For tests: the HTTP face over fakes, with a key of each kind and one call to ask anything of it.
-import { createHash } from "node:crypto";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
-import type { Caller, KeyRole } from "../../domain/access.ts";
+import { hashSecret, type Caller, type KeyRole } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { EngineStatus } from "../../domain/generation.ts";
@@ -9,7 +8,9 @@ import type { JobStore } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import type { FeedbackInput, FeedbackPort, HttpDependencies } from "../dependencies.ts";
+import type { FeedbackInput } from "../../feedback/check-content.ts";
+import type { FeedbackService } from "../../feedback/feedback-service.ts";
+import type { HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
 import { FakeChat } from "./fake-chat.ts";
@@ -38,7 +39,7 @@ const readyEngine: EngineStatus = {
 };
 
 /** Keeps what it is given and answers it back. */
-class FakeFeedback implements FeedbackPort {
+class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   refusal: Error | null = null;
 
@@ -110,7 +111,7 @@ async function addKeys(store: FakeKeyStore): Promise<void> {
       entity,
       role,
       owner: `${id}-owner`,
-      secretHash: createHash("sha256").update(keys[id]).digest("hex"),
+      secretHash: hashSecret(keys[id]),
       createdAt: new Date(0),
       revokedAt: null,
     });

@@ -3,7 +3,7 @@
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
-import type { FeedbackInput } from "../dependencies.ts";
+import type { FeedbackInput } from "../../feedback/check-content.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
 import { nullable } from "./nullable.ts";
 

@@ -106,11 +106,10 @@ test("takes a Mistral without a window as unlimited, and an absent one as its cl
   assert.deepEqual(windows(parse("mistral-sliding", { sliding_window: undefined })), [4096, 4096, 4096]);
 });
 
-test("gathers the ids that end a text, and the sampling defaults", () => {
-  const generation = { eos_token_id: [7, 2], temperature: 0.6, top_p: 0.9, top_k: 20 };
+test("gathers the ids that end a text", () => {
+  const generation = { eos_token_id: [7, 2], temperature: 0.6 };
   const config = parse("llama", { eos_token_id: 5 }, generation);
   assert.deepEqual(config.endOfTextIds, [7, 2, 5]);
-  assert.deepEqual(config.samplingDefaults, { temperature: 0.6, topP: 0.9, topK: 20 });
   assert.deepEqual(parse("llama", { eos_token_id: null }).endOfTextIds, []);
 });
 

@@ -118,11 +118,6 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     embeddingScale: isGemma ? Math.fround(Math.sqrt(width)) : 1,
     attentionScale: 1 / Math.sqrt(isGemma ? reader.number("query_pre_attn_scalar", 256) : headSize),
     endOfTextIds: [...new Set([...tokenIds(generation), ...tokenIds(config)])],
-    samplingDefaults: {
-      temperature: numberOrNull(generation["temperature"]),
-      topP: numberOrNull(generation["top_p"]),
-      topK: numberOrNull(generation["top_k"]),
-    },
   };
   if (reader.hasFaults) throw reader.error(consequence);
   return result;
@@ -211,8 +206,4 @@ function readJson(folder: string, name: string): JsonObject | null {
 function tokenIds(source: JsonObject): readonly number[] {
   const ids = source["eos_token_id"];
   return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));
-}
-
-function numberOrNull(value: unknown): number | null {
-  return typeof value === "number" ? value : null;
 }
