@@ -35,14 +35,15 @@ function input(changes: Partial<FeedbackInput> = {}): FeedbackInput {
   };
 }
 
-/** A service whose store takes everything: for what is decided before anything is stored. */
+/** For what is decided before anything is stored. */
+const takesEverything: FeedbackStore = {
+  create: async (records) => records,
+  find: async () => null,
+  replace: async () => null,
+  history: async () => [],
+};
 const storeless = createFeedbackService({
-  store: {
-    create: async (records) => records,
-    find: async () => null,
-    replace: async () => null,
-    history: async () => [],
-  },
+  store: takesEverything,
   clock: new FakeClock(),
   batchCountMax: 10_000,
 });
@@ -304,6 +305,14 @@ test("ten thousand records pass and one more is too many", async (t) => {
   const records = Array.from({ length: 10_001 }, (_, index) => input({ id: `r${index}` }));
   assert.equal((await errorOf(service.createBatch(records, member))).code, "too_large");
   assert.equal((await service.createBatch(records.slice(1), member)).length, 10_000);
+});
+
+test("the limit of a batch is the one that was given", async () => {
+  const service = createFeedbackService({ store: takesEverything, clock: new FakeClock(), batchCountMax: 2 });
+  assert.equal((await service.createBatch([input({}), input({})], member)).length, 2);
+  const error = await errorOf(service.createBatch([input({}), input({}), input({})], member));
+  assert.equal(error.code, "too_large");
+  assert.match(error.message, /has 3 records; the limit is 2/);
 });
 
 test("a retry is answered as the first time, whatever the order of keys", async (t) => {

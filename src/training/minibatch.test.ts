@@ -48,5 +48,5 @@ test("the seed alone decides", () => {
 
 test("a sequence beyond the budget has a minibatch of its own", () => {
   assert.equal(cut(5).length, sequences.length);
-  assert.deepEqual(cutIntoMinibatches([], { seed: "job" }), []);
+  assert.deepEqual(cutIntoMinibatches([], { tokenBudget: 2048, seed: "job" }), []);
 });

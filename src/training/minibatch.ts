@@ -11,17 +11,15 @@ export interface TrainingSequence extends TokenSequence {
 
 export type Minibatch = readonly TrainingSequence[];
 
-/** A minibatch's rows times its longest row stays within this, unless one sequence alone exceeds it. */
-export const defaultTokenBudget = 2048;
-
 /**
  * Cuts the job's sequences into minibatches of at most `tokenBudget` tokens, padding included.
  *
+ * @param tokenBudget a minibatch's rows times its longest row stays within this, unless one sequence alone exceeds it
  * @param seed the job's, so that a repeated attempt takes the same steps
  */
 export function cutIntoMinibatches(
   sequences: readonly TrainingSequence[],
-  { tokenBudget = defaultTokenBudget, seed }: { readonly tokenBudget?: number; readonly seed: string },
+  { tokenBudget, seed }: { readonly tokenBudget: number; readonly seed: string },
 ): Minibatch[] {
   const random = seededRandom("minibatches", seed);
   // Sorting is stable: sequences of one length stay in their shuffled order.
