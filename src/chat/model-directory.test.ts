@@ -31,6 +31,7 @@ const version = (modelId: string, step: number): ModelVersion => ({
   modelId,
   step,
   adapterFolder: step === 0 ? null : `adapters/${modelId}/${step}`,
+  trainerState: null,
   jobId: null,
   metrics: {},
   createdAt,

@@ -35,6 +35,20 @@ export interface JobCounts {
   readonly skipped: Readonly<Record<string, number>>;
 }
 
+/** What every attempt at a job goes by, fixed at its first: another attempt then trains the same model. */
+export interface JobPins {
+  /** The version training starts from. */
+  readonly startStep: number;
+  readonly resultStep: number;
+  /** The effective training settings. */
+  readonly settings: JsonObject;
+  /** Hex SHA-256 of the base model's files. */
+  readonly baseHash: string;
+  readonly trainerBuild: string;
+  /** Hex SHA-256 of what the job is: configuration, trajectories, start step; never of ids or times. */
+  readonly seed: string;
+}
+
 export interface TrainingJob {
   readonly id: string;
   readonly modelId: string;
@@ -54,6 +68,23 @@ export interface TrainingJob {
   readonly resultStep: number | null;
   /** Set when somebody asked to cancel a running job. */
   readonly cancelRequested: boolean;
+  /** Hex SHA-256 over the configuration and the trajectories as stored. */
+  readonly contentHash: string;
+  /** Null until the first attempt. */
+  readonly pins: JobPins | null;
+}
+
+/** A job that is not stored yet: the store hashes its content as it writes it. */
+export type JobDraft = Omit<TrainingJob, "contentHash">;
+
+/** How an attempt of `owner` ended well. */
+export interface JobSuccess {
+  readonly owner: string;
+  readonly version: ModelVersion;
+  readonly counts: JobCounts;
+  readonly at: Date;
+  /** Of the event `training_ended`. */
+  readonly data: JsonObject;
 }
 
 export type JobEventType = "training_started" | "gradient_step" | "training_ended" | "training_failed";
@@ -79,13 +110,16 @@ export interface JobStore {
    * the same body hash returns the earlier job's id, another one throws `conflict`.
    */
   create(
-    job: TrainingJob,
+    job: JobDraft,
     groups: readonly TrajectoryGroup[],
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   find(id: string): Promise<TrainingJob | null>;
-  /** What the job trains on. */
-  findTrajectories(id: string): Promise<readonly TrajectoryGroup[] | null>;
+  /**
+   * What the job trains on: each group as the line of JSON it is stored as, one in memory at a time; null when there is no
+   * such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
+   */
+  trajectoryLines(id: string): Promise<AsyncIterable<string> | null>;
   list(
     filter: { readonly modelIds: readonly string[] | null; readonly state: JobState | null },
     page: PageRequest,
@@ -95,6 +129,11 @@ export interface JobStore {
    * counts the attempt. Null when there is none.
    */
   claim(owner: string, at: Date, leaseUntil: Date): Promise<TrainingJob | null>;
+  /**
+   * Stores the pins if the job has none, and returns those in force. Throws `conflict` when the job is not running for
+   * this owner.
+   */
+  pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /** Extends the lease; false when the job is no longer this owner's to run. */
   heartbeat(id: string, owner: string, leaseUntil: Date): Promise<boolean>;
   /** Puts running jobs whose lease ran out (or, with `owner`, all of that owner's) back in the queue; returns their ids. */
@@ -115,15 +154,11 @@ export interface JobStore {
    */
   appendEvent(id: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
-  /** In one transaction: the version, the state `succeeded`, the result step and the event `training_ended`. */
-  succeed(
-    id: string,
-    owner: string,
-    version: ModelVersion,
-    counts: JobCounts,
-    at: Date,
-    data: JsonObject,
-  ): Promise<void>;
+  /**
+   * In one transaction: the version, the state `succeeded`, the result step and the event `training_ended`. Throws
+   * `conflict` when the job is not running for this owner, or the version's step exists.
+   */
+  succeed(id: string, success: JobSuccess): Promise<void>;
   /**
    * In one transaction: the state and the event `training_failed` with the message. Throws `conflict` when the job has
    * ended, or when `owner` is given and the job is not running for it.
@@ -160,6 +195,8 @@ export interface JobReport {
 export interface JobOutcome {
   /** Relative to the data folder; complete and on disk. */
   readonly adapterFolder: string;
+  /** What the trainer goes on from beside the adapter; see {@link ModelVersion.trainerState}. */
+  readonly trainerState: string | null;
   readonly counts: JobCounts;
   /** Metrics of the version and of `training_ended`. */
   readonly metrics: Readonly<Record<string, number>>;

@@ -149,11 +149,13 @@ export class Attempt {
           modelId: model.id,
           step: resultStep,
           adapterFolder: outcome.adapterFolder,
+          trainerState: outcome.trainerState,
           jobId: id,
           metrics: outcome.metrics,
           createdAt: now,
         };
-        await jobs.succeed(id, owner, version, outcome.counts, now, { ...outcome.metrics, step: resultStep });
+        const data = { ...outcome.metrics, step: resultStep };
+        await jobs.succeed(id, { owner, version, counts: outcome.counts, at: now, data });
         return;
       }
       case "end":

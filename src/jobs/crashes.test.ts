@@ -51,7 +51,16 @@ async function submitAll(database: Database, clock: FakeClock): Promise<void> {
   for (const id of ["a", "b"]) {
     await database.models.create(
       { id, entity: "e", project: "p", name: id, baseModel: "tiny", createdAt },
-      { id: `${id}:0`, modelId: id, step: 0, adapterFolder: null, jobId: null, metrics: {}, createdAt },
+      {
+        id: `${id}:0`,
+        modelId: id,
+        step: 0,
+        adapterFolder: null,
+        trainerState: null,
+        jobId: null,
+        metrics: {},
+        createdAt,
+      },
     );
   }
   for (const id of jobIds) {
@@ -132,7 +141,12 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
         if (random.uniform() < 0.05) throw new ServiceError({ code: "unavailable", message: "died" });
         await report.stepped(index, { step: index });
       }
-      return { adapterFolder: `adapters/${job.modelId}/${resultStep}`, counts, metrics: {} };
+      return {
+        adapterFolder: `adapters/${job.modelId}/${resultStep}`,
+        trainerState: null,
+        counts,
+        metrics: {},
+      };
     },
   };
 }

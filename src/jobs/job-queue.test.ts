@@ -25,7 +25,12 @@ const counts = {
   trainableTokens: 99,
   skipped: {},
 };
-const outcome: JobOutcome = { adapterFolder: "adapters/x", counts, metrics: { loss: 0.5 } };
+const outcome: JobOutcome = {
+  adapterFolder: "adapters/x",
+  trainerState: null,
+  counts,
+  metrics: { loss: 0.5 },
+};
 const startedEvent = {
   num_sequences: 2,
   num_groups_submitted: 2,
@@ -77,7 +82,16 @@ class Bench {
       const createdAt = bench.clock.now();
       await database.models.create(
         { id, entity: "e", project: "p", name: id, baseModel: "tiny", createdAt },
-        { id: `${id}:0`, modelId: id, step: 0, adapterFolder: null, jobId: null, metrics: {}, createdAt },
+        {
+          id: `${id}:0`,
+          modelId: id,
+          step: 0,
+          adapterFolder: null,
+          trainerState: null,
+          jobId: null,
+          metrics: {},
+          createdAt,
+        },
       );
     }
     return bench;

@@ -1,6 +1,12 @@
 // The queue of durable work: takes jobs in, runs them one after the other, brings them back after a crash. Knows
 // nothing of training; what an attempt does is the runner's affair.
-import { isTerminal, type IdempotencyKey, type JobEvent, type TrainingJob } from "../domain/job.ts";
+import {
+  isTerminal,
+  type IdempotencyKey,
+  type JobDraft,
+  type JobEvent,
+  type TrainingJob,
+} from "../domain/job.ts";
 import type { Service } from "../domain/lifecycle.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
@@ -45,7 +51,7 @@ export class JobQueue implements Service {
    * Works also before `start` and after `stop`: the job is run by whoever starts next.
    */
   async submit(
-    job: TrainingJob,
+    job: JobDraft,
     groups: readonly TrajectoryGroup[],
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {

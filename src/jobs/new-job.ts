@@ -1,10 +1,10 @@
 // A job as it enters the queue.
-import type { TrainingJob } from "../domain/job.ts";
+import type { JobDraft } from "../domain/job.ts";
 
 /** A queued job that nobody has tried yet. */
 export function newJob(
-  identity: Pick<TrainingJob, "id" | "modelId" | "config" | "configNotApplied" | "createdAt">,
-): TrainingJob {
+  identity: Pick<JobDraft, "id" | "modelId" | "config" | "configNotApplied" | "createdAt">,
+): JobDraft {
   return {
     ...identity,
     state: "queued",
@@ -16,5 +16,6 @@ export function newJob(
     counts: null,
     resultStep: null,
     cancelRequested: false,
+    pins: null,
   };
 }

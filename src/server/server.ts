@@ -110,7 +110,7 @@ async function buildParts(
   const runner = createChildJobRunner({
     dataFolder,
     baseFolders: new Map(models.map((model) => [model.name, model.folder])),
-    findTrajectories: (jobId) => database.jobs.findTrajectories(jobId),
+    trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
     settings: config.training,
     clock,
     logger,

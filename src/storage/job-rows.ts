@@ -1,11 +1,11 @@
 // A training job as a row, and back.
 import type { Insertable, Selectable } from "kysely";
-import type { JobCounts, JobProgress, JobState, TrainingJob } from "../domain/job.ts";
+import type { JobCounts, JobDraft, JobPins, JobProgress, JobState, TrainingJob } from "../domain/job.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { JobTable } from "./schema.ts";
 
-/** The row of a job that nobody runs yet. */
-export function jobRowOf(job: TrainingJob): Insertable<JobTable> {
+/** The row of a job that nobody runs yet, and whose content is not hashed yet. */
+export function jobRowOf(job: JobDraft): Insertable<JobTable> {
   return {
     id: job.id,
     model_id: job.modelId,
@@ -24,6 +24,8 @@ export function jobRowOf(job: TrainingJob): Insertable<JobTable> {
     owner: null,
     lease_until: null,
     not_before: new Date(0).toISOString(),
+    content_hash: "",
+    pins: job.pins === null ? null : JSON.stringify(job.pins),
   };
 }
 
@@ -44,5 +46,7 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     counts: row.counts === null ? null : (JSON.parse(row.counts) as JobCounts),
     resultStep: row.result_step,
     cancelRequested: row.cancel_requested === 1,
+    contentHash: row.content_hash,
+    pins: row.pins === null ? null : (JSON.parse(row.pins) as JobPins),
   };
 }

@@ -3,14 +3,18 @@
 import type { Kysely, Transaction } from "kysely";
 import {
   type IdempotencyKey,
+  type JobDraft,
+  type JobPins,
   type JobState,
   type JobStore,
   jobTransitions,
   type TrainingJob,
 } from "../domain/job.ts";
+import { present } from "../domain/assert.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import { groupOf, writeGroups } from "./groups.ts";
+import { writeGroups } from "./groups.ts";
+import { ContentHash, jobLines } from "./job-content.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
 import { jobOf, jobRowOf } from "./job-rows.ts";
 import { insertVersion } from "./model-store.ts";
@@ -23,16 +27,7 @@ export function createJobStore(database: Kysely<Schema>): JobStore {
     create: (job, groups, idempotency) =>
       database.transaction().execute((transaction) => createJob(transaction, job, groups, idempotency)),
     find: (id) => findJob(database, id),
-    findTrajectories: async (id) => {
-      if ((await findJob(database, id)) === null) return null;
-      const rows = await database
-        .selectFrom("job_groups")
-        .select("content")
-        .where("job_id", "=", id)
-        .orderBy("group_index")
-        .execute();
-      return rows.map((row) => groupOf(row.content));
-    },
+    trajectoryLines: async (id) => ((await findJob(database, id)) === null ? null : jobLines(database, id)),
     list: async ({ modelIds, state }, page) => {
       const window = await pageWindow(page, async (id) => {
         const row = await database
@@ -60,7 +55,7 @@ export function createJobStore(database: Kysely<Schema>): JobStore {
 
 type AttemptQueries = Pick<
   JobStore,
-  "claim" | "heartbeat" | "rescue" | "release" | "updateProgress" | "appendEvent"
+  "claim" | "pin" | "heartbeat" | "rescue" | "release" | "updateProgress" | "appendEvent"
 >;
 
 /** What happens to a job between the queue and its end. */
@@ -68,6 +63,19 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
   return {
     claim: (owner, at, leaseUntil) =>
       database.transaction().execute((transaction) => claimJob(transaction, owner, at, leaseUntil)),
+    pin: async (id, owner, pins) => {
+      const row = await database
+        .updateTable("jobs")
+        .set((row) => ({ pins: row.fn.coalesce("pins", row.val(JSON.stringify(pins))) }))
+        .where("id", "=", id)
+        .where("state", "=", "running")
+        .where("owner", "=", owner)
+        .returning("pins")
+        .executeTakeFirst();
+      if (row === undefined) throw notRunning(id, (await requireJob(database, id)).state);
+      // The column holds what this method wrote.
+      return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
+    },
     heartbeat: async (id, owner, leaseUntil) => {
       const result = await database
         .updateTable("jobs")
@@ -127,7 +135,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
 /** The three ways a job ends; each writes the state and the last event together. */
 function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
   return {
-    succeed: (id, owner, version, counts, at, data) =>
+    succeed: (id, { owner, version, counts, at, data }) =>
       database.transaction().execute(async (transaction) => {
         const job = await requireJob(transaction, id);
         if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
@@ -172,7 +180,7 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
 
 async function createJob(
   transaction: Transaction<Schema>,
-  job: TrainingJob,
+  job: JobDraft,
   groups: readonly TrajectoryGroup[],
   idempotency: IdempotencyKey | null,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
@@ -187,12 +195,19 @@ async function createJob(
     .executeTakeFirst();
   if (model === undefined) throw notFound("model", job.modelId);
   await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
-  await writeGroups(groups, (groupIndex, content) =>
-    transaction
+  const hash = new ContentHash(job.config);
+  await writeGroups(groups, async (groupIndex, content) => {
+    hash.add(content);
+    await transaction
       .insertInto("job_groups")
       .values({ job_id: job.id, group_index: groupIndex, content })
-      .execute(),
-  );
+      .execute();
+  });
+  await transaction
+    .updateTable("jobs")
+    .set({ content_hash: hash.digest() })
+    .where("id", "=", job.id)
+    .execute();
   if (idempotency !== null) {
     await transaction
       .insertInto("job_idempotency")
@@ -303,10 +318,10 @@ async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJo
 }
 
 async function requireJob(
-  transaction: Transaction<Schema>,
+  database: Kysely<Schema>,
   id: string,
 ): Promise<{ readonly state: JobState; readonly owner: string | null }> {
-  const row = await transaction
+  const row = await database
     .selectFrom("jobs")
     .select(["state", "owner"])
     .where("id", "=", id)

@@ -1,6 +1,8 @@
 // The database's versions, in order. A migration that has been released is never changed: a new one is added.
 import { type Kysely, sql } from "kysely";
 import { ServiceError } from "../domain/service-error.ts";
+import type { TrainingConfig } from "../domain/training-config.ts";
+import { ContentHash, jobLines } from "./job-content.ts";
 import type { Schema } from "./schema.ts";
 import { positionColumn } from "./sqlite.ts";
 
@@ -15,17 +17,24 @@ const migrations: readonly Migration[] = [
     await createTrajectoryTables(database);
     await createFeedbackTables(database);
   },
+  async (database) => {
+    await database.schema.alterTable("model_versions").addColumn("trainer_state", "text").execute();
+    await addJobContent(database);
+  },
 ];
 
 export const newestDatabaseVersion = migrations.length;
 
 /**
- * Brings the database to the newest version, in one transaction.
+ * Brings the database to a version, the newest unless given, in one transaction.
  *
  * @returns the version it had before
  * @throws ServiceError `unsupported` when the database was written by a newer program
  */
-export async function migrate(database: Kysely<Schema>): Promise<number> {
+export async function migrate(
+  database: Kysely<Schema>,
+  target: number = newestDatabaseVersion,
+): Promise<number> {
   await database.schema
     .createTable("database_version")
     .ifNotExists()
@@ -44,9 +53,9 @@ export async function migrate(database: Kysely<Schema>): Promise<number> {
           "It was written by a newer program: upgrade this one, or use another data folder.",
       });
     }
-    for (const migration of migrations.slice(version)) await migration(transaction);
+    for (const migration of migrations.slice(version, target)) await migration(transaction);
     if (rows.length === 0) await sql`insert into database_version (version) values (0)`.execute(transaction);
-    await sql`update database_version set version = ${newestDatabaseVersion}`.execute(transaction);
+    await sql`update database_version set version = ${Math.max(version, target)}`.execute(transaction);
     return version;
   });
 }
@@ -140,6 +149,20 @@ async function createJobTables(database: Kysely<Schema>): Promise<void> {
     .on("job_idempotency")
     .column("job_id")
     .execute();
+}
+
+async function addJobContent(database: Kysely<Schema>): Promise<void> {
+  await database.schema.alterTable("jobs").addColumn("pins", "text").execute();
+  await database.schema
+    .alterTable("jobs")
+    .addColumn("content_hash", "text", (column) => column.notNull().defaultTo(""))
+    .execute();
+  for (const { id, config } of await database.selectFrom("jobs").select(["id", "config"]).execute()) {
+    // The column holds what `create` of the job store wrote.
+    const hash = new ContentHash(JSON.parse(config) as TrainingConfig);
+    for await (const line of jobLines(database, id)) hash.add(line);
+    await database.updateTable("jobs").set({ content_hash: hash.digest() }).where("id", "=", id).execute();
+  }
 }
 
 async function createTrajectoryTables(database: Kysely<Schema>): Promise<void> {

@@ -42,6 +42,7 @@ export interface ModelVersionTable {
   readonly model_id: string;
   readonly step: number;
   readonly adapter_folder: string | null;
+  readonly trainer_state: string | null;
   /** Unique: a job makes at most one version, whatever happens. */
   readonly job_id: string | null;
   readonly metrics: string;
@@ -71,6 +72,8 @@ export interface JobTable {
   readonly lease_until: string | null;
   /** A queued job is not claimed before this. */
   readonly not_before: string;
+  readonly content_hash: string;
+  readonly pins: string | null;
 }
 
 export interface JobGroupTable {

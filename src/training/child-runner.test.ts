@@ -22,11 +22,15 @@ const settings = { ...defaultsOf(trainingSettings), minibatchTokens: 80, threads
 
 let groups: readonly TrajectoryGroup[] | null = goldenGroups();
 
+async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {
+  for (const group of list) yield JSON.stringify(group);
+}
+
 function runnerWith(options: Partial<ChildJobRunnerOptions>): ReturnType<typeof createChildJobRunner> {
   return createChildJobRunner({
     dataFolder,
     baseFolders: new Map([["tiny", "test/fixtures/goldens/models/qwen3"]]),
-    findTrajectories: async () => groups,
+    trajectoryLines: async () => (groups === null ? null : linesOf(groups)),
     settings,
     clock: systemClock,
     logger: silentLogger,
@@ -72,9 +76,20 @@ function assignmentOf({
       counts: null,
       resultStep: null,
       cancelRequested: false,
+      contentHash: "",
+      pins: null,
     },
     model: { id: "m", entity: "e", project: "p", name: "n", baseModel, createdAt },
-    from: { id: "v", modelId: "m", step: step - 1, adapterFolder: from, jobId: null, metrics: {}, createdAt },
+    from: {
+      id: "v",
+      modelId: "m",
+      step: step - 1,
+      adapterFolder: from,
+      trainerState: null,
+      jobId: null,
+      metrics: {},
+      createdAt,
+    },
     resultStep: step,
   };
 }

@@ -5,7 +5,6 @@ import { join, resolve } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner } from "../domain/job.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunMessage } from "./child-protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
@@ -15,8 +14,8 @@ export interface ChildJobRunnerOptions {
   readonly dataFolder: string;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
-  /** What a job trains on; null when the job is gone. */
-  readonly findTrajectories: (jobId: string) => Promise<readonly TrajectoryGroup[] | null>;
+  /** What a job trains on, a group a line, as JSON; null when the job is gone. */
+  readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -61,7 +60,7 @@ class ProcessJobRunner implements ChildJobRunner {
         .run(message, report, { signal })
         .finally(() => this.#busy.delete(training));
       this.#keepProcess(model.baseModel, training);
-      return { adapterFolder: message.adapterFolder, counts, metrics };
+      return { adapterFolder: message.adapterFolder, trainerState: null, counts, metrics };
     } finally {
       await rm(scratch, { recursive: true, force: true }).catch((error: unknown) =>
         logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),
@@ -80,7 +79,7 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   async #prepare({ job, model, from, resultStep }: JobAssignment, scratch: string): Promise<RunMessage> {
-    const { baseFolders, findTrajectories, settings, dataFolder } = this.#options;
+    const { baseFolders, trajectoryLines, settings, dataFolder } = this.#options;
     const folder = baseFolders.get(model.baseModel);
     if (folder === undefined) {
       throw new ServiceError({
@@ -88,11 +87,11 @@ class ProcessJobRunner implements ChildJobRunner {
         message: `This server does not have the base model ${JSON.stringify(model.baseModel)}.`,
       });
     }
-    const groups = await findTrajectories(job.id);
-    if (groups === null) throw notFound("training job", job.id);
+    const lines = await trajectoryLines(job.id);
+    if (lines === null) throw notFound("training job", job.id);
     const trajectoriesFile = join(scratch, "trajectories.jsonl");
     await mkdir(scratch, { recursive: true });
-    await writeLines(trajectoriesFile, groups);
+    await writeLines(trajectoriesFile, lines);
     return {
       kind: "run",
       baseModel: { name: model.baseModel, folder: resolve(folder) },
@@ -125,10 +124,10 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 }
 
-async function writeLines(file: string, groups: readonly TrajectoryGroup[]): Promise<void> {
+async function writeLines(file: string, lines: AsyncIterable<string>): Promise<void> {
   const handle = await open(file, "w");
   try {
-    for (const group of groups) await handle.write(`${JSON.stringify(group)}\n`);
+    for await (const line of lines) await handle.write(`${line}\n`);
   } finally {
     await handle.close();
   }

@@ -61,6 +61,7 @@ export async function runTrainingJob(
     const seconds = (clock.monotonicMs() - startMs) / 1000;
     return {
       adapterFolder: input.adapterFolder,
+      trainerState: null,
       counts: data.counts,
       metrics: versionMetrics(steps, data.counts, seconds),
     };

@@ -39,7 +39,16 @@ function dependencies(store: TrajectoryStore, step: number | null): LogTrajector
   const version =
     step === null
       ? null
-      : { id: `m:${step}`, modelId: "m", step, adapterFolder: null, jobId: null, metrics: {}, createdAt };
+      : {
+          id: `m:${step}`,
+          modelId: "m",
+          step,
+          adapterFolder: null,
+          trainerState: null,
+          jobId: null,
+          metrics: {},
+          createdAt,
+        };
   return {
     store,
     models: { newestVersion: async () => version },

@@ -29,6 +29,7 @@ async function addVersion(server: Server, modelId: string, step: number): Promis
     modelId,
     step,
     adapterFolder: `adapters/${modelId}/${step}`,
+    trainerState: null,
     jobId: null,
     metrics: { reward: step },
     createdAt: new Date(1000),

@@ -166,6 +166,7 @@ function versionZero(model: TrainedModel): ModelVersion {
     modelId: model.id,
     step: 0,
     adapterFolder: null,
+    trainerState: null,
     jobId: null,
     metrics: {},
     createdAt: model.createdAt,

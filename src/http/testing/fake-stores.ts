@@ -1,6 +1,6 @@
 // For tests: the domain's stores in memory, as small as their contracts allow.
 import type { AccessKey, KeyStore } from "../../domain/access.ts";
-import type { IdempotencyKey, JobEvent, JobStore, TrainingJob } from "../../domain/job.ts";
+import type { IdempotencyKey, JobDraft, JobEvent, JobStore, TrainingJob } from "../../domain/job.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../../domain/model.ts";
 import type { Page, PageRequest } from "../../domain/page.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
@@ -110,7 +110,7 @@ export class FakeJobs implements JobPort, Pick<JobStore, "find" | "list" | "list
   readonly #keys = new Map<string, { readonly id: string; readonly bodyHash: string }>();
 
   async submit(
-    job: TrainingJob,
+    job: JobDraft,
     groups: readonly TrajectoryGroup[],
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
@@ -129,7 +129,7 @@ export class FakeJobs implements JobPort, Pick<JobStore, "find" | "list" | "list
         bodyHash: idempotency.bodyHash,
       });
     }
-    this.jobs.push(job);
+    this.jobs.push({ ...job, contentHash: "" });
     this.groups.set(job.id, groups);
     return { id: job.id, isNew: true };
   }

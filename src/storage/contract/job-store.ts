@@ -1,7 +1,10 @@
 // The contract of every JobStore.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { JobStore } from "../../domain/job.ts";
+import type { JobDraft, JobStore } from "../../domain/job.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -9,6 +12,7 @@ import {
   sampleCounts,
   sampleGroup,
   sampleJob,
+  samplePins,
   sampleVersion,
   storeModel,
 } from "./storage-under-test.ts";
@@ -16,16 +20,27 @@ import {
 const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10), moment(70));
 
 const succeedNow = (jobs: JobStore, id: string, step: number, owner = "server") =>
-  jobs.succeed(
-    id,
+  jobs.succeed(id, {
     owner,
-    sampleVersion("m", step, { id: `${id}:${step}`, jobId: id }),
-    sampleCounts,
-    moment(20),
-    {
-      loss: 0.5,
-    },
-  );
+    version: sampleVersion("m", step, { id: `${id}:${step}`, jobId: id }),
+    counts: sampleCounts,
+    at: moment(20),
+    data: { loss: 0.5 },
+  });
+
+const linesOf = async (jobs: JobStore, id: string): Promise<readonly string[] | null> => {
+  const stored = await jobs.trajectoryLines(id);
+  if (stored === null) return null;
+  const lines: string[] = [];
+  for await (const line of stored) lines.push(line);
+  return lines;
+};
+
+/** What the store hashes of a job. */
+const contentHashOf = (job: JobDraft, groups: readonly TrajectoryGroup[]): string =>
+  createHash("sha256")
+    .update([job.config, ...groups].map((part) => `${JSON.stringify(part)}\n`).join(""))
+    .digest("hex");
 
 const eventsOf = async (jobs: JobStore, id: string) =>
   (await jobs.listEvents(id, firstPage)).items.map(({ type, data }) => [type, data]);
@@ -59,10 +74,35 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.deepEqual(await first.jobs.create(sampleJob("j", "m"), groups, null), { id: "j", isNew: true });
     await first.close();
     const { jobs } = await open();
-    assert.deepEqual(await jobs.find("j"), sampleJob("j", "m"));
-    assert.deepEqual(await jobs.findTrajectories("j"), groups);
+    const contentHash = contentHashOf(sampleJob("j", "m"), groups);
+    assert.deepEqual(await jobs.find("j"), { ...sampleJob("j", "m"), contentHash });
+    assert.deepEqual(
+      await linesOf(jobs, "j"),
+      groups.map((group) => JSON.stringify(group)),
+    );
     assert.equal(await jobs.find("x"), null);
-    assert.equal(await jobs.findTrajectories("x"), null);
+    assert.equal(await linesOf(jobs, "x"), null);
+  });
+
+  test("the content's hash is of configuration and trajectories, not of ids and times", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const hashOf = async (id: string, changes: Partial<JobDraft>, rewards: readonly number[]) => {
+      await jobs.create(sampleJob(id, "m", changes), rewards.map(sampleGroup), null);
+      return (await jobs.find(id))?.contentHash;
+    };
+    const hash = await hashOf("a", {}, [1, 0]);
+    assert.equal(await hashOf("b", { modelId: "n", createdAt: moment(9) }, [1, 0]), hash);
+    assert.notEqual(await hashOf("c", {}, [0, 1]), hash);
+    assert.notEqual(await hashOf("d", { config: resolveTrainingConfig({ learningRate: 1 }) }, [1, 0]), hash);
+  });
+
+  test("trajectories that go while they are read do not end early as if they were all", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [sampleGroup(1), sampleGroup(0)], null);
+    const lines = (await jobs.trajectoryLines("j"))?.[Symbol.asyncIterator]();
+    assert.equal((await lines?.next())?.done, false);
+    await models.delete("m");
+    await assert.rejects(async () => await lines?.next(), { code: "not_found" });
   });
 
   test("a job for no model is not found", async (t) => {
@@ -123,7 +163,8 @@ function checkClaims(makeStorage: MakeStorage): void {
       ["m1", "n1", undefined],
     );
     const running = { state: "running" as const, attemptCount: 1, startedAt: moment(10) };
-    assert.deepEqual(claims[0], sampleJob("m1", "m", running));
+    const contentHash = contentHashOf(sampleJob("m1", "m"), []);
+    assert.deepEqual(claims[0], { ...sampleJob("m1", "m", running), contentHash });
     await succeedNow(jobs, "m1", 1);
     assert.equal((await claimNow(jobs))?.id, "m2");
   });
@@ -151,6 +192,20 @@ function checkClaims(makeStorage: MakeStorage): void {
     await claimNow(jobs);
     await jobs.release("j", "server", { notBefore: moment(0), refundAttempt: true });
     assert.deepEqual([(await jobs.find("j"))?.state, (await jobs.find("j"))?.attemptCount], ["queued", 0]);
+  });
+
+  test("the first pins hold, for the owner who runs the job", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await assert.rejects(jobs.pin("j", "server", samplePins), { code: "conflict" });
+    await assert.rejects(jobs.pin("x", "server", samplePins), { code: "not_found" });
+    await claimNow(jobs);
+    await assert.rejects(jobs.pin("j", "another", samplePins), { code: "conflict" });
+    assert.equal((await jobs.find("j"))?.pins, null);
+    assert.deepEqual(await jobs.pin("j", "server", samplePins), samplePins);
+    assert.deepEqual(await jobs.pin("j", "server", { ...samplePins, startStep: 7 }), samplePins);
+    await jobs.rescue({ owner: "server" });
+    assert.deepEqual((await claimNow(jobs, "another"))?.pins, samplePins);
   });
 
   test("heartbeats extend the lease of their owner alone", async (t) => {

@@ -108,7 +108,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.find("m"), null);
     assert.equal(await models.newestVersion("m"), null);
     assert.equal(await jobs.find("j"), null);
-    assert.equal(await jobs.findTrajectories("j"), null);
+    assert.equal(await jobs.trajectoryLines("j"), null);
     assert.deepEqual((await trajectories.list("m", { split: null }, firstPage)).items, []);
     assert.notEqual(await jobs.find("kept"), null);
     assert.notEqual(await feedback.find("team/games", "f"), null);
@@ -127,13 +127,12 @@ async function storeVersions(
     const jobId = `job ${step}`;
     await jobs.create(sampleJob(jobId, "m"), [], null);
     await jobs.claim("server", moment(step), moment(step + 60));
-    await jobs.succeed(
-      jobId,
-      "server",
-      sampleVersion("m", step, { jobId }),
-      sampleCounts,
-      moment(step + 1),
-      {},
-    );
+    await jobs.succeed(jobId, {
+      owner: "server",
+      version: sampleVersion("m", step, { jobId }),
+      counts: sampleCounts,
+      at: moment(step + 1),
+      data: {},
+    });
   }
 }

@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import type { JobCounts, TrainingJob } from "../../domain/job.ts";
+import type { JobCounts, JobDraft, JobPins } from "../../domain/job.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
@@ -54,6 +54,7 @@ export function sampleVersion(
     modelId,
     step,
     adapterFolder: step === 0 ? null : `adapters/${modelId}/${step}`,
+    trainerState: step === 0 ? null : `state of ${modelId}:${step}`,
     jobId: null,
     metrics: {},
     createdAt: moment(step),
@@ -66,7 +67,7 @@ export async function storeModel(models: ModelStore, id: string): Promise<void> 
   await models.create(sampleModel(id), sampleVersion(id, 0));
 }
 
-export function sampleJob(id: string, modelId: string, changes: Partial<TrainingJob> = {}): TrainingJob {
+export function sampleJob(id: string, modelId: string, changes: Partial<JobDraft> = {}): JobDraft {
   return {
     id,
     modelId,
@@ -82,9 +83,19 @@ export function sampleJob(id: string, modelId: string, changes: Partial<Training
     counts: null,
     resultStep: null,
     cancelRequested: false,
+    pins: null,
     ...changes,
   };
 }
+
+export const samplePins: JobPins = {
+  startStep: 0,
+  resultStep: 1,
+  settings: { threads: 2, nested: { list: [0.1 + 0.2, null] } },
+  baseHash: "base",
+  trainerBuild: "hone-0",
+  seed: "seed",
+};
 
 export const sampleCounts: JobCounts = {
   groupsSubmitted: 2,
