@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { ChatEvent, ChatMessage, ChatRequest } from "../domain/chat.ts";
+import type { ChatEvent, ChatRequest } from "../domain/chat.ts";
 import { systemClock } from "../domain/clock.ts";
 import type {
   Engine,
@@ -13,6 +13,7 @@ import type {
   GenerationRequest,
 } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { MessageRecord } from "../domain/trajectory.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
@@ -119,14 +120,7 @@ const oneByOne = (ids: readonly number[], end: GenerationEvent): Script => [
   ...ids.map((id, index) => (index === ids.length - 1 ? [tokens([id]), end] : [tokens([id])])),
 ];
 
-const message = (role: string, content: string): ChatMessage => ({
-  role,
-  content,
-  name: null,
-  toolCallId: null,
-  toolCalls: null,
-  extra: {},
-});
+const message = (role: string, content: string): MessageRecord => ({ role, content });
 const hello: ChatRequest = {
   messages: [message("user", "hi")],
   model: null,
@@ -562,7 +556,7 @@ test("a prompt that is too long, or that the template refuses, never reaches the
   );
   const broken = {
     ...message("assistant", ""),
-    toolCalls: [{ type: "function", function: { name: "f", arguments: "{x" } }],
+    tool_calls: [{ type: "function", function: { name: "f", arguments: "{x" } }],
   };
   const unfit = await refused(engine, { messages: [message("user", "a"), broken] });
   assert.equal(unfit.code, "unsupported");

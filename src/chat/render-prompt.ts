@@ -1,7 +1,6 @@
 // A chat request's messages as the token ids of its prompt, through the one renderer that training uses too.
-import type { ChatMessage, ChatRequest } from "../domain/chat.ts";
+import type { ChatRequest } from "../domain/chat.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { MessageRecord } from "../domain/trajectory.ts";
 import { renderPrompt } from "../tokenizer/render-prompt.ts";
 import { servedContextLength } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
@@ -12,7 +11,7 @@ import type { ServedBase } from "./served-base.ts";
  */
 export function renderChatPrompt(request: ChatRequest, base: ServedBase): readonly number[] {
   const conversation = {
-    messages: request.messages.map(toRecord),
+    messages: request.messages,
     tools: request.tools,
     addGenerationPrompt: request.addGenerationPrompt,
     continueFinalMessage: request.continueFinalMessage,
@@ -25,16 +24,4 @@ export function renderChatPrompt(request: ChatRequest, base: ServedBase): readon
   const token = JSON.stringify(base.tokenizer.tokenText(strange));
   const message = `The messages hold the token ${token} (id ${strange}); the model ${base.model.name} knows ids below ${base.engine.vocabularySize}.`;
   throw new ServiceError({ code: "unsupported", message });
-}
-
-/** The message in the API's spelling, as recorded trajectories hold it and the template reads it. */
-function toRecord(message: ChatMessage): MessageRecord {
-  return {
-    ...message.extra,
-    role: message.role,
-    content: message.content,
-    ...(message.name === null ? {} : { name: message.name }),
-    ...(message.toolCallId === null ? {} : { tool_call_id: message.toolCallId }),
-    ...(message.toolCalls === null ? {} : { tool_calls: message.toolCalls }),
-  };
 }

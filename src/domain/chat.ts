@@ -1,18 +1,6 @@
 // One chat completion in the domain's words: what is asked, what comes back. The wire's spelling is http's affair.
 import type { FinishReason } from "./generation.ts";
-import type { JsonObject } from "./trajectory.ts";
-
-/** A message after validation: parts joined to text, null content kept as null. Unknown keys pass to the template. */
-export interface ChatMessage {
-  readonly role: string;
-  readonly content: string | null;
-  readonly name: string | null;
-  readonly toolCallId: string | null;
-  /** In the API's spelling, as the template sees them. */
-  readonly toolCalls: readonly JsonObject[] | null;
-  /** Every other key, as sent. */
-  readonly extra: JsonObject;
-}
+import type { JsonObject, MessageRecord } from "./trajectory.ts";
 
 /** Log-probabilities of a reply. */
 export interface LogprobRequest {
@@ -22,7 +10,8 @@ export interface LogprobRequest {
 
 /** A validated request; every default is resolved, except those that depend on the model. */
 export interface ChatRequest {
-  readonly messages: readonly ChatMessage[];
+  /** In the API's own spelling, as the renderer reads them; parts of content are not joined. */
+  readonly messages: readonly MessageRecord[];
   /** As asked for; null means the server's default model. */
   readonly model: string | null;
   /** Without the `chatcmpl-` prefix. */

@@ -1,6 +1,7 @@
 // From a conversation to the text a model reads. Follows Hugging Face's apply_chat_template: the same variables, the
 // same way to continue a final message. Does not tokenize.
 import type { Clock } from "../domain/clock.ts";
+import { textOfPart } from "../domain/content-part.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { JsonObject, MessageRecord } from "../domain/trajectory.ts";
 import { detectContentFormat } from "./content-format.ts";
@@ -76,9 +77,9 @@ function renderContinued(conversation: Conversation, render: Render): string {
   if (final === undefined) throw notContinued("there is no message");
   const parts = Array.isArray(final.content) ? final.content : [final.content ?? ""];
   const last = parts.at(-1) ?? "";
-  const text = partText(last);
+  const text = textOfPart(last);
   if (text === null) throw notContinued("its last part is not text");
-  const marked = typeof last === "string" ? text + endMark : { ...last, type: "text", text: text + endMark };
+  const marked = { type: "text", text: text + endMark };
   const rendered = render({
     ...conversation,
     messages: [...conversation.messages.slice(0, -1), { ...final, content: [...parts.slice(0, -1), marked] }],
@@ -89,13 +90,6 @@ function renderContinued(conversation: Conversation, render: Render): string {
   const prompt = keepsBlanks ? rendered.slice(0, end) : rendered.slice(0, end).trimEnd();
   if (!prompt.trimEnd().endsWith(text.trim())) throw notContinued("the chat template alters it");
   return prompt;
-}
-
-function partText(part: unknown): string | null {
-  if (typeof part === "string") return part;
-  if (typeof part === "object" && part !== null && "text" in part && typeof part.text === "string")
-    return part.text;
-  return null;
 }
 
 function notContinued(reason: string): ServiceError {

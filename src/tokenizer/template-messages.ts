@@ -1,5 +1,6 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
 // objects, null members left out. Input is in the API's own spelling; nothing here knows a template.
+import { textOfPart } from "../domain/content-part.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Json, JsonObject, MessageRecord } from "../domain/trajectory.ts";
 import type { ContentFormat } from "./content-format.ts";
@@ -21,15 +22,6 @@ export function toTemplateMessage(message: MessageRecord, format: ContentFormat)
   };
 }
 
-/** Where the parts of each kind keep their text. */
-const textMembers: Readonly<Record<string, string>> = {
-  text: "text",
-  input_text: "text",
-  output_text: "text",
-  refusal: "refusal",
-  thinking: "thinking",
-};
-
 /** The text parts of a content, in order; none for null. */
 function contentTexts(content: Json): readonly string[] {
   if (content === null) return [];
@@ -37,11 +29,9 @@ function contentTexts(content: Json): readonly string[] {
   if (!isJsonArray(content))
     throw unsupported("A message's content must be a text, a list of parts or null.");
   return content.map((part) => {
-    if (typeof part === "string") return part;
-    const type = isJsonObject(part) ? part.type : undefined;
-    const member = typeof type === "string" && Object.hasOwn(textMembers, type) ? textMembers[type] : null;
-    const text = member !== null && isJsonObject(part) ? part[member] : undefined;
-    if (typeof text === "string") return text;
+    const text = textOfPart(part);
+    if (text !== null) return text;
+    const type = isJsonObject(part) ? part.type : null;
     throw unsupported(
       `A message has a content part of type ${JSON.stringify(type ?? null)}; this model reads text parts only.`,
     );

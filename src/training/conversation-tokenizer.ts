@@ -6,9 +6,6 @@ import { renderPrompt } from "../tokenizer/render-prompt.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { ConversationTokenizer } from "../trajectories/sequences.ts";
 
-/** A prompt without its ids says nothing of thinking either: rollouts for training turn it off. Templates that know neither ignore both. */
-const rolloutKwargs = { enable_thinking: false, preserve_thinking: true };
-
 /** @param vocabularySize how many ids the model's logits cover */
 export function createConversationTokenizer(
   tokenizer: Tokenizer,
@@ -26,7 +23,6 @@ export function createConversationTokenizer(
         tools,
         addGenerationPrompt: true,
         continueFinalMessage: false,
-        kwargs: rolloutKwargs,
       }),
     idOfToken: (text, bytes) => {
       idOfBytes ??= indexTokens(tokenizer);

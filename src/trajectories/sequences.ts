@@ -111,8 +111,7 @@ function renderBefore(history: History, index: number, tokenizer: ConversationTo
 
 /** The message a client would send back in the next request. */
 function asMessage(item: HistoryItem): JsonObject {
-  if (!isChoiceRecord(item)) return { ...item, content: item["content"] ?? "" };
-  return messageOfChoice(item);
+  return isChoiceRecord(item) ? messageOfChoice(item) : item;
 }
 
 function messageOfChoice({ message }: ChoiceRecord): JsonObject {
@@ -120,7 +119,7 @@ function messageOfChoice({ message }: ChoiceRecord): JsonObject {
   const hasToolCalls = Array.isArray(toolCalls) && toolCalls.length > 0;
   return {
     role: "assistant",
-    content: message["content"] ?? "",
+    content: message["content"] ?? null,
     ...(hasToolCalls ? { tool_calls: toolCalls } : {}),
   };
 }

@@ -14,7 +14,7 @@ const contentPart = Type.Union([
   Type.Object({ type: Type.String() }, { ...open, title: "ContentPart" }),
 ]);
 
-export const messageSchema = Type.Object(
+const messageSchema = Type.Object(
   {
     role: Type.String(),
     content: nullable(
@@ -164,4 +164,3 @@ export const chatRequestSchema = Type.Object(
 );
 
 export type ChatRequestBody = Static<typeof chatRequestSchema>;
-export type MessageBody = Static<typeof messageSchema>;

@@ -1,5 +1,6 @@
 // What a chat request may not combine (422), and which known options this server cannot honour (400). A known option
 // is refused by name, never ignored; one that is set to its default asks for nothing and passes.
+import { textMemberOf } from "../../domain/content-part.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
@@ -191,24 +192,10 @@ function fault(message: string, ...below: readonly string[]): Fault {
   return { location: ["body", ...below], message, type: "unsupported" };
 }
 
-/** The part types that hold text, and the key that holds it. */
-const textKeys: Readonly<Record<string, string>> = {
-  text: "text",
-  input_text: "text",
-  output_text: "text",
-  refusal: "refusal",
-  thinking: "thinking",
-};
-
-/** The key of a part that holds its text; undefined for parts that hold none. */
-export function textKeyOf(partType: string): string | undefined {
-  return Object.hasOwn(textKeys, partType) ? textKeys[partType] : undefined;
-}
-
 function mediaFaults(body: ChatRequestBody): readonly Fault[] {
   return body.messages.flatMap(({ content }, message) =>
     (Array.isArray(content) ? content : []).flatMap((part, index) => {
-      if (typeof part === "string" || textKeyOf(part.type) !== undefined) return [];
+      if (typeof part === "string" || textMemberOf(part.type) !== null) return [];
       const words = `This model reads text only; a content part of type ${JSON.stringify(part.type)} cannot be shown to it.`;
       return [fault(words, "messages", String(message), "content", String(index))];
     }),

@@ -1,10 +1,11 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
-import type { ChatMessage, ChatRequest } from "../../domain/chat.ts";
+import type { ChatRequest } from "../../domain/chat.ts";
+import { textMemberOf } from "../../domain/content-part.ts";
 import { newUuid } from "../../domain/ids.ts";
-import type { JsonObject } from "../../domain/trajectory.ts";
+import type { JsonObject, MessageRecord } from "../../domain/trajectory.ts";
 import { check, isObject, newFindings, refuseFaults, report, type Findings } from "../input/validation.ts";
-import { checkCombinations, refuseUnserved, textKeyOf } from "./chat-rules.ts";
-import { chatRequestSchema, type ChatRequestBody, type MessageBody } from "./chat-request.ts";
+import { checkCombinations, refuseUnserved } from "./chat-rules.ts";
+import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
 
 /** How the answer is written. */
 export interface ChatAnswerForm {
@@ -47,11 +48,11 @@ function checkTextParts(messages: unknown, findings: Findings): void {
   messages.forEach((message: unknown, messageIndex) => {
     if (!isObject(message) || !Array.isArray(message["content"])) return;
     message["content"].forEach((part: unknown, partIndex) => {
-      if (!isObject(part) || typeof part["type"] !== "string") return;
-      const key = textKeyOf(part["type"]);
-      if (key === undefined || typeof part[key] === "string") return;
-      const place = ["messages", String(messageIndex), "content", String(partIndex), key];
-      if (part[key] === undefined) report(findings, "missing", "Field required", ...place);
+      if (!isObject(part)) return;
+      const member = textMemberOf(part["type"]);
+      if (member === null || typeof part[member] === "string") return;
+      const place = ["messages", String(messageIndex), "content", String(partIndex), member];
+      if (part[member] === undefined) report(findings, "missing", "Field required", ...place);
       else report(findings, "string_type", "Input should be a valid string", ...place);
     });
   });
@@ -61,7 +62,8 @@ function toRequest(body: ChatRequestBody): ChatRequest {
   const continueFinalMessage = body.continue_final_message ?? false;
   const { stop, tools, logprobs } = body;
   return {
-    messages: body.messages.map(toMessage),
+    // It came out of JSON.
+    messages: body.messages as readonly MessageRecord[],
     model: body.model ?? null,
     requestId: body.request_id ?? newUuid(),
     choiceCount: body.n ?? 1,
@@ -76,7 +78,6 @@ function toRequest(body: ChatRequestBody): ChatRequest {
     returnTokenIds: body.return_token_ids ?? undefined,
     addGenerationPrompt: body.add_generation_prompt ?? !continueFinalMessage,
     continueFinalMessage,
-    // They came out of JSON.
     tools:
       tools === null || tools === undefined || tools.length === 0 ? null : (tools as readonly JsonObject[]),
   };
@@ -85,27 +86,6 @@ function toRequest(body: ChatRequestBody): ChatRequest {
 /** -1 is another spelling of 0, which is off. */
 function topKOf(body: ChatRequestBody): number | null {
   return body.top_k === -1 ? 0 : (body.top_k ?? null);
-}
-
-function toMessage(message: MessageBody): ChatMessage {
-  const { role, content, name, tool_call_id: toolCallId, tool_calls: toolCalls, ...extra } = message;
-  return {
-    role,
-    content: Array.isArray(content) ? content.map(textOf).join("\n") : (content ?? null),
-    name: name ?? null,
-    toolCallId: toolCallId ?? null,
-    toolCalls:
-      toolCalls === null || toolCalls === undefined || toolCalls.length === 0
-        ? null
-        : (toolCalls as readonly JsonObject[]),
-    extra,
-  };
-}
-
-function textOf(part: string | { readonly type: string; readonly [key: string]: unknown }): string {
-  if (typeof part === "string") return part;
-  const key = textKeyOf(part.type);
-  return key === undefined ? "" : String(part[key]);
 }
 
 function formOf(body: ChatRequestBody): ChatAnswerForm {

@@ -1,0 +1,125 @@
+// The same conversation gives the same prompt whether it is served or trained on: both bodies are read as the wire reads
+// them, one is rendered for the engine, the other becomes a training sequence.
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+import { renderChatPrompt } from "../src/chat/render-prompt.ts";
+import type { ServedBase } from "../src/chat/served-base.ts";
+import { systemClock } from "../src/domain/clock.ts";
+import type { JsonObject } from "../src/domain/trajectory.ts";
+import { readChatRequest } from "../src/http/wire/read-chat-request.ts";
+import { readTrainingJob } from "../src/http/wire/training-job.ts";
+import { createChatTemplate, type ChatTemplate } from "../src/tokenizer/chat-template.ts";
+import { loadChatTemplate } from "../src/tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
+import { createConversationTokenizer } from "../src/training/conversation-tokenizer.ts";
+import { trajectorySequences } from "../src/trajectories/sequences.ts";
+
+const root = "test/fixtures/goldens/models";
+const tokenizer = await loadTokenizer(`${root}/qwen3`);
+const vocabularySize = 512;
+
+/** Templates that read what the golden ones do not: parts, tool calls, whole messages, thinking. */
+const sources: Readonly<Record<string, string>> = {
+  "loops over parts":
+    "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}[{{ p.type }}:{{ p.text }}]{% endfor %}{% endfor %}",
+  "shows calls and names":
+    "{% for m in messages %}<{{ m.role }} {{ m.name }} {{ m.tool_call_id }}>{{ m.content }}" +
+    "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
+  "shows whole messages": "{% for m in messages %}{{ m | tojson }}{% endfor %}",
+  "thinks unless told not to":
+    "{{ messages | length }}{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}" +
+    "{% if preserve_thinking is defined %}{{ preserve_thinking }}{% endif %}{% if add_generation_prompt %}go{% endif %}",
+};
+
+const call = { id: "c1", type: "function", function: { name: "f", arguments: '{"x": 1}' } };
+const conversations: Readonly<Record<string, readonly JsonObject[]>> = {
+  text: [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hi" },
+  ],
+  parts: [
+    {
+      role: "user",
+      content: [
+        "a",
+        { type: "text", text: "b" },
+        { type: "input_text", text: "c" },
+        { type: "refusal", refusal: "d" },
+      ],
+    },
+    { role: "assistant", content: [] },
+  ],
+  "tool calls": [
+    { role: "user", content: "Hi", name: null },
+    { role: "assistant", content: null, tool_calls: [call], refusal: null, reasoning_content: "hm" },
+    { role: "tool", content: "42", tool_call_id: "c1", name: "f", tool_calls: [] },
+  ],
+  "null and absent content": [
+    { role: "user", content: null },
+    { role: "assistant" },
+    { role: "user", name: "Ann", content: "" },
+  ],
+};
+const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
+
+function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
+  const { request } = readChatRequest(body);
+  const engine = { contextLength: 100_000, vocabularySize };
+  // Rendering reads the engine's limits alone.
+  const base = { tokenizer, template, engine, contextLength: 100_000 } as unknown as ServedBase;
+  return renderChatPrompt(request, base);
+}
+
+/** What stands before the answer of a recorded conversation that kept no prompt ids. */
+function trainedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
+  const answer = { role: "assistant", content: "x" };
+  const choice = { finish_reason: "stop", message: answer, token_ids: [40], logprobs: null };
+  const { groups } = readTrainingJob({
+    model_id: "00000000-0000-4000-8000-000000000000",
+    trajectory_groups: [
+      {
+        trajectories: [
+          {
+            messages_and_choices: [...(body["messages"] as readonly JsonObject[]), choice],
+            tools: body["tools"] ?? null,
+          },
+        ],
+      },
+    ],
+  });
+  const [trajectory] = groups[0].trajectories;
+  const read = trajectorySequences(
+    trajectory,
+    createConversationTokenizer(tokenizer, template, vocabularySize),
+  );
+  assert.ok("sequences" in read, JSON.stringify(read));
+  const [{ tokenIds }] = read.sequences;
+  assert.equal(tokenIds.at(-1), 40);
+  return Array.from(tokenIds).slice(0, -1);
+}
+
+function check(template: ChatTemplate): void {
+  for (const [kind, messages] of Object.entries(conversations)) {
+    for (const body of [
+      { messages, tools: null },
+      { messages, tools },
+    ]) {
+      assert.deepEqual(trainedPrompt(body, template), servedPrompt(body, template), kind);
+    }
+  }
+}
+
+for (const name of readdirSync(root)) {
+  test(`serving and training render one prompt with the template of ${name}`, async () =>
+    check(await loadChatTemplate(`${root}/${name}`)));
+}
+
+test("serving and training render one prompt with the built-in model's template", async () => {
+  for (const name of readdirSync("models")) check(await loadChatTemplate(`models/${name}`));
+});
+
+for (const [name, source] of Object.entries(sources)) {
+  test(`serving and training render one prompt with a template that ${name}`, () =>
+    check(createChatTemplate({ source, toolUseSource: null, specialTokens: {}, clock: systemClock })));
+}
