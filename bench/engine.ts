@@ -109,24 +109,24 @@ async function measure(subject: Subject, limits: Limits): Promise<Times> {
 }
 
 async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
-  const lane = new KvLane(null, runner.shape);
+  const lane = new KvLane(runner.shape);
   lane.reshape(Math.max(2, size), roundUpPositions(contextCount + 1));
   for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
   const tokenIds = Array.from({ length: size }, (_, row) => row + 1);
   return bestOf(8, async () => {
-    await runner.decode(lane, tokenIds);
+    await runner.decode(lane, null, tokenIds);
     // The same step again: the context stays at its length.
     for (let slot = 0; slot < size; slot++) lane.advance(slot, -1);
   });
 }
 
 async function bestPrefillMs(runner: ModelRunner): Promise<number> {
-  const lane = new KvLane(null, runner.shape);
+  const lane = new KvLane(runner.shape);
   lane.reshape(2, roundUpPositions(contextCount));
   lane.takeSlot();
   const tokenIds = Array.from({ length: contextCount }, (_, position) => position + 1);
   return bestOf(3, async () => {
-    await runner.prefill(lane, [{ slot: 0, tokenIds }]);
+    await runner.prefill(lane, null, [{ slot: 0, tokenIds, logits: "last" }]);
     lane.advance(0, -contextCount);
   });
 }

@@ -85,7 +85,7 @@ async function withSession<T>(
   }
 }
 
-/** The logits after every token of each row, [rows, T, V] flat: one batch in which each row wants another place. */
+/** The logits after every token of each row, [rows, T, V] flat. */
 async function prefillLogits(
   model: Model,
   tokens: readonly number[][],
@@ -94,14 +94,10 @@ async function prefillLogits(
   const length = tokens[0].length;
   const graph = buildPrefillGraph(model.config, { hasLora: lora !== null });
   const count = tokens.length * length;
-  const repeated = tokens.flatMap((row) => Array.from({ length }, () => row).flat());
   return withSession(graph, model, async (session) => {
     const outputs = await session.run({
-      tokens: integers(repeated, [count, length]),
-      last: integers(
-        Array.from({ length: count }, (_, index) => index % length),
-        [count],
-      ),
+      tokens: integers(tokens.flat(), [tokens.length, length]),
+      places: integers(Array(count).keys(), [count]),
       ...lora,
     });
     return floatData(outputs["logits"]);
@@ -210,7 +206,7 @@ async function decodeGreedily(
   const prefill = await withSession(buildPrefillGraph(config, { hasLora }), model, (session) =>
     session.run({
       tokens: integers([...head, ...Array<number>(padding).fill(5)], [1, head.length + padding]),
-      last: integers([head.length - 1], [1]),
+      places: integers([head.length - 1], [1]),
       ...lora,
     }),
   );
@@ -225,7 +221,7 @@ async function decodeGreedily(
         session.run({
           tokens: integers([...chunk, 7], [1, chunkSize + 1]),
           past_lengths: integers([cache.length], [1]),
-          last: integers([chunkSize - 1], [1]),
+          places: integers([chunkSize - 1], [1]),
           ...cache.feeds(),
           ...lora,
         }),

@@ -96,10 +96,10 @@ class Run {
     for (const [row, prompt] of this.#prompts.entries()) tokens.set(prompt.map(BigInt), row * length);
     const outputs = await session.run({
       tokens: { dtype: "int64", dims: [counts.length, length], data: tokens },
-      last: {
+      places: {
         dtype: "int64",
         dims: [counts.length],
-        data: BigInt64Array.from(counts, (count) => BigInt(count - 1)),
+        data: BigInt64Array.from(counts, (count, row) => BigInt(row * length + count - 1)),
       },
     });
     this.#keep(outputs, length, counts);

@@ -1,5 +1,5 @@
-// Adapters in memory, ready to be fed to a graph; the least recently used one is let go when there are too many. Lanes
-// hold the adapters they run by themselves, so letting one go never harms a running request.
+// Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
+// Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
 import type { AdapterReference } from "../domain/generation.ts";
 import { float32Tensor, type Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
@@ -7,16 +7,11 @@ import { servingLoraInputs } from "../model/lora.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
 import type { LoadedAdapter } from "./model-runner.ts";
 
-/** The LoRA matrices under the names of the graphs' inputs. */
-export interface LoraFeeds extends LoadedAdapter {
-  readonly feeds: Readonly<Record<string, Tensor>>;
-}
-
 export class AdapterCache {
   readonly #config: ModelConfig;
   readonly #countMax: number;
   /** Least recently used first. */
-  readonly #adapters = new Map<string, LoraFeeds>();
+  readonly #adapters = new Map<string, LoadedAdapter>();
 
   constructor(config: ModelConfig, countMax: number) {
     this.#config = config;
@@ -24,7 +19,7 @@ export class AdapterCache {
   }
 
   /** @throws ServiceError as `readLoraAdapter` */
-  load({ id, folder }: AdapterReference): LoraFeeds {
+  load({ id, folder }: AdapterReference): LoadedAdapter {
     const adapter = this.#adapters.get(id) ?? this.#read(id, folder);
     this.#adapters.delete(id);
     this.#adapters.set(id, adapter);
@@ -39,7 +34,7 @@ export class AdapterCache {
     this.#adapters.delete(id);
   }
 
-  #read(id: string, folder: string): LoraFeeds {
+  #read(id: string, folder: string): LoadedAdapter {
     const inputs = servingLoraInputs(this.#config, readLoraAdapter(folder, this.#config));
     const feeds: Record<string, Tensor> = {};
     for (const [name, { shape, data }] of inputs) feeds[name] = float32Tensor(shape, data);

@@ -168,7 +168,7 @@ export class EngineLoop {
     const { adapter } = run.request;
     try {
       const loaded = adapter === null ? null : this.#runner.loadAdapter(adapter);
-      const lane: EngineLane = new Lane(run.laneId, this.#cache.openLane(loaded));
+      const lane: EngineLane = new Lane(run.laneId, loaded, this.#cache.openLane());
       this.#lanes.set(run.laneId, lane);
       return lane;
     } catch (error) {
@@ -187,6 +187,7 @@ export class EngineLoop {
     this.#cache.ensure(lane.kv, lane.kv.usedCount, longest, loadOf(lane).positionCountMax);
     const logits_BV = await this.#runner.decode(
       lane.kv,
+      lane.adapter,
       rows.map((row) => row.lastTokenId),
     );
     rows.forEach((row, index) => this.#draw(row, this.#rowOf(logits_BV, index)));
@@ -204,17 +205,19 @@ export class EngineLoop {
     if (parts.length === 0) return;
     const longest = Math.max(...parts.map(({ chunk }) => chunk.start + chunk.count));
     this.#cache.ensure(lane.kv, lane.kv.usedCount, longest, loadOf(lane).positionCountMax);
-    const logits_BV = await this.#runner.prefill(
+    const logits = await this.#runner.prefill(
       lane.kv,
+      lane.adapter,
       parts.map(({ run, chunk }) => ({
         slot: run.slot,
         tokenIds: run.request.promptTokenIds.slice(chunk.start, chunk.start + chunk.count),
+        logits: chunk.start + chunk.count === run.request.promptTokenIds.length ? "last" : "none",
       })),
     );
     parts.forEach(({ run, chunk }, index) => {
       run.computedCount += chunk.count;
       if (run.computedCount === run.request.promptTokenIds.length) {
-        this.#beginChoices(lane, run, this.#rowOf(logits_BV, index));
+        this.#beginChoices(lane, run, logits[index]);
       }
     });
     this.#sweep();

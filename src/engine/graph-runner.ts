@@ -1,6 +1,6 @@
 // The model runner over compiled graphs: picks the graph, feeds it, and writes what comes back into the lane.
-// Does not know requests; a call is for rows of one lane.
-import { assert, present } from "../domain/assert.ts";
+// Does not know requests; a call is for rows of one lane and one adapter.
+import { present } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import type { Graph } from "../graph/graph.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
@@ -12,7 +12,8 @@ import { readModelWeights, type WeightSource } from "../model/weights.ts";
 import { createSession, type Session } from "../runtime/session.ts";
 import { AdapterCache } from "./adapter-cache.ts";
 import type { KvLane } from "./cache/kv-lane.ts";
-import type { LoadedAdapter, ModelRunner, ModelShape, PromptPart } from "./model-runner.ts";
+import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
+import type { ModelShape } from "./model-shape.ts";
 import type { EngineSettings } from "./settings.ts";
 
 export interface FolderRunnerOptions {
@@ -106,28 +107,34 @@ class GraphRunner implements ModelRunner {
     this.#adapters.drop(id);
   }
 
-  async prefill(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array> {
-    if (lane.adapter === null || parts.length === 1) return this.#prefillTogether(lane, parts);
-    // The kernels sum the products with an adapter's matrices in another order for one row than for several, and where
-    // logits are taken there is one row a prompt: each prompt by itself gives the same numbers whatever else runs.
-    const { vocabularySize } = this.shape;
-    const logits_BV = new Float32Array(parts.length * vocabularySize);
-    for (const [row, part] of parts.entries()) {
-      logits_BV.set(await this.#prefillTogether(lane, [part]), row * vocabularySize);
+  async prefill(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
+    const logits = new Map<PromptPart, Float32Array>();
+    for (const group of groupParts(lane, adapter, parts)) {
+      const results = await this.#prefillTogether(lane, adapter, group);
+      group.forEach((part, index) => logits.set(part, results[index]));
     }
-    return logits_BV;
+    return parts.map((part) => present(logits.get(part), "the scores of a part"));
   }
 
-  async decode(lane: KvLane, tokenIds: readonly number[]): Promise<Float32Array> {
-    // As above: with an adapter there are always several rows. The row that is added has no past and is not kept.
-    const padding = lane.adapter !== null && tokenIds.length === 1 ? [0] : [];
+  async decode(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly number[],
+  ): Promise<Float32Array> {
+    // The kernels sum the products with an adapter's matrices in another order for one row than for several, so there are
+    // always several. The row that is added has no past and is not kept.
+    const padding = adapter !== null && tokenIds.length === 1 ? [0] : [];
     const count = tokenIds.length + padding.length;
     const feeds: Record<string, Tensor> = {
       tokens: int64Tensor([count, 1], [...tokenIds, ...padding]),
       past_lengths: int64Tensor([count], [...lane.lengths.slice(0, tokenIds.length), ...padding]),
     };
     this.#feedCache(feeds, lane, { slot: 0, count });
-    const outputs = await this.#run("token", lane, feeds);
+    const outputs = await this.#run("token", adapter, feeds);
     this.#keep(
       lane,
       tokenIds.map((_, slot) => ({ slot, count: 1 })),
@@ -141,46 +148,44 @@ class GraphRunner implements ModelRunner {
     this.#sessions.clear();
   }
 
-  async #prefillTogether(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array> {
+  async #prefillTogether(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
     const [first] = parts;
-    const past = present(lane.lengths[first.slot], "a used slot");
-    assert(
-      parts.length === 1 || parts.every(({ slot }) => lane.lengths[slot] === 0),
-      "only first parts share a call",
-    );
+    const past = lane.lengths[first.slot];
     const longest = Math.max(...parts.map(({ tokenIds }) => tokenIds.length));
     const length = past > 0 ? longest : Math.ceil(longest / promptGranule) * promptGranule;
     const tokens_BT = new BigInt64Array(parts.length * length);
     parts.forEach(({ tokenIds }, row) => {
       tokenIds.forEach((id, position) => (tokens_BT[row * length + position] = BigInt(id)));
     });
+    const places = parts.map((part, row) => wantedTokens(part).map((token) => row * length + token));
+    const places_N = places.flat();
+    // As in decoding: with an adapter there are always several rows. Without one, no row at all is as good as some.
+    if (adapter !== null && places_N.length < 2) places_N.push(0, 0);
     const feeds: Record<string, Tensor> = {
       tokens: int64Tensor([parts.length, length], tokens_BT),
-      last: int64Tensor(
-        [parts.length],
-        parts.map(({ tokenIds }) => tokenIds.length - 1),
-      ),
+      places: int64Tensor([places_N.length], places_N),
     };
     if (past > 0) {
       feeds["past_lengths"] = int64Tensor([1], [past]);
       this.#feedCache(feeds, lane, { slot: first.slot, count: 1 });
     }
-    const outputs = await this.#run(past > 0 ? "chunk" : "prompt", lane, feeds);
+    const outputs = await this.#run(past > 0 ? "chunk" : "prompt", adapter, feeds);
     const rows = parts.map(({ slot, tokenIds }) => ({ slot, count: tokenIds.length }));
     this.#keep(lane, rows, { outputs, positionCount: length });
-    return float32Data(outputs["logits"]);
+    return splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, places);
   }
 
   async #run(
     kind: GraphKind,
-    lane: KvLane,
+    adapter: LoadedAdapter | null,
     feeds: Record<string, Tensor>,
   ): Promise<Readonly<Record<string, Tensor>>> {
-    if (lane.adapter === null) return (await this.#session(kind, false)).run(feeds);
-    assert("feeds" in lane.adapter, "a lane's adapter came from this runner");
-    // `loadAdapter` makes no others.
-    const lora = lane.adapter.feeds as Readonly<Record<string, Tensor>>;
-    return (await this.#session(kind, true)).run({ ...feeds, ...lora });
+    const session = await this.#session(kind, adapter !== null);
+    return session.run({ ...feeds, ...adapter?.feeds });
   }
 
   /** Made at first use: not every engine serves adapters or long prompts. */
@@ -229,6 +234,41 @@ class GraphRunner implements ModelRunner {
     }
     for (const { slot, count } of rows) lane.advance(slot, count);
   }
+}
+
+/**
+ * The parts that share a call: all first parts. A later part is by itself, and so is every part with an adapter: the rows
+ * of its products would depend on those of the others.
+ */
+function groupParts(
+  lane: KvLane,
+  adapter: LoadedAdapter | null,
+  parts: readonly PromptPart[],
+): readonly (readonly PromptPart[])[] {
+  const isFirst = ({ slot }: PromptPart): boolean => adapter === null && lane.lengths[slot] === 0;
+  const first = parts.filter(isFirst);
+  const alone = parts.filter((part) => !isFirst(part)).map((part) => [part]);
+  return first.length === 0 ? alone : [first, ...alone];
+}
+
+/** The tokens of a part after which scores are wanted, by their place in it. */
+function wantedTokens({ tokenIds, logits }: PromptPart): readonly number[] {
+  if (logits === "all") return tokenIds.map((_, token) => token);
+  return logits === "last" ? [tokenIds.length - 1] : [];
+}
+
+/** Views of consecutive rows, as many for each part as it has places. */
+function splitRows(
+  logits_NV: Float32Array,
+  vocabularySize: number,
+  places: readonly (readonly number[])[],
+): readonly Float32Array[] {
+  let end = 0;
+  return places.map(({ length }) => {
+    const start = end;
+    end += length * vocabularySize;
+    return logits_NV.subarray(start, end);
+  });
 }
 
 /**

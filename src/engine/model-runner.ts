@@ -1,27 +1,23 @@
-// What the engine's loop needs of a model: scores for the next token of some rows, with their keys and values kept
-// in a lane of the cache. Says nothing of graphs; knows nothing of requests.
+// What the engine's loop needs of a model: scores for the next tokens of some rows, with their keys and values kept in a
+// lane of the cache. Says nothing of how they are computed; knows nothing of requests.
 import type { AdapterReference } from "../domain/generation.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import type { KvLane } from "./cache/kv-lane.ts";
+import type { ModelShape } from "./model-shape.ts";
 
-/** The numbers of a model that decide the sizes of the cache and of the scores. */
-export interface ModelShape {
-  readonly layerCount: number;
-  readonly kvHeadCount: number;
-  readonly headSize: number;
-  readonly vocabularySize: number;
-  /** Tokens in prompt and answer together. */
-  readonly contextLength: number;
-}
-
-/** Tokens of one prompt, to stand at `lane.lengths[slot]` and after. */
+/** Tokens of one prompt, at least one, to stand at `lane.lengths[slot]` and after. */
 export interface PromptPart {
   readonly slot: number;
   readonly tokenIds: readonly number[];
+  /** After which of its tokens scores are wanted: the last one, every one, or none. */
+  readonly logits: "last" | "all" | "none";
 }
 
-/** An adapter in memory; what it holds is the runner's own business. */
+/** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
+  /** Its matrices by the names of a graph's inputs; empty where a runner needs none. */
+  readonly feeds: Readonly<Record<string, Tensor>>;
 }
 
 export interface ModelRunner {
@@ -35,18 +31,26 @@ export interface ModelRunner {
   /** Forgets an adapter; it would be read again. */
   dropAdapter(id: string): void;
   /**
-   * Computes parts of prompts together and writes their keys and values into the lane, whose lengths grow.
-   * Either every part starts at position 0, or there is one part.
+   * Computes parts of prompts, first or later ones, each of another slot, and writes their keys and values into the lane,
+   * whose lengths grow. The numbers of a part do not depend on which parts are computed with it.
    *
-   * @returns logits_BV of the last token of every part, in the order of the parts
+   * @param adapter with which everything in this lane was and will be computed; null is the base model
+   * @returns for every part, in order, its rows of next-token scores [rows, V]: one for "last", one for each token for
+   * "all", none for "none"
    */
-  prefill(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array>;
+  prefill(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]>;
   /**
    * Computes one token for each of the first `tokenIds.length` slots and writes its keys and values; lengths grow by 1.
+   * The numbers of a row do not depend on the other rows.
    *
-   * @returns logits_BV, row i for slot i; valid until the next call
+   * @param adapter as for {@link ModelRunner.prefill}
+   * @returns logits_BV, row i for slot i; there may be more rows, which say nothing
    */
-  decode(lane: KvLane, tokenIds: readonly number[]): Promise<Float32Array>;
+  decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /** Frees the model. */
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface ServingOptions {
 }
 
 export interface DecodeOptions extends ServingOptions {
-  /** 1 makes the leaner graph for one token per row, without the input `last`; "T" takes any number. */
+  /** 1 makes the leaner graph for one token per row, without the input `places`; "T" takes any number. */
   readonly tokenCount: 1 | "T";
 }
 
@@ -38,14 +38,14 @@ export function cacheNames(layer: number): {
 /**
  * The graph of whole prompts.
  *
- * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `last` int64 [B], the position in [0, T) whose
- * logits are wanted; LoRA matrices. Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i`
- * [B, Hkv, T, K], keys rotated, meaningless at padding.
+ * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t of the
+ * tokens after which logits are wanted; LoRA matrices. Outputs: `logits` [N, V]; per layer `new_keys.i` and
+ * `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
  */
 export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
   const builder = new GraphBuilder();
   const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
-  const last_B = builder.input("last", "int64", ["B"]);
+  const places_N = builder.input("places", "int64", ["N"]);
   const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
   const outputs: Record<string, Value> = {};
   const logits = addDecoder(builder, config, {
@@ -61,7 +61,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
       });
       return keepNewCache(outputs, layer, result);
     },
-    selectRows: (x) => selectLast(builder, x, last_B),
+    selectRows: (x) => selectPlaces(builder, x, places_N),
   });
   return builder.build({ logits, ...outputs });
 }
@@ -70,16 +70,16 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
  * The graph of new tokens over a cache.
  *
  * Inputs: `tokens` int64 [B, T], rows padded on the right; `past_lengths` int64 [B], how much of each row's cache is filled, and so
- * the position of its first new token; `last` int64 [B] in [0, T) (only with tokenCount "T"); per layer `keys.i` and
+ * the position of its first new token; `places` int64 [N] (only with tokenCount "T"); per layer `keys.i` and
  * `values.i` [B, Hkv, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be finite and is not seen.
- * Outputs: as {@link buildPrefillGraph}; with tokenCount 1 the new keys and values are [B, Hkv, 1, 1, K].
+ * Outputs: as {@link buildPrefillGraph}; with tokenCount 1 logits are [B, V] and the new keys and values are [B, Hkv, 1, 1, K].
  */
 export function buildDecodeGraph(config: ModelConfig, options: DecodeOptions): Graph {
   const builder = new GraphBuilder();
   const length = options.tokenCount;
   const tokens_BT = builder.input("tokens", "int64", ["B", length]);
   const pastLengths_B = builder.input("past_lengths", "int64", ["B"]);
-  const last_B = length === 1 ? null : builder.input("last", "int64", ["B"]);
+  const places_N = length === 1 ? null : builder.input("places", "int64", ["N"]);
   const positions_BT = builder.add(
     builder.reshape(pastLengths_B, ["B", 1]),
     builder.reshape(builder.iota(length), [1, length]),
@@ -91,7 +91,7 @@ export function buildDecodeGraph(config: ModelConfig, options: DecodeOptions): G
     positions_BT,
     attend: (inputs) => keepNewCache(outputs, inputs.layer, attendCache(inputs)),
     selectRows: (x) =>
-      last_B === null ? builder.reshape(x, ["B", x.shape[2]]) : selectLast(builder, x, last_B),
+      places_N === null ? builder.reshape(x, ["B", x.shape[2]]) : selectPlaces(builder, x, places_N),
   });
   return builder.build({ logits, ...outputs });
 
@@ -136,10 +136,7 @@ function keepNewCache(
   return result.attention;
 }
 
-/** From x [B, T, D] the row at `last` of every sequence, [B, D]. */
-function selectLast(builder: GraphBuilder, x: Value, last_B: Value): Value {
-  // The first flat index of each row, T apart; sizes are known only when the graph runs.
-  const starts = builder.slice(builder.reshape(builder.iota("B*T"), ["B", "T"]), 1, 0, 1);
-  const ids = builder.add(builder.reshape(starts, ["B"]), last_B);
-  return builder.gatherRows(builder.reshape(x, ["B*T", x.shape[2]]), ids);
+/** From x [B, T, D] the rows at flat places, [N, D]. */
+function selectPlaces(builder: GraphBuilder, x: Value, places_N: Value): Value {
+  return builder.gatherRows(builder.reshape(x, ["B*T", x.shape[2]]), places_N);
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { KvCache, laneBytes } from "./kv-cache.ts";
 import { positionBytes, roundUpSlots, type KvLane } from "./kv-lane.ts";
-import type { ModelShape } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
 
 const shape: ModelShape = {
   layerCount: 2,
@@ -40,7 +40,7 @@ const check = (lane: KvLane, slot: number, mark: number, count: number): void =>
 
 test("keeps what slots hold when the lane grows, and when it shrinks again", () => {
   const cache = new KvCache(shape, 2 ** 30);
-  const lane = cache.openLane(null);
+  const lane = cache.openLane();
   cache.ensure(lane, 1, 10, 900);
   fill(lane, lane.takeSlot(), 1, 10);
   cache.ensure(lane, 3, 20, 900);
@@ -58,7 +58,7 @@ test("keeps what slots hold when the lane grows, and when it shrinks again", () 
 
 test("swaps and copies whole slots", () => {
   const cache = new KvCache(shape, 2 ** 30);
-  const lane = cache.openLane(null);
+  const lane = cache.openLane();
   cache.ensure(lane, 3, 30, 64);
   for (const [mark, count] of [
     [1, 10],
@@ -77,7 +77,7 @@ test("swaps and copies whole slots", () => {
 
 test("writes the real positions of padded rows", () => {
   const cache = new KvCache(shape, 2 ** 30);
-  const lane = cache.openLane(null);
+  const lane = cache.openLane();
   cache.ensure(lane, 1, 8, 64);
   const slot = lane.takeSlot();
   const { kvHeadCount, headSize } = shape;
@@ -100,7 +100,7 @@ test("never holds more than the reservations that were made", () => {
     const random = seededRandom("kv cache", seed);
     const bytesMax = 40 * 256 * positionBytes(shape);
     const cache = new KvCache(shape, bytesMax);
-    const lanes = [cache.openLane(null), cache.openLane(null)].map((lane) => ({ lane, max: 1 }));
+    const lanes = [cache.openLane(), cache.openLane()].map((lane) => ({ lane, max: 1 }));
     for (let step = 0; step < 60; step++) {
       const entry = lanes[random.index(2)];
       const { lane } = entry;

@@ -3,7 +3,7 @@
 // Whether a request may start is decided before, in the scheduler: its whole need is reserved, so growing never fails.
 import { assert } from "../../domain/assert.ts";
 import { KvLane, positionBytes, roundUpPositions, roundUpSlots } from "./kv-lane.ts";
-import type { LoadedAdapter, ModelShape } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
 
 /** The bytes to set aside for a lane whose slots each may grow to `positionCountMax` positions. */
 export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
@@ -27,8 +27,8 @@ export class KvCache {
     return total;
   }
 
-  openLane(adapter: LoadedAdapter | null): KvLane {
-    const lane = new KvLane(adapter, this.#shape);
+  openLane(): KvLane {
+    const lane = new KvLane(this.#shape);
     this.#lanes.add(lane);
     return lane;
   }

@@ -1,8 +1,8 @@
-// Keys and values of the running rows of one adapter: one slab per layer, [slot, kv head, capacity, head size], used
+// Keys and values of running rows: one slab per layer, [slot, kv head, capacity, head size], used
 // slots first, so that a batch is a contiguous view that a graph takes without a copy.
-// Does not know what a slot is used for, nor how much memory there is in all: that is the cache's part.
+// Does not know what a slot is used for, with which adapter it is computed, nor how much memory there is in all: that is the cache's part.
 import { assert } from "../../domain/assert.ts";
-import type { LoadedAdapter, ModelShape } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
 
 /** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
 export const positionGranule = 64;
@@ -35,9 +35,8 @@ export interface NewEntries {
   readonly positionCount: number;
 }
 
-/** The slabs of one adapter. A slot is a number below `usedCount`; whoever holds one is told when it moves. */
+/** The slabs of rows that are computed together. A slot is a number below `usedCount`; whoever holds one is told when it moves. */
 export class KvLane {
-  readonly adapter: LoadedAdapter | null;
   readonly shape: ModelShape;
   /** Positions filled, by slot. */
   readonly lengths: number[] = [];
@@ -46,8 +45,7 @@ export class KvLane {
   #keys: Float32Array[] = [];
   #values: Float32Array[] = [];
 
-  constructor(adapter: LoadedAdapter | null, shape: ModelShape) {
-    this.adapter = adapter;
+  constructor(shape: ModelShape) {
     this.shape = shape;
   }
 

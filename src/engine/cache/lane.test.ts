@@ -10,9 +10,9 @@ interface Marked extends SlotHolder {
 }
 
 const setUp = (): Lane<Marked, Marked> => {
-  const kv = new KvLane(null, fakeShape);
+  const kv = new KvLane(fakeShape);
   kv.reshape(64, 64);
-  return new Lane<Marked, Marked>("", kv);
+  return new Lane<Marked, Marked>("", null, kv);
 };
 
 const write = (lane: Lane<Marked, Marked>, { slot, mark }: Marked): void => {

@@ -2,6 +2,7 @@
 // kinds are contiguous; slots move when a row leaves, and the holders learn their new place.
 // Does not compute and does not decide who gets a slot.
 import { assert } from "../../domain/assert.ts";
+import type { LoadedAdapter } from "../model-runner.ts";
 import type { KvLane } from "./kv-lane.ts";
 
 /** Something that holds a slot; the lane alone writes it. */
@@ -14,14 +15,16 @@ export const noSlot = -1;
 
 export class Lane<Prompt extends SlotHolder, Row extends SlotHolder> {
   readonly id: string;
+  readonly adapter: LoadedAdapter | null;
   readonly kv: KvLane;
   /** Row i holds slot i. */
   readonly rows: Row[] = [];
   /** Prompt i holds slot `rows.length + i`. */
   readonly prompts: Prompt[] = [];
 
-  constructor(id: string, kv: KvLane) {
+  constructor(id: string, adapter: LoadedAdapter | null, kv: KvLane) {
     this.id = id;
+    this.adapter = adapter;
     this.kv = kv;
   }
 

@@ -4,7 +4,8 @@ import { assert } from "../../domain/assert.ts";
 import type { AdapterReference } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
-import type { LoadedAdapter, ModelRunner, ModelShape, PromptPart } from "../model-runner.ts";
+import type { LoadedAdapter, ModelRunner, PromptPart } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
 
 export const fakeShape: ModelShape = {
   layerCount: 2,
@@ -34,33 +35,42 @@ export class FakeRunner implements ModelRunner {
     if (reference.folder === "missing") {
       throw new ServiceError({ code: "not_found", message: "There is no such adapter." });
     }
-    return { id: reference.id };
+    return { id: reference.id, feeds: {} };
   }
 
   dropAdapter(id: string): void {
     this.droppedIds.push(id);
   }
 
-  prefill(lane: KvLane, parts: readonly PromptPart[]): Promise<Float32Array> {
+  prefill(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    parts: readonly PromptPart[],
+  ): Promise<readonly Float32Array[]> {
     this.prefillSizes.push(parts.length);
-    for (const { slot, tokenIds } of parts) for (const id of tokenIds) this.#append(lane, slot, id);
-    return Promise.resolve(
-      this.#scores(
-        lane,
-        parts.map(({ slot }) => slot),
-      ),
-    );
+    const { vocabularySize } = this.shape;
+    const results = parts.map(({ slot, tokenIds, logits }) => {
+      const rows = tokenIds.map((id) => {
+        this.#append(lane, slot, id);
+        return this.#scores(lane, adapter, slot);
+      });
+      const wanted = logits === "all" ? rows : logits === "last" ? rows.slice(-1) : [];
+      const joined = new Float32Array(wanted.length * vocabularySize);
+      wanted.forEach((scores_V, row) => joined.set(scores_V, row * vocabularySize));
+      return joined;
+    });
+    return Promise.resolve(results);
   }
 
-  decode(lane: KvLane, tokenIds: readonly number[]): Promise<Float32Array> {
+  decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array> {
     this.decodeSizes.push(tokenIds.length);
-    tokenIds.forEach((id, slot) => this.#append(lane, slot, id));
-    return Promise.resolve(
-      this.#scores(
-        lane,
-        tokenIds.map((_, slot) => slot),
-      ),
-    );
+    const { vocabularySize } = this.shape;
+    const logits_BV = new Float32Array(tokenIds.length * vocabularySize);
+    tokenIds.forEach((id, slot) => {
+      this.#append(lane, slot, id);
+      logits_BV.set(this.#scores(lane, adapter, slot), slot * vocabularySize);
+    });
+    return Promise.resolve(logits_BV);
   }
 
   close(): Promise<void> {
@@ -76,13 +86,10 @@ export class FakeRunner implements ModelRunner {
     lane.advance(slot, 1);
   }
 
-  #scores(lane: KvLane, slots: readonly number[]): Float32Array {
-    const { vocabularySize } = this.shape;
-    const scores = new Float32Array(slots.length * vocabularySize);
-    slots.forEach((slot, row) => {
-      scores.set(fakeLogits(this.#history(lane, slot), lane.adapter?.id ?? null), row * vocabularySize);
-    });
-    return this.isBroken ? scores.fill(NaN) : scores;
+  /** The scores after what a slot holds. */
+  #scores(lane: KvLane, adapter: LoadedAdapter | null, slot: number): Float32Array {
+    const scores_V = fakeLogits(this.#history(lane, slot), adapter?.id ?? null);
+    return this.isBroken ? scores_V.fill(NaN) : scores_V;
   }
 
   /** Reads a slot's tokens back, and checks that all layers, heads and values say the same. */
