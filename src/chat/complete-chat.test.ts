@@ -12,6 +12,7 @@ import type {
   GenerationEvent,
   GenerationRequest,
 } from "../domain/generation.ts";
+import { plainSampling } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { MessageRecord } from "../domain/trajectory.ts";
 import { silentLogger } from "../telemetry/logger.ts";
@@ -36,12 +37,12 @@ type Script = readonly (readonly GenerationEvent[] | Error)[];
 
 /** An engine that plays a script, batch by batch, and remembers what it was asked. */
 class ScriptedEngine implements Engine {
-  readonly contextLength = 128;
-  readonly vocabularySize = 512;
+  readonly capabilities = { features: new Set<never>() };
+  readonly limits = { contextLength: 128, vocabularySize: 512, positionCountMax: 128 };
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
   abortCount = 0;
-  state: EngineState = "ready";
+  state: EngineState = { kind: "ready", limits: this.limits };
   refusal: ServiceError | null = null;
   script: Script;
 
@@ -56,15 +57,7 @@ class ScriptedEngine implements Engine {
   }
   dropAdapter(): void {}
   status(): ReturnType<Engine["status"]> {
-    const numbers = {
-      runningCount: 0,
-      waitingCount: 0,
-      waitingCountMax: 1,
-      kvCacheBytes: 0,
-      kvCacheBytesMax: 1,
-      restartCount: 0,
-    };
-    return { state: this.state, reason: "", ...numbers };
+    return { state: this.state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] };
   }
   submit(request: GenerationRequest): ReturnType<Engine["submit"]> {
     if (this.refusal !== null) throw this.refusal;
@@ -92,7 +85,7 @@ class ScriptedEngine implements Engine {
   }
 }
 
-const prompt: GenerationEvent = { kind: "prompt-computed", cachedTokenCount: 3 };
+const prompt: GenerationEvent = { kind: "prompt-computed", cachedTokenCount: 3, promptLogprobs: null };
 const finished = (
   reason: "stop" | "length",
   stopTokenId: number | null = null,
@@ -286,7 +279,7 @@ test("tells a header, a delta per batch of tokens, the finish on the last of the
     cachedTokens: 3,
   });
   assert.deepEqual(deltas.at(-1)?.usage, usage);
-  assert.deepEqual(engine.requests[0].promptTokenIds, header.promptTokenIds);
+  assert.deepEqual(engine.requests[0].prompt.tokenIds, header.promptTokenIds);
 });
 
 test("a further end token ends with its id as the reason, and its text is not shown", async () => {
@@ -298,7 +291,7 @@ test("a further end token ends with its id as the reason, and its text is not sh
       defaults: { endTokenIds: [endOfText, further] },
     },
   );
-  assert.deepEqual(engine.requests[0].stopTokenIds, [endOfText, further]);
+  assert.deepEqual(engine.requests[0].stopping.stopTokenIds, [endOfText, further]);
   assert.equal(text(), "a");
   assert.deepEqual(ids(), [...idsOf("a"), further]);
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: further, matchedStop: null }]);
@@ -350,7 +343,7 @@ test("log-probabilities name each token, and alternatives in its place", async (
     oneByOne([...idsOf("a"), endOfText], finished("stop", endOfText)),
     { logprobs: { topCount: 1 } },
   );
-  assert.equal(engine.requests[0].topLogprobCount, 1);
+  assert.equal(engine.requests[0].outputs.topLogprobCount, 1);
   assert.equal(header.logprobs, "text");
   const alternative = {
     tokenId: 37,
@@ -371,7 +364,7 @@ test("a trained model tells log-probabilities and ids unless told not to; a base
   const script = oneByOne(idsOf("a"), finished("length"));
   const modes = async (model: ResolvedModel, request: Partial<ChatRequest>): Promise<unknown> => {
     const { header, engine, deltas } = await check(script, request, { model });
-    const { topLogprobCount } = engine.requests[0];
+    const { topLogprobCount } = engine.requests[0].outputs;
     assert.equal(
       deltas.some((delta) => delta.logprobs.length > 0),
       topLogprobCount !== null,
@@ -393,7 +386,7 @@ test("a trained model tells log-probabilities and ids unless told not to; a base
 
 test("a trained model's adapter reaches the engine", async () => {
   const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")), {}, { model: trained });
-  assert.deepEqual(engine.requests[0].adapter, trained.adapter);
+  assert.deepEqual(engine.requests[0].prompt.adapter, trained.adapter);
   assert.equal(header.model, "agent");
 });
 
@@ -501,27 +494,27 @@ test("sampling comes from the request, then the model's makers, then neutral val
     );
     return engine.requests[0].sampling;
   };
-  assert.deepEqual(await sampling({}), { temperature: 1, topP: 1, topK: 0, seed: 7 });
+  assert.deepEqual(await sampling({}), { ...plainSampling, seed: 7 });
   assert.deepEqual(await sampling({}, { temperature: 0.6, topP: 0.9, topK: 20 }), {
+    ...plainSampling,
     temperature: 0.6,
     topP: 0.9,
     topK: 20,
     seed: 7,
   });
   assert.deepEqual(await sampling({ temperature: 2, topP: 0.5, topK: -1 }, { temperature: 0.6, topK: 20 }), {
+    ...plainSampling,
     temperature: 2,
     topP: 0.5,
-    topK: 0,
     seed: 7,
   });
-  assert.deepEqual(await sampling({ temperature: 0.001 }), { temperature: 0.01, topP: 1, topK: 0, seed: 7 });
+  assert.deepEqual(await sampling({ temperature: 0.001 }), { ...plainSampling, temperature: 0.01, seed: 7 });
   assert.deepEqual(await sampling({ temperature: 0, topP: 0.5, topK: 3 }), {
+    ...plainSampling,
     temperature: 0,
-    topP: 1,
-    topK: 0,
     seed: 7,
   });
-  assert.deepEqual(await sampling({ topK: 512 }), { temperature: 1, topP: 1, topK: 0, seed: 7 });
+  assert.deepEqual(await sampling({ topK: 512 }), { ...plainSampling, seed: 7 });
   assert.notDeepEqual(
     await sampling({ seed: null }),
     await sampling({ seed: null }),
@@ -531,10 +524,11 @@ test("sampling comes from the request, then the model's makers, then neutral val
 
 test("an answer may fill the context, and no more", async () => {
   const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")));
-  const room = engine.contextLength - header.promptTokenIds.length;
-  assert.equal(engine.requests[0].maxTokens, room);
+  const room = engine.limits.contextLength - header.promptTokenIds.length;
+  assert.equal(engine.requests[0].stopping.maxTokens, room);
   assert.equal(
-    (await check(oneByOne(idsOf("a"), finished("length")), { maxTokens: room })).engine.requests[0].maxTokens,
+    (await check(oneByOne(idsOf("a"), finished("length")), { maxTokens: room })).engine.requests[0].stopping
+      .maxTokens,
     room,
   );
   const error = await refused(new ScriptedEngine([]), { maxTokens: room + 1 });
@@ -565,7 +559,7 @@ test("a prompt that is too long, or that the template refuses, never reaches the
 
 test("an engine that is not up is not asked anything", async () => {
   const engine = new ScriptedEngine([]);
-  engine.state = "starting";
+  engine.state = { kind: "starting", reason: "" };
   const error = await refused(engine);
   assert.equal(error.code, "unavailable");
   assert.match(error.message, /tiny is not ready \(starting\)/);

@@ -52,7 +52,6 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const model = await dependencies.directory.resolve(request.model, caller);
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
-    refuseUnlessReady(base);
     const plan = planGeneration(request, model, base);
     throwIfAborted(signal);
 
@@ -116,14 +115,6 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
       return running.size;
     },
   };
-}
-
-/** An engine that is not up yet has no limits to check a request against. */
-function refuseUnlessReady({ engine, model }: ServedBase): void {
-  const { state, reason } = engine.status();
-  if (state === "ready") return;
-  const message = `The model ${model.name} is not ready (${state}${reason === "" ? "" : `: ${reason}`}); try again later.`;
-  throw new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
 }
 
 function throwIfAborted(signal: AbortSignal): void {

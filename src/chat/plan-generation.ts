@@ -3,11 +3,11 @@
 import type { ChatHeader, ChatRequest } from "../domain/chat.ts";
 import type { GenerationRequest } from "../domain/generation.ts";
 import { freshSeed } from "../domain/random.ts";
-import type { SamplingParameters } from "../domain/sampling.ts";
+import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "./model-directory.ts";
 import { renderChatPrompt } from "./render-prompt.ts";
-import { servedContextLength } from "./served-base.ts";
+import { servedLimits } from "./served-base.ts";
 import type { GenerationDefaults, ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
@@ -18,9 +18,10 @@ export interface GenerationPlan {
 }
 
 /**
- * @throws ServiceError `unsupported` for a prompt that cannot be rendered or does not fit, and for more tokens than fit
+ * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does not fit, and for more tokens than fit
  */
 export function planGeneration(request: ChatRequest, model: ResolvedModel, base: ServedBase): GenerationPlan {
+  const { contextLength, vocabularySize } = servedLimits(base);
   const promptTokenIds = renderChatPrompt(request, base);
   const logprobs = logprobMode(request, model);
   const endOfTextId = base.tokenizer.endOfTextId ?? base.defaults.endTokenIds[0] ?? null;
@@ -31,13 +32,22 @@ export function planGeneration(request: ChatRequest, model: ResolvedModel, base:
   return {
     generation: {
       id: request.requestId,
-      promptTokenIds,
-      adapter: model.adapter,
-      sampling: resolveSampling(request, base.defaults, base.engine.vocabularySize),
-      choiceCount: request.choiceCount,
-      maxTokens: resolveMaxTokens(request.maxTokens, promptTokenIds.length, servedContextLength(base)),
-      stopTokenIds: [...stopTokenIds],
-      topLogprobCount: logprobs === "off" ? null : (request.logprobs?.topCount ?? 0),
+      prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
+      sampling: resolveSampling(request, base.defaults, vocabularySize),
+      constraint: null,
+      stopping: {
+        maxTokens: resolveMaxTokens(request.maxTokens, promptTokenIds.length, contextLength),
+        minTokens: 0,
+        stopTokenIds: [...stopTokenIds],
+      },
+      outputs: {
+        topLogprobCount: logprobs === "off" ? null : (request.logprobs?.topCount ?? 0),
+        promptLogprobCount: null,
+      },
+      choices: { kind: "sample", count: request.choiceCount },
+      priority: 0,
+      cacheSalt: null,
+      transfer: null,
     },
     header: {
       model: model.name,
@@ -91,9 +101,10 @@ function resolveSampling(
 ): SamplingParameters {
   const seed = request.seed === null || request.seed === -1 ? freshSeed() : request.seed;
   const temperature = request.temperature ?? defaults.temperature ?? 1;
-  if (temperature < greedyBelow) return { temperature: 0, topP: 1, topK: 0, seed };
+  if (temperature < greedyBelow) return { ...plainSampling, temperature: 0, seed };
   const topK = request.topK ?? defaults.topK ?? 0;
   return {
+    ...plainSampling,
     temperature: Math.max(temperatureMin, temperature),
     topP: request.topP ?? defaults.topP ?? 1,
     topK: topK < 1 || topK >= vocabularySize ? 0 : topK,

@@ -2,12 +2,12 @@
 import type { ChatRequest } from "../domain/chat.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { renderPrompt } from "../tokenizer/render-prompt.ts";
-import { servedContextLength } from "./served-base.ts";
+import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
 
 /**
  * @returns at least one id, fewer than the context length
- * @throws ServiceError `unsupported` when the template refuses the messages, or the prompt leaves no room for an answer
+ * @throws ServiceError `unavailable` while the engine is not up, `unsupported` when the template refuses the messages, or the prompt leaves no room for an answer
  */
 export function renderChatPrompt(request: ChatRequest, base: ServedBase): readonly number[] {
   const conversation = {
@@ -16,12 +16,13 @@ export function renderChatPrompt(request: ChatRequest, base: ServedBase): readon
     addGenerationPrompt: request.addGenerationPrompt,
     continueFinalMessage: request.continueFinalMessage,
   };
+  const { contextLength, vocabularySize } = servedLimits(base);
   const ids = renderPrompt(base.tokenizer, base.template, conversation, {
-    contextLength: servedContextLength(base),
+    contextLength,
   });
-  const strange = ids.find((id) => id >= base.engine.vocabularySize);
+  const strange = ids.find((id) => id >= vocabularySize);
   if (strange === undefined) return ids;
   const token = JSON.stringify(base.tokenizer.tokenText(strange));
-  const message = `The messages hold the token ${token} (id ${strange}); the model ${base.model.name} knows ids below ${base.engine.vocabularySize}.`;
+  const message = `The messages hold the token ${token} (id ${strange}); the model ${base.model.name} knows ids below ${vocabularySize}.`;
   throw new ServiceError({ code: "unsupported", message });
 }

@@ -1,7 +1,7 @@
 // A base model as it is served: its engine with all that turns text into its tokens and back. Built at start by whoever
 // wires the server; chat only uses it.
 import { join } from "node:path";
-import type { Engine } from "../domain/generation.ts";
+import type { Engine, EngineLimits } from "../domain/generation.ts";
 import type { BaseModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ChatTemplate } from "../tokenizer/chat-template.ts";
@@ -18,9 +18,19 @@ export interface ServedBase {
   readonly contextLength: number;
 }
 
-/** Tokens in prompt and answer together that the engine, which is up, can serve. */
-export function servedContextLength(base: ServedBase): number {
-  return Math.min(base.contextLength, base.engine.contextLength);
+/**
+ * What a request to this base must keep to.
+ *
+ * @throws ServiceError `unavailable` while the engine is not up, and so has no limits
+ */
+export function servedLimits({ engine, model, contextLength }: ServedBase): EngineLimits {
+  const { state } = engine.status();
+  if (state.kind === "ready") {
+    return { ...state.limits, contextLength: Math.min(contextLength, state.limits.contextLength) };
+  }
+  const { kind, reason } = state;
+  const message = `The model ${model.name} is not ready (${kind}${reason === "" ? "" : `: ${reason}`}); try again later.`;
+  throw new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
 }
 
 /** What a model's makers recommend; each is used where a request says nothing. */

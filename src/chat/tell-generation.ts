@@ -2,7 +2,7 @@
 // abort or count requests.
 import { assert, present, unreachable } from "../domain/assert.ts";
 import type { ChatEvent, ChatFinish, ChatUsage } from "../domain/chat.ts";
-import type { Generation, GenerationEvent } from "../domain/generation.ts";
+import { choiceCountOf, type Generation, type GenerationEvent } from "../domain/generation.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { createChoiceReader, withAddedText } from "./choice-reader.ts";
 import type { ChoiceReader } from "./choice-reader.ts";
@@ -74,7 +74,7 @@ export async function* tellGeneration(
 
 /** The usage before the engine has said anything. */
 export function usageAtStart(plan: GenerationPlan): ChatUsage {
-  return { promptTokens: plan.generation.promptTokenIds.length, completionTokens: 0, cachedTokens: 0 };
+  return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
 }
 
 /** One choice while it is told. */
@@ -88,9 +88,9 @@ function startChoices(
   plan: GenerationPlan,
   { tokenizer, stop }: { readonly tokenizer: Tokenizer; readonly stop: readonly string[] },
 ): readonly ChoiceState[] {
-  const stopTokenIds = new Set(plan.generation.stopTokenIds);
-  const hasLogprobs = plan.generation.topLogprobCount !== null;
-  return Array.from({ length: plan.generation.choiceCount }, () => ({
+  const stopTokenIds = new Set(plan.generation.stopping.stopTokenIds);
+  const hasLogprobs = plan.generation.outputs.topLogprobCount !== null;
+  return Array.from({ length: choiceCountOf(plan.generation) }, () => ({
     reader: createChoiceReader(tokenizer, { stop, stopTokenIds, hasLogprobs }),
     tokenCount: 0,
     isFinished: false,

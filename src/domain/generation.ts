@@ -1,7 +1,9 @@
 // The contract between whoever wants tokens and whoever computes them: token ids in, token ids out.
 // The embedded engine and remote engines implement it. Text never passes here.
-import type { SamplingParameters } from "./sampling.ts";
+import type { Constraint } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
+import type { SamplingParameters } from "./sampling.ts";
+import type { JsonObject } from "./trajectory.ts";
 
 /** A LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
 export interface AdapterReference {
@@ -11,22 +13,52 @@ export interface AdapterReference {
   readonly folder: string;
 }
 
+/** Data throughout, so that it can be sent to another process or machine. */
 export interface GenerationRequest {
   /** Unique among the running requests. */
   readonly id: string;
-  /** At least one id, each in [0, vocabulary). */
-  readonly promptTokenIds: readonly number[];
-  /** Null serves the base model itself. */
-  readonly adapter: AdapterReference | null;
+  readonly prompt: {
+    /** At least one id, each in [0, vocabulary). */
+    readonly tokenIds: readonly number[];
+    /** Null serves the base model itself. */
+    readonly adapter: AdapterReference | null;
+  };
   readonly sampling: SamplingParameters;
-  /** 1 to 128; the prompt is computed once for all. */
-  readonly choiceCount: number;
-  /** At least 1; prompt and answer together fit the context length. */
-  readonly maxTokens: number;
-  /** Any of these ends a choice, and is its last token. */
-  readonly stopTokenIds: readonly number[];
-  /** How many alternatives each token carries; null where log-probabilities are not wanted. */
-  readonly topLogprobCount: number | null;
+  /** Null leaves the answer free. */
+  readonly constraint: Constraint | null;
+  readonly stopping: {
+    /** At least 1; prompt and answer together fit the context length. */
+    readonly maxTokens: number;
+    /** No stop token is drawn before the answer has this many; 0 is off, at most `maxTokens`. */
+    readonly minTokens: number;
+    /** Any of these ends a choice, and is its last token. */
+    readonly stopTokenIds: readonly number[];
+  };
+  readonly outputs: {
+    /** How many alternatives each token carries; null where log-probabilities are not wanted. */
+    readonly topLogprobCount: number | null;
+    /** As `topLogprobCount`, for the tokens of the prompt. */
+    readonly promptLogprobCount: number | null;
+  };
+  readonly choices: ChoiceRequest;
+  /** Lower is earlier; 0 unless the engine schedules by priority. */
+  readonly priority: number;
+  /** Prompts share cached work only with prompts of the same salt; null shares with all that have none. */
+  readonly cacheSalt: string | null;
+  /** Parameters of disaggregated serving, for the engine as they came. */
+  readonly transfer: JsonObject | null;
+}
+
+/** How many answers, and how they are found. */
+export type ChoiceRequest =
+  /** `count` (1 to 128) independent draws; the prompt is computed once for all. */
+  | { readonly kind: "sample"; readonly count: number }
+  /** The `width` best answers that beam search of that width finds, the best first. */
+  | { readonly kind: "beam"; readonly width: number; readonly lengthPenalty: number };
+
+/** How many choices a request is answered with. */
+export function choiceCountOf({ choices }: Pick<GenerationRequest, "choices">): number {
+  return choices.kind === "sample" ? choices.count : choices.width;
 }
 
 export interface TokenAlternative {
@@ -43,52 +75,138 @@ export interface GeneratedToken {
   readonly alternatives: readonly TokenAlternative[];
 }
 
+/** A token with its place among all tokens by probability; 1 is the most probable. */
+export interface RankedToken extends TokenAlternative {
+  readonly rank: number;
+}
+
+/** A token of the prompt, judged after all before it. */
+export interface PromptLogprob extends RankedToken {
+  /** The true top k in order. */
+  readonly alternatives: readonly RankedToken[];
+}
+
 export type FinishReason = "stop" | "length";
 
-/** What a generation tells, in order; `choice` is the index in [0, choiceCount). */
+/** What a generation emits, in order; `choice` is the index in [0, choice count). */
 export type GenerationEvent =
-  | { readonly kind: "prompt-computed"; readonly cachedTokenCount: number }
+  /** Once, before all others. */
+  | {
+      readonly kind: "prompt-computed";
+      /** Tokens of the prompt that an earlier request had computed. */
+      readonly cachedTokenCount: number;
+      /** One for each token of the prompt, null for the first; null where the request wanted none. */
+      readonly promptLogprobs: readonly (PromptLogprob | null)[] | null;
+    }
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
+  /** Once for each choice that was not stopped, after its tokens. */
   | {
       readonly kind: "choice-finished";
       readonly choice: number;
       readonly reason: FinishReason;
+      /** Null unless a stop token ended it. */
       readonly stopTokenId: number | null;
     };
 
 /** A running request. */
 export interface Generation {
-  /** Ends after every choice has finished or been stopped; throws a ServiceError when the engine fails or `abort` was called. */
+  /** For one reader. Ends after every choice has finished or been stopped; throws a ServiceError when the engine fails or `abort` was called. */
   readonly events: AsyncIterable<GenerationEvent>;
-  /** Ends one choice early; it tells nothing more, its slot is free within one step. Idempotent. */
+  /**
+   * Ends one choice early; the embedded engine frees its slot within one step and emits nothing more of it. A remote engine
+   * may take this as advice and emit a few more tokens, which the reader drops. Idempotent.
+   */
   stopChoice(choice: number): void;
   /** Ends the whole request; `events` throws `cancelled`. Idempotent. */
   abort(): void;
 }
 
-export type EngineState = "starting" | "ready" | "restarting" | "stopped" | "failed";
+/** What a request can ask of an engine beyond plain sampling with temperature, top-k, top-p, a seed and stop tokens. */
+export type EngineFeature =
+  | "min-p"
+  | "penalties"
+  | "logit-bias"
+  | "allowed-token-ids"
+  | "bad-words"
+  | "logits-processors"
+  | "min-tokens"
+  | "prompt-logprobs"
+  | "constraint"
+  | "beam"
+  | "priority"
+  | "cache-salt"
+  | "transfer";
 
-/** What an engine holds and does at this moment; every number has a limit beside it. */
-export interface EngineStatus {
-  readonly state: EngineState;
-  /** Why it is not ready, for people; empty when ready. */
-  readonly reason: string;
-  readonly runningCount: number;
-  readonly waitingCount: number;
-  readonly waitingCountMax: number;
-  readonly kvCacheBytes: number;
-  readonly kvCacheBytesMax: number;
-  readonly restartCount: number;
+const featureRules: Readonly<Record<EngineFeature, (request: GenerationRequest) => boolean>> = {
+  "min-p": ({ sampling }) => sampling.minP > 0,
+  penalties: ({ sampling }) =>
+    sampling.repetitionPenalty !== 1 || sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0,
+  "logit-bias": ({ sampling }) => sampling.logitBias.length > 0,
+  "allowed-token-ids": ({ sampling }) => sampling.allowedTokenIds !== null,
+  "bad-words": ({ sampling }) => sampling.badWords.length > 0,
+  "logits-processors": ({ sampling }) => sampling.processors.length > 0,
+  "min-tokens": ({ stopping }) => stopping.minTokens > 0,
+  "prompt-logprobs": ({ outputs }) => outputs.promptLogprobCount !== null,
+  constraint: ({ constraint }) => constraint !== null,
+  beam: ({ choices }) => choices.kind === "beam",
+  priority: ({ priority }) => priority !== 0,
+  "cache-salt": ({ cacheSalt }) => cacheSalt !== null,
+  transfer: ({ transfer }) => transfer !== null,
+};
+
+/** Which features a request asks for. */
+export function featuresOf(request: GenerationRequest): readonly EngineFeature[] {
+  // The record's keys are the features.
+  const features = Object.keys(featureRules) as EngineFeature[];
+  return features.filter((feature) => featureRules[feature](request));
 }
 
-export interface Engine extends Service {
-  /** Tokens in prompt and answer together. */
+/** What an engine can do; constant, known before it starts. */
+export interface EngineCapabilities {
+  readonly features: ReadonlySet<EngineFeature>;
+}
+
+/** What the model and the memory of an engine that is up allow. */
+export interface EngineLimits {
+  /** Tokens in prompt and answer together that the model takes. */
   readonly contextLength: number;
   /** How many ids the logits cover. */
   readonly vocabularySize: number;
+  /** Tokens in prompt and answer together that can ever run: at most `contextLength`, less where memory is small. */
+  readonly positionCountMax: number;
+}
+
+export type EngineState =
+  /** `reason` is for people. */
+  | { readonly kind: "starting" | "restarting" | "stopped" | "failed"; readonly reason: string }
+  | { readonly kind: "ready"; readonly limits: EngineLimits };
+
+/** A number that an engine shows of itself. */
+export interface EngineGauge {
+  /** Lower case with underscores, a unit last, as a metric is named. */
+  readonly name: string;
+  readonly value: number;
+  /** Null where nothing bounds it. */
+  readonly limit: number | null;
+  /** One sentence for people. */
+  readonly about: string;
+}
+
+/** What an engine holds and does at this moment. */
+export interface EngineStatus {
+  readonly state: EngineState;
+  readonly runningCount: number;
+  readonly waitingCount: number;
+  readonly waitingCountMax: number;
+  /** What this kind of engine shows beside; the same names in every state. */
+  readonly gauges: readonly EngineGauge[];
+}
+
+export interface Engine extends Service {
+  readonly capabilities: EngineCapabilities;
   /**
-   * Starts a generation. Throws `conflict` when the id is running, `overloaded` when the queue is
-   * full, `unavailable` when the engine is not up.
+   * Starts a generation. Throws `unavailable` when the engine is not up, `unsupported` for a feature it lacks and for more
+   * positions than can ever run, `conflict` when the id is running, `overloaded` when the queue is full.
    */
   submit(request: GenerationRequest): Generation;
   /** Forgets an adapter once nothing uses it; requests already running go on. */

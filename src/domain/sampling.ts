@@ -1,4 +1,12 @@
 // How the next token is drawn. Values are validated where they enter; the engine trusts them.
+import type { Json, JsonObject } from "./trajectory.ts";
+
+/** A step on the logits that the operator has registered under a name. */
+export interface LogitsProcessorCall {
+  readonly name: string;
+  readonly args: readonly Json[];
+  readonly kwargs: JsonObject;
+}
 
 export interface SamplingParameters {
   /** 0 is greedy; otherwise at least 0.01. */
@@ -7,6 +15,37 @@ export interface SamplingParameters {
   readonly topP: number;
   /** 0 is off; otherwise at least 1. */
   readonly topK: number;
+  /** [0, 1]: tokens less probable than this part of the most probable one are left out; 0 is off. */
+  readonly minP: number;
+  /** Above 0: logits of tokens in prompt or answer are divided by it where positive, multiplied where negative; 1 is off. */
+  readonly repetitionPenalty: number;
+  /** [-2, 2]: subtracted from a logit once for each time the answer has the token; 0 is off. */
+  readonly frequencyPenalty: number;
+  /** [-2, 2]: subtracted from a logit where the answer has the token; 0 is off. */
+  readonly presencePenalty: number;
+  /** What is added to the logits of these ids, each at most once. */
+  readonly logitBias: readonly (readonly [id: number, bias: number])[];
+  /** Only these may be drawn; null allows all. */
+  readonly allowedTokenIds: readonly number[] | null;
+  /** Sequences of ids that the answer must not hold; none is empty. */
+  readonly badWords: readonly (readonly number[])[];
+  /** Applied in this order. */
+  readonly processors: readonly LogitsProcessorCall[];
   /** Makes the answer reproducible whatever else runs; choice i draws from a stream derived from (seed, i). */
   readonly seed: number;
 }
+
+/** Draws from the model's own distribution: of each parameter the value that asks for nothing. */
+export const plainSampling: Omit<SamplingParameters, "seed"> = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  logitBias: [],
+  allowedTokenIds: null,
+  badWords: [],
+  processors: [],
+};

@@ -14,7 +14,7 @@ import { defaultsOf } from "../domain/settings.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { createChildEngine, type ChildEngine } from "./child-engine.ts";
 import { engineSettings, type EngineSettings } from "./settings.ts";
-import { requestOf } from "./testing/run-loop.ts";
+import { requestOf, withAdapter } from "./testing/run-loop.ts";
 
 const model = "test/fixtures/goldens/models/qwen3";
 const adapter = { id: "golden:1", folder: "test/fixtures/goldens/training/adapter" };
@@ -67,6 +67,14 @@ const codeOf = async (run: () => Promise<unknown>): Promise<ErrorCode | "none"> 
   }
 };
 
+const gaugeOf = (engine: ChildEngine, name: string): number | undefined =>
+  engine.status().gauges.find((gauge) => gauge.name === name)?.value;
+
+const reasonOf = (engine: ChildEngine): string => {
+  const { state } = engine.status();
+  return state.kind === "ready" ? "" : state.reason;
+};
+
 const until = async (condition: () => boolean): Promise<void> => {
   for (let attempt = 0; !condition(); attempt++) {
     assert.ok(attempt < 2000, "the awaited state comes within 20 s");
@@ -78,19 +86,20 @@ test("serves the recorded tokens, alone and beside others, with and without an a
   const engine = create();
   assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
   await engine.start();
-  assert.deepEqual([engine.contextLength, engine.vocabularySize, engine.status().state], [256, 512, "ready"]);
+  const limits = { contextLength: 256, vocabularySize: 512, positionCountMax: 256 };
+  assert.deepEqual(engine.status().state, { kind: "ready", limits });
   assert.deepEqual(await idsOf(engine.submit(greedy)), golden.greedy_ids);
   const [base, adapted, again] = await Promise.all([
     idsOf(engine.submit(greedy)),
-    idsOf(engine.submit({ ...greedy, id: "adapted", adapter })),
+    idsOf(engine.submit(withAdapter({ ...greedy, id: "adapted" }, adapter))),
     idsOf(engine.submit({ ...greedy, id: "again" })),
   ]);
   assert.deepEqual([base, again], [golden.greedy_ids, golden.greedy_ids]);
   assert.equal(adapted.length, 40);
-  await until(() => engine.status().kvCacheBytes === 0);
+  await until(() => gaugeOf(engine, "kv_cache_bytes") === 0);
   assert.deepEqual([engine.status().runningCount, engine.status().waitingCount], [0, 0]);
   await Promise.all([engine.stop(), engine.stop()]);
-  assert.deepEqual([engine.status().state, engine.processId()], ["stopped", null]);
+  assert.deepEqual([engine.status().state.kind, engine.processId()], ["stopped", null]);
   assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
 });
 
@@ -105,6 +114,10 @@ test("refuses what it cannot take: an id that runs, a full queue, more memory th
   assert.equal(await codeOf(() => idsOf(first)), "cancelled");
   assert.throws(() => engine.submit(requestOf([512])), /must hold: prompt tokens are in the vocabulary/);
   assert.throws(() => engine.submit(requestOf([1], { maxTokens: 256 })), /must hold: prompt and answer fit/);
+  assert.throws(() => engine.submit({ ...greedy, priority: 1 }), {
+    code: "unsupported",
+    message: "This engine does not offer priority; ask without.",
+  });
   await engine.stop();
 
   const tiny = create({ kvCacheBytesMax: 1000 });
@@ -120,10 +133,10 @@ test("an abort frees the cache, a stopped choice tells nothing more", async () =
   for await (const event of generation.events) {
     if (event.kind === "tokens" && ++count === 40) break;
   }
-  await until(() => engine.status().kvCacheBytes === 0);
+  await until(() => gaugeOf(engine, "kv_cache_bytes") === 0);
   assert.equal(engine.status().runningCount, 0);
 
-  const two = engine.submit({ ...greedy, choiceCount: 2 });
+  const two = engine.submit(requestOf(golden.greedy_prompt_ids, { maxTokens: 40, choiceCount: 2 }));
   two.stopChoice(1);
   const choices = new Set<number>();
   for await (const event of two.events) if (event.kind === "tokens") choices.add(event.choice);
@@ -137,11 +150,11 @@ test("when its process is killed, running requests fail at once and it comes bac
   const failed = codeOf(() => idsOf(running));
   process.kill(engine.processId() ?? 0, "SIGKILL");
   assert.equal(await failed, "unavailable");
-  assert.equal(engine.status().state, "restarting");
-  assert.match(engine.status().reason, /was ended by SIGKILL/);
+  assert.equal(engine.status().state.kind, "restarting");
+  assert.match(reasonOf(engine), /was ended by SIGKILL/);
   assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
-  await until(() => engine.status().state === "ready");
-  assert.equal(engine.status().restartCount, 1);
+  await until(() => engine.status().state.kind === "ready");
+  assert.equal(gaugeOf(engine, "restarts"), 1);
   assert.deepEqual(await idsOf(engine.submit(greedy)), golden.greedy_ids);
 });
 
@@ -149,8 +162,8 @@ test("stays down after too many deaths, and says why", async () => {
   const engine = create({ restartCountMax: 0 });
   await engine.start();
   process.kill(engine.processId() ?? 0, "SIGKILL");
-  await until(() => engine.status().state === "failed");
-  assert.match(engine.status().reason, /too often/);
+  await until(() => engine.status().state.kind === "failed");
+  assert.match(reasonOf(engine), /too often/);
 });
 
 test("a process that has work and says nothing is killed and started again", async () => {
@@ -159,7 +172,7 @@ test("a process that has work and says nothing is killed and started again", asy
   const running = engine.submit(endless("a"));
   process.kill(engine.processId() ?? 0, "SIGSTOP");
   assert.equal(await codeOf(() => idsOf(running)), "unavailable");
-  await until(() => engine.status().state === "ready");
+  await until(() => engine.status().state.kind === "ready");
 });
 
 test("stop ends running requests as unavailable and leaves no process", async () => {
@@ -185,14 +198,14 @@ test("the engine's process ends when its parent is killed", async () => {
 test("a model that cannot be served fails the start with the reason", async () => {
   const engine = create({}, "test/fixtures/goldens/training/adapter");
   assert.notEqual(await codeOf(() => engine.start()), "none");
-  assert.equal(engine.status().state, "failed");
-  assert.ok(engine.status().reason.length > 10);
+  assert.equal(engine.status().state.kind, "failed");
+  assert.ok(reasonOf(engine).length > 10);
 });
 
 test("a start that takes longer than its deadline is given up", async () => {
   const engine = create({ startDeadlineMs: 1 });
   assert.equal(await codeOf(() => engine.start()), "timeout");
-  assert.equal(engine.status().state, "failed");
+  assert.equal(engine.status().state.kind, "failed");
 });
 
 test("stop during a start leaves nothing behind", async () => {
@@ -200,5 +213,5 @@ test("stop during a start leaves nothing behind", async () => {
   const started = codeOf(() => engine.start());
   await engine.stop();
   assert.equal(await started, "unavailable");
-  assert.deepEqual([engine.status().state, engine.processId()], ["stopped", null]);
+  assert.deepEqual([engine.status().state.kind, engine.processId()], ["stopped", null]);
 });

@@ -1,22 +1,24 @@
 // The embedded engine as the server sees it: the contract `Engine` over a child process that is started, watched, and
 // started again when it dies. Loads no native code itself.
+import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
+import { choiceCountOf } from "../domain/generation.ts";
 import type {
   Engine,
+  EngineCapabilities,
   EngineState,
   EngineStatus,
   Generation,
   GenerationRequest,
 } from "../domain/generation.ts";
-import { assert, present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger, LogLevel } from "../telemetry/logger.ts";
+import { checkRequest } from "./check-request.ts";
 import { launchEngineProcess, type EngineProcess } from "./child-process.ts";
-import type { ChildMessage, LoadedModel } from "./child-protocol.ts";
+import type { ChildMessage } from "./child-protocol.ts";
 import { GenerationStream } from "./generation-stream.ts";
-import { roundUpPositions } from "./cache/kv-lane.ts";
 import { restartDelayMs } from "./restart-policy.ts";
-import { slotsThatFit } from "./scheduler.ts";
+import { positionsThatFit } from "./scheduler.ts";
 import { settingsForThisMachine, type EngineSettings } from "./settings.ts";
 
 export interface ChildEngineOptions {
@@ -43,6 +45,9 @@ interface Running {
   hasBegun: boolean;
 }
 
+/** What was served first is the base of the contract; beyond it nothing yet. */
+const capabilities: EngineCapabilities = { features: new Set() };
+
 /** How long a caller should wait before trying again, where nothing better is known. */
 const retryAfterSeconds = 2;
 
@@ -52,16 +57,15 @@ export function createChildEngine(options: ChildEngineOptions): ChildEngine {
 }
 
 class ProcessEngine implements ChildEngine {
+  readonly capabilities = capabilities;
   readonly #options: ChildEngineOptions;
   readonly #settings: EngineSettings;
   readonly #logger: Logger;
   readonly #running = new Map<number, Running>();
   readonly #stopping = new AbortController();
   readonly #restartedAtMs: number[] = [];
-  #state: EngineState = "starting";
-  #reason = "The engine has not been started.";
+  #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #process: EngineProcess | null = null;
-  #model: LoadedModel | null = null;
   #lastKey = 0;
   #kvCacheBytes = 0;
   #heardAtMs = 0;
@@ -74,26 +78,18 @@ class ProcessEngine implements ChildEngine {
     this.#logger = options.logger.child({ component: "engine" });
   }
 
-  get contextLength(): number {
-    return present(this.#model, "the model of an engine that has been started").contextLength;
-  }
-
-  get vocabularySize(): number {
-    return present(this.#model, "the model of an engine that has been started").vocabularySize;
-  }
-
   processId(): number | null {
     return this.#process?.id ?? null;
   }
 
   async start(): Promise<void> {
-    this.#enter("starting", "The engine is loading the model.");
+    this.#enter({ kind: "starting", reason: "The engine is loading the model." });
     const launched = this.#launch();
     this.#background = launched.catch(() => undefined);
     try {
       await launched;
     } catch (error) {
-      if (!this.#stopping.signal.aborted) this.#enter("failed", messageOf(error));
+      if (!this.#stopping.signal.aborted) this.#enter({ kind: "failed", reason: messageOf(error) });
       throw error;
     }
   }
@@ -105,11 +101,11 @@ class ProcessEngine implements ChildEngine {
 
   submit(request: GenerationRequest): Generation {
     const { waitingCountMax } = this.#settings;
-    if (this.#state !== "ready" || this.#process === null || this.#model === null) {
-      const message = this.#state === "failed" ? "The engine is down." : this.#reason;
+    if (this.#state.kind !== "ready") {
+      const message = this.#state.kind === "failed" ? "The engine is down." : this.#state.reason;
       throw new ServiceError({ code: "unavailable", message, retryAfterSeconds });
     }
-    checkRequest(request, this.#model);
+    checkRequest(request, this.capabilities, this.#state.limits);
     if (this.#find(request.id) !== null) {
       throw new ServiceError({
         code: "conflict",
@@ -120,8 +116,7 @@ class ProcessEngine implements ChildEngine {
       const message = `${waitingCountMax} requests are waiting already; try again later.`;
       throw new ServiceError({ code: "overloaded", message, retryAfterSeconds });
     }
-    this.#refuseWhatNeverFits(request, this.#model);
-    return this.#begin(request, this.#process);
+    return this.#begin(request, present(this.#process, "the process of an engine that is ready"));
   }
 
   dropAdapter(id: string): void {
@@ -132,20 +127,30 @@ class ProcessEngine implements ChildEngine {
     const waitingCount = this.#waitingCount();
     return {
       state: this.#state,
-      reason: this.#reason,
       runningCount: this.#running.size - waitingCount,
       waitingCount,
       waitingCountMax: this.#settings.waitingCountMax,
-      kvCacheBytes: this.#kvCacheBytes,
-      kvCacheBytesMax: this.#settings.kvCacheBytesMax,
-      restartCount: this.#restartedAtMs.length,
+      gauges: [
+        {
+          name: "kv_cache_bytes",
+          value: this.#kvCacheBytes,
+          limit: this.#settings.kvCacheBytesMax,
+          about: "Memory of keys and values.",
+        },
+        {
+          name: "restarts",
+          value: this.#restartedAtMs.length,
+          limit: null,
+          about: "How often the engine's process was started again.",
+        },
+      ],
     };
   }
 
   #begin(request: GenerationRequest, engineProcess: EngineProcess): Generation {
     const key = ++this.#lastKey;
     const stream = new GenerationStream({
-      choiceCount: request.choiceCount,
+      choiceCount: choiceCountOf(request),
       onStopChoice: (choice) => engineProcess.send({ kind: "stop-choice", key, choice }),
       onAbort: () => engineProcess.send({ kind: "abort", key }),
       onEnd: () => this.#running.delete(key),
@@ -165,20 +170,6 @@ class ProcessEngine implements ChildEngine {
     let count = 0;
     for (const running of this.#running.values()) if (!running.hasBegun) count += 1;
     return count;
-  }
-
-  #refuseWhatNeverFits(request: GenerationRequest, model: LoadedModel): void {
-    const positionCount = request.promptTokenIds.length + request.maxTokens;
-    const { slotCountMax, kvCacheBytesMax } = this.#settings;
-    const { bytesPerPosition } = model;
-    if (slotsThatFit(positionCount, { slotCountMax, kvCacheBytesMax, bytesPerPosition }) > 0) return;
-    const needed = roundUpPositions(positionCount) * bytesPerPosition;
-    throw new ServiceError({
-      code: "unsupported",
-      message:
-        `The prompt of ${request.promptTokenIds.length} tokens and an answer of up to ${request.maxTokens} need ${needed} ` +
-        `bytes of key and value cache; this engine has ${kvCacheBytesMax}. Ask for fewer tokens.`,
-    });
   }
 
   #receive(message: ChildMessage & { kind: "news" }): void {
@@ -207,8 +198,10 @@ class ProcessEngine implements ChildEngine {
       },
     });
     this.#process = launched;
-    this.#model = launched.model;
-    this.#enter("ready", "");
+    const { contextLength, vocabularySize, bytesPerPosition } = launched.model;
+    const memoryMax = positionsThatFit({ ...this.#settings, bytesPerPosition });
+    const limits = { contextLength, vocabularySize, positionCountMax: Math.min(contextLength, memoryMax) };
+    this.#enter({ kind: "ready", limits });
     this.#watch(launched, life.signal).catch(() => undefined);
   }
 
@@ -231,13 +224,15 @@ class ProcessEngine implements ChildEngine {
     this.#kvCacheBytes = 0;
     if (this.#stopping.signal.aborted) return;
     this.#logger.error({ how, requestCount: this.#running.size }, "the engine's process was lost");
-    this.#enter("restarting", `The engine's process ${how} and is being started again.`);
+    const reason = `The engine's process ${how} and is being started again.`;
+    this.#enter({ kind: "restarting", reason });
     this.#failAll("The engine broke down while it computed this request; try again.");
-    this.#background = this.#restart();
+    this.#background = this.#restart(reason);
   }
 
   /** Tries until it is up, is stopped, or has tried too often. */
-  async #restart(): Promise<void> {
+  async #restart(firstReason: string): Promise<void> {
+    let reason = firstReason;
     const { clock } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -247,7 +242,7 @@ class ProcessEngine implements ChildEngine {
         this.#settings.restartCountMax,
       );
       if (delayMs === null) {
-        this.#enter("failed", `${this.#reason} It did so too often and stays down.`);
+        this.#enter({ kind: "failed", reason: `${reason} It did so too often and stays down.` });
         return;
       }
       try {
@@ -256,14 +251,15 @@ class ProcessEngine implements ChildEngine {
         await this.#launch();
         return;
       } catch (error) {
-        if (!signal.aborted) this.#enter("restarting", messageOf(error));
+        reason = messageOf(error);
+        if (!signal.aborted) this.#enter({ kind: "restarting", reason });
       }
     }
   }
 
   async #stop(): Promise<void> {
     this.#stopping.abort();
-    this.#enter("stopped", "The engine is stopped.");
+    this.#enter({ kind: "stopped", reason: "The engine is stopped." });
     this.#failAll("The engine is being stopped.");
     await this.#background;
     await this.#process?.end(this.#settings.stopDeadlineMs);
@@ -275,25 +271,14 @@ class ProcessEngine implements ChildEngine {
       stream.fail(new ServiceError({ code: "unavailable", message, retryAfterSeconds }));
   }
 
-  #enter(state: EngineState, reason: string): void {
-    if (this.#state === "stopped") return;
+  #enter(state: EngineState): void {
+    if (this.#state.kind === "stopped") return;
     this.#state = state;
-    this.#reason = reason;
-    this.#logger.info({ state, reason }, "engine state");
+    this.#logger.info(
+      { state: state.kind, reason: state.kind === "ready" ? "" : state.reason },
+      "engine state",
+    );
   }
-}
-
-/** What the contract asks of a request; a violation is a bug of the caller and must not reach the engine. */
-function checkRequest(request: GenerationRequest, model: LoadedModel): void {
-  const { promptTokenIds, maxTokens, choiceCount } = request;
-  const { contextLength, vocabularySize } = model;
-  assert(promptTokenIds.length > 0, "a prompt has at least one token");
-  assert(maxTokens >= 1 && choiceCount >= 1, "a request asks for at least one token and one choice");
-  assert(promptTokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
-  assert(
-    promptTokenIds.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize),
-    "prompt tokens are in the vocabulary",
-  );
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GenerationRequest } from "../domain/generation.ts";
+import { choiceCountOf, type GenerationRequest } from "../domain/generation.ts";
 import { seededRandom } from "../domain/random.ts";
 import { Sampler } from "./sampler.ts";
 import { fakeLogits, fakeShape, FakeRunner } from "./testing/fake-runner.ts";
@@ -10,16 +10,17 @@ import { observedLoop, requestOf, runTogether, smallLimits } from "./testing/run
 const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {
   const random = seededRandom(request.sampling.seed, choice);
   const sampler = new Sampler(fakeShape.vocabularySize);
-  const history = [...request.promptTokenIds];
-  while (history.length < request.promptTokenIds.length + request.maxTokens) {
-    const { sampling, topLogprobCount } = request;
-    const logits = fakeLogits(history, request.adapter?.id ?? null);
+  const history = [...request.prompt.tokenIds];
+  while (history.length < request.prompt.tokenIds.length + request.stopping.maxTokens) {
+    const { sampling, outputs } = request;
+    const { topLogprobCount } = outputs;
+    const logits = fakeLogits(history, request.prompt.adapter?.id ?? null);
     const token = sampler.draw(logits, { sampling, random, topLogprobCount });
     assert.ok(token !== null);
     history.push(token.id);
-    if (request.stopTokenIds.includes(token.id)) break;
+    if (request.stopping.stopTokenIds.includes(token.id)) break;
   }
-  return history.slice(request.promptTokenIds.length);
+  return history.slice(request.prompt.tokenIds.length);
 };
 
 const check = async (
@@ -31,9 +32,13 @@ const check = async (
   requests.forEach((request, index) => {
     const transcript = transcripts[index];
     assert.equal(transcript.failure, null);
-    assert.deepEqual(transcript.events[0], { kind: "prompt-computed", cachedTokenCount: 0 });
-    assert.equal(transcript.finishes().length, request.choiceCount);
-    for (let choice = 0; choice < request.choiceCount; choice++) {
+    assert.deepEqual(transcript.events[0], {
+      kind: "prompt-computed",
+      cachedTokenCount: 0,
+      promptLogprobs: null,
+    });
+    assert.equal(transcript.finishes().length, choiceCountOf(request));
+    for (let choice = 0; choice < choiceCountOf(request); choice++) {
       assert.deepEqual(
         transcript.ids(choice),
         expectedIds(request, choice),

@@ -3,7 +3,7 @@
 // Knows neither processes nor text. A step that throws is a programmer error: `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
 import type { ErrorCode } from "../domain/service-error.ts";
-import type { GenerationEvent, GenerationRequest } from "../domain/generation.ts";
+import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../domain/generation.ts";
 import { assert, present } from "../domain/assert.ts";
 import { seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -70,12 +70,13 @@ export class EngineLoop {
    * @param key names it in the news; never used twice
    */
   submit(key: number, request: GenerationRequest): void {
-    const positionCountMax = request.promptTokenIds.length + request.maxTokens;
+    const choiceCount = choiceCountOf(request);
+    const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
     assert(portion > 0, "a request that can never fit is refused before it comes here");
-    const stopTokenIds = new Set(request.stopTokenIds);
-    for (let first = 0; first < request.choiceCount; first += portion) {
-      const count = Math.min(portion, request.choiceCount - first);
+    const stopTokenIds = new Set(request.stopping.stopTokenIds);
+    for (let first = 0; first < choiceCount; first += portion) {
+      const count = Math.min(portion, choiceCount - first);
       this.#waiting.push({
         number: this.#runCount++,
         key,
@@ -85,7 +86,7 @@ export class EngineLoop {
         isFirstPortion: first === 0,
         positionCountMax,
         computedCount: 0,
-        laneId: request.adapter?.id ?? baseLaneId,
+        laneId: request.prompt.adapter?.id ?? baseLaneId,
         slot: noSlot,
       });
     }
@@ -165,7 +166,7 @@ export class EngineLoop {
   #laneOf(run: PromptRun): EngineLane | null {
     const open = this.#lanes.get(run.laneId);
     if (open !== undefined) return open;
-    const { adapter } = run.request;
+    const { adapter } = run.request.prompt;
     try {
       const loaded = adapter === null ? null : this.#runner.loadAdapter(adapter);
       const lane: EngineLane = new Lane(run.laneId, loaded, this.#cache.openLane());
@@ -210,13 +211,13 @@ export class EngineLoop {
       lane.adapter,
       parts.map(({ run, chunk }) => ({
         slot: run.slot,
-        tokenIds: run.request.promptTokenIds.slice(chunk.start, chunk.start + chunk.count),
-        logits: chunk.start + chunk.count === run.request.promptTokenIds.length ? "last" : "none",
+        tokenIds: run.request.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
+        logits: chunk.start + chunk.count === run.request.prompt.tokenIds.length ? "last" : "none",
       })),
     );
     parts.forEach(({ run, chunk }, index) => {
       run.computedCount += chunk.count;
-      if (run.computedCount === run.request.promptTokenIds.length) {
+      if (run.computedCount === run.request.prompt.tokenIds.length) {
         this.#beginChoices(lane, run, logits[index]);
       }
     });
@@ -230,7 +231,7 @@ export class EngineLoop {
       this.#news.push({
         kind: "event",
         key: run.key,
-        event: { kind: "prompt-computed", cachedTokenCount: 0 },
+        event: { kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null },
       });
     }
     const rows = [...run.choices].map((choice): ChoiceRow => {
@@ -252,7 +253,8 @@ export class EngineLoop {
   #draw(row: ChoiceRow, logits_V: Float32Array): void {
     const { run, choice, random } = row;
     if (!run.choices.has(choice)) return;
-    const { sampling, topLogprobCount } = run.request;
+    const { sampling, outputs } = run.request;
+    const { topLogprobCount } = outputs;
     const token = this.#sampler.draw(logits_V, { sampling, random, topLogprobCount });
     if (token === null) {
       const message = "The model's scores are not finite numbers: this version of the model cannot be used.";
@@ -307,7 +309,7 @@ export class EngineLoop {
 }
 
 function planned(run: PromptRun): { key: number; laneId: string; tokenCount: number } {
-  return { key: run.number, laneId: run.laneId, tokenCount: run.request.promptTokenIds.length };
+  return { key: run.number, laneId: run.laneId, tokenCount: run.request.prompt.tokenIds.length };
 }
 
 /** What a lane holds together with what its requests were promised. */

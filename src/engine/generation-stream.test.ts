@@ -44,7 +44,7 @@ const read = async (stream: GenerationStream): Promise<readonly string[]> => {
 
 test("gives events in order, also those that came before anyone read, and ends with the last choice", async () => {
   const { stream, calls } = setUp(2);
-  stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
+  stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
   stream.push(token(0, 1));
   const reading = read(stream);
   await Promise.resolve();

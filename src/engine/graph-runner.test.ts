@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
-import type { AdapterReference, GenerationRequest } from "../domain/generation.ts";
+import { choiceCountOf, type AdapterReference, type GenerationRequest } from "../domain/generation.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraParameters, modelParameters } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
@@ -11,7 +11,7 @@ import { readModelWeights, weightsInMemory } from "../model/weights.ts";
 import { present } from "../domain/assert.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { ModelRunner } from "./model-runner.ts";
-import { requestOf, runTogether, smallLimits, type Transcript } from "./testing/run-loop.ts";
+import { requestOf, runTogether, smallLimits, withAdapter, type Transcript } from "./testing/run-loop.ts";
 
 const goldens = "test/fixtures/goldens";
 const modelNames = ["llama", "llama3-rope", "qwen2", "qwen3", "mistral-sliding", "gemma3"];
@@ -57,7 +57,7 @@ const crowd = (name: string, adapter: AdapterReference | null): readonly Generat
       topLogprobCount: 0,
     }),
     requestOf(ids.slice(1), { maxTokens: 25, choiceCount: 3, sampling: { ...seeded, temperature: 1 } }),
-  ].map((request) => ({ ...request, adapter }));
+  ].map((request) => withAdapter(request, adapter));
 };
 
 /** Ids exact; log-probabilities to the last bit, unless a tolerance is given. */
@@ -81,7 +81,7 @@ const checkCrowd = async (
   const together = await runTogether(runner, requests, limits);
   for (const [index, request] of requests.entries()) {
     const [alone] = await runTogether(runner, [request], limits);
-    check(together[index], alone, request.choiceCount);
+    check(together[index], alone, choiceCountOf(request));
   }
 };
 
@@ -157,7 +157,7 @@ test("an adapter serves what a model with the adapter merged into its weights se
   const request = requestOf(prompt, { maxTokens: 40, topLogprobCount: 0 });
   const [expected] = await runTogether(reference, [request]);
   await reference.close();
-  const [adapted] = await runTogether(await runnerOf("qwen3"), [{ ...request, adapter }]);
+  const [adapted] = await runTogether(await runnerOf("qwen3"), [withAdapter(request, adapter)]);
   check(adapted, expected, 1, 1e-4);
 });
 
@@ -165,7 +165,7 @@ test("requests of a base model and of an adapter run side by side and do not mix
   const runner = await runnerOf("qwen3");
   const prompt = goldenOf("qwen3").greedy_prompt_ids;
   const base = requestOf(prompt, { maxTokens: 40, topLogprobCount: 0 });
-  const adapted = { ...base, adapter };
+  const adapted = withAdapter(base, adapter);
   const [aloneBase] = await runTogether(runner, [base]);
   const [aloneAdapted] = await runTogether(runner, [adapted]);
   assert.notDeepEqual(aloneBase.logprobs(), aloneAdapted.logprobs());

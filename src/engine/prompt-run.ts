@@ -39,7 +39,7 @@ export function eventsOfToken(row: ChoiceRow, token: GeneratedToken): readonly G
   if (run.stopTokenIds.has(token.id)) {
     return [told, { kind: "choice-finished", choice, reason: "stop", stopTokenId: token.id }];
   }
-  if (row.generatedCount === run.request.maxTokens) {
+  if (row.generatedCount === run.request.stopping.maxTokens) {
     return [told, { kind: "choice-finished", choice, reason: "length", stopTokenId: null }];
   }
   return [told];

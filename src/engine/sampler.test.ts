@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../domain/random.ts";
-import type { SamplingParameters } from "../domain/sampling.ts";
+import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import { Sampler } from "./sampler.ts";
 
-const plain: SamplingParameters = { temperature: 1, topP: 1, topK: 0, seed: 0 };
+const plain: SamplingParameters = { ...plainSampling, seed: 0 };
 
 const randomLogits = (seed: number, size: number): Float32Array => {
   const random = seededRandom("logits", seed);

@@ -2,6 +2,7 @@
 // First come, first served: nothing overtakes the oldest waiting prompt, running rows always go on. How a prompt is cut
 // into parts depends on the prompt alone, so that its numbers are the same whatever else runs.
 import { laneBytes } from "./cache/kv-cache.ts";
+import { positionGranule } from "./cache/kv-lane.ts";
 
 /** A request that holds nothing yet. */
 export interface WaitingPrompt {
@@ -104,6 +105,12 @@ export function slotsThatFit(
   while (slots > 0 && laneBytes(slots, positionCountMax, budget.bytesPerPosition) > budget.kvCacheBytesMax)
     slots--;
   return slots;
+}
+
+/** The most positions that one choice can hold when nothing else runs. */
+export function positionsThatFit(budget: Pick<StepBudget, "kvCacheBytesMax" | "bytesPerPosition">): number {
+  const bytesPerGranule = laneBytes(1, positionGranule, budget.bytesPerPosition);
+  return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
 }
 
 /** The longest run of waiting prompts, from the oldest, whose whole need can be set aside beside what runs. */

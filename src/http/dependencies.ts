@@ -1,7 +1,7 @@
 // Everything the HTTP face needs, by injection. The composition root builds one of these; tests build it of fakes.
 import type { KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { EngineStatus } from "../domain/generation.ts";
+import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
@@ -18,9 +18,16 @@ export type ChatPort = Pick<ChatService, "complete">;
 /** Durable work, of jobs/. */
 export type JobPort = Pick<JobQueue, "submit" | "cancel" | "watchEvents">;
 
+/** The engines as one: as well as the worst of them. */
+export interface EngineHealth {
+  readonly state: EngineState["kind"];
+  /** Why it is not ready, for people; empty when ready. */
+  readonly reason: string;
+}
+
 export interface HttpDependencies {
   readonly chat: ChatPort;
-  readonly engineStatus: () => EngineStatus;
+  readonly engineHealth: () => EngineHealth;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;
   /** Names of the base models, the default first. */

@@ -1,5 +1,5 @@
 // What the server measures of its parts at each scrape: every queue and cache with its limit beside it.
-import type { EngineStatus } from "../domain/generation.ts";
+import type { EngineGauge, EngineStatus } from "../domain/generation.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { EngineBase } from "./served-bases.ts";
 
@@ -14,8 +14,8 @@ export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void
     metrics.gauge({ name, help, labels: ["base_model"] }, () =>
       bases.map((base) => ({ labels: { base_model: base.model.name }, value: read(base.engine.status()) })),
     );
-  perEngine("hone_engine_ready", "1 while the engine answers.", (status) =>
-    status.state === "ready" ? 1 : 0,
+  perEngine("hone_engine_ready", "1 while the engine answers.", ({ state }) =>
+    state.kind === "ready" ? 1 : 0,
   );
   perEngine(
     "hone_engine_requests_running",
@@ -32,18 +32,26 @@ export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void
     "Requests that may wait.",
     (status) => status.waitingCountMax,
   );
-  perEngine("hone_engine_kv_cache_bytes", "Memory of keys and values.", (status) => status.kvCacheBytes);
-  perEngine(
-    "hone_engine_kv_cache_bytes_max",
-    "Memory that keys and values may take.",
-    (status) => status.kvCacheBytesMax,
-  );
-  perEngine(
-    "hone_engine_restarts",
-    "How often the engine's process was started again.",
-    (status) => status.restartCount,
-  );
+  exposeOwnGauges(metrics, bases);
   metrics.gauge({ name: "hone_training_jobs_running", help: "Training jobs that run." }, () => [
     { value: jobQueue.status().runningCount },
   ]);
+}
+
+/** What each kind of engine shows of itself, with `_max` for a limit; engines of one kind share a metric. */
+function exposeOwnGauges(metrics: Metrics, bases: readonly EngineBase[]): void {
+  const samples = (name: string, read: (gauge: EngineGauge) => number | null) =>
+    bases.flatMap(({ model, engine }) => {
+      const gauge = engine.status().gauges.find((candidate) => candidate.name === name);
+      const value = gauge === undefined ? null : read(gauge);
+      return value === null ? [] : [{ labels: { base_model: model.name }, value }];
+    });
+  const all = bases.flatMap(({ engine }) => engine.status().gauges);
+  for (const { name, limit, about } of new Map(all.map((gauge) => [gauge.name, gauge])).values()) {
+    const metric = { name: `hone_engine_${name}`, help: about, labels: ["base_model"] };
+    metrics.gauge(metric, () => samples(name, ({ value }) => value));
+    if (limit === null) continue;
+    const bound = { ...metric, name: `${metric.name}_max`, help: `The limit of ${metric.name}.` };
+    metrics.gauge(bound, () => samples(name, (gauge) => gauge.limit));
+  }
 }

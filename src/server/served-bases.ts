@@ -1,11 +1,11 @@
 // Base models made ready to serve: tokenizer, template, defaults and an engine each.
 import type { Clock } from "../domain/clock.ts";
-import type { EngineStatus } from "../domain/generation.ts";
 import type { BaseModel } from "../domain/model.ts";
 import type { ServedBase } from "../chat/served-base.ts";
 import { readGenerationDefaults } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
+import type { EngineHealth } from "../http/dependencies.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
@@ -48,23 +48,12 @@ export function createServedBases(
   );
 }
 
-/** All engines as one: as well as the worst of them, with the sums of their numbers. */
-export function engineOverview(bases: readonly EngineBase[]): EngineStatus {
+/** All engines as one: as well as the worst of them. */
+export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
   const order = ["ready", "starting", "restarting", "stopped", "failed"] as const;
-  const all = bases.map((base) => ({ name: base.model.name, status: base.engine.status() }));
-  const worst = all.reduce((one, other) =>
-    order.indexOf(other.status.state) > order.indexOf(one.status.state) ? other : one,
+  const all = bases.map(({ model, engine }) => ({ name: model.name, state: engine.status().state }));
+  const { name, state } = all.reduce((one, other) =>
+    order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
   );
-  const sum = (read: (status: EngineStatus) => number): number =>
-    all.reduce((total, { status }) => total + read(status), 0);
-  return {
-    state: worst.status.state,
-    reason: worst.status.reason === "" ? "" : `${worst.name}: ${worst.status.reason}`,
-    runningCount: sum((status) => status.runningCount),
-    waitingCount: sum((status) => status.waitingCount),
-    waitingCountMax: sum((status) => status.waitingCountMax),
-    kvCacheBytes: sum((status) => status.kvCacheBytes),
-    kvCacheBytesMax: sum((status) => status.kvCacheBytesMax),
-    restartCount: sum((status) => status.restartCount),
-  };
+  return { state: state.kind, reason: state.kind === "ready" ? "" : `${name}: ${state.reason}` };
 }

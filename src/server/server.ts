@@ -18,7 +18,7 @@ import { listBaseModels, packageVersion } from "./base-models.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey } from "./keys.ts";
-import { createServedBases, engineOverview, type EngineBase } from "./served-bases.ts";
+import { createServedBases, engineHealth, type EngineBase } from "./served-bases.ts";
 import { forgetVersions } from "./forget-versions.ts";
 
 export interface Server extends Service {
@@ -124,7 +124,7 @@ async function buildParts(
   let isDraining = false;
   const http = await createHttpServer({
     chat,
-    engineStatus: () => engineOverview(bases),
+    engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list()),
     baseModels: baseNames,
     keys: database.keys,

@@ -1,23 +1,44 @@
 // For tests: requests in their shortest form, and a loop that is run until it has no work, with what it told by request.
-import type { GenerationEvent, GenerationRequest, TokenAlternative } from "../../domain/generation.ts";
+import type {
+  AdapterReference,
+  GenerationEvent,
+  GenerationRequest,
+  TokenAlternative,
+} from "../../domain/generation.ts";
+import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
 import { EngineLoop, type LoopOptions } from "../engine-loop.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
-export function requestOf(
-  promptTokenIds: readonly number[],
-  more: Partial<GenerationRequest> = {},
-): GenerationRequest {
+/** What a test says of a request; the rest is greedy, one choice of 16 tokens, and nothing else. */
+export interface ShortRequest {
+  readonly id?: string;
+  readonly adapter?: AdapterReference | null;
+  readonly sampling?: Partial<SamplingParameters>;
+  readonly choiceCount?: number;
+  readonly maxTokens?: number;
+  readonly stopTokenIds?: readonly number[];
+  readonly topLogprobCount?: number | null;
+}
+
+export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}): GenerationRequest {
+  const { id = "request", adapter = null, choiceCount = 1, maxTokens = 16 } = more;
+  const { stopTokenIds = [], topLogprobCount = null } = more;
   return {
-    id: "request",
-    promptTokenIds,
-    adapter: null,
-    sampling: { temperature: 0, topP: 1, topK: 0, seed: 1 },
-    choiceCount: 1,
-    maxTokens: 16,
-    stopTokenIds: [],
-    topLogprobCount: null,
-    ...more,
+    id,
+    prompt: { tokenIds, adapter },
+    sampling: { ...plainSampling, temperature: 0, seed: 1, ...more.sampling },
+    constraint: null,
+    stopping: { maxTokens, minTokens: 0, stopTokenIds },
+    outputs: { topLogprobCount, promptLogprobCount: null },
+    choices: { kind: "sample", count: choiceCount },
+    priority: 0,
+    cacheSalt: null,
+    transfer: null,
   };
+}
+
+export function withAdapter(request: GenerationRequest, adapter: AdapterReference | null): GenerationRequest {
+  return { ...request, prompt: { ...request.prompt, adapter } };
 }
 
 /** All that was told of one request. */

@@ -26,7 +26,7 @@ test("a server that can serve says so without credentials", async () => {
 
 test("one that cannot says its state and the reason, and when to ask again", async () => {
   const server = await fakeServer();
-  server.state.engine = { ...server.state.engine, state: "restarting", reason: "its process ended" };
+  server.state.engine = { state: "restarting", reason: "its process ended" };
   const answer = await get(server, "/health");
   assert.equal(answer.statusCode, 503);
   assert.match(String(answer.headers["retry-after"]), /^\d+$/);

@@ -41,14 +41,14 @@ export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencie
   );
 }
 
-function healthOf({ engineStatus, isDraining }: HttpDependencies): Health {
+function healthOf({ engineHealth, isDraining }: HttpDependencies): Health {
   if (isDraining()) return { state: "draining", reason: "The server is stopping." };
-  const { state, reason } = engineStatus();
+  const { state, reason } = engineHealth();
   return { state, reason };
 }
 
 async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {
-  const { state, reason } = dependencies.engineStatus();
+  const { state, reason } = dependencies.engineHealth();
   const database = await dependencies.checkDatabase().then(
     () => "ok",
     () => "failed",

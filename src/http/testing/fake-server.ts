@@ -3,14 +3,13 @@ import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { hashSecret, type Caller, type KeyRole } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import type { EngineStatus } from "../../domain/generation.ts";
 import type { JobStore } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
-import type { HttpDependencies } from "../dependencies.ts";
+import type { EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
 import { FakeChat } from "./fake-chat.ts";
@@ -26,17 +25,6 @@ export interface FakeServerOptions {
   readonly clock?: Clock;
   readonly auth?: "on" | "off";
 }
-
-const readyEngine: EngineStatus = {
-  state: "ready",
-  reason: "",
-  runningCount: 0,
-  waitingCount: 0,
-  waitingCountMax: 1024,
-  kvCacheBytes: 0,
-  kvCacheBytesMax: 1,
-  restartCount: 0,
-};
 
 /** Keeps what it is given and answers it back. */
 class FakeFeedback implements FeedbackService {
@@ -72,11 +60,12 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const feedback = new FakeFeedback();
   const keyStore = new FakeKeyStore();
   await addKeys(keyStore);
-  const state = { engine: readyEngine, isDraining: false, isDatabaseDown: false };
+  const engine: EngineHealth = { state: "ready", reason: "" };
+  const state = { engine, isDraining: false, isDatabaseDown: false };
   const deletedVersions: { readonly modelId: string; readonly steps: readonly number[] }[] = [];
   const dependencies: HttpDependencies = {
     chat,
-    engineStatus: () => state.engine,
+    engineHealth: () => state.engine,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");
     },

@@ -1,0 +1,51 @@
+// What an engine checks of a request before it takes it. Callers check first, with words for their own callers; this is
+// the second line, so that nothing which cannot be computed reaches a step.
+import { assert } from "../domain/assert.ts";
+import {
+  choiceCountOf,
+  featuresOf,
+  type EngineCapabilities,
+  type EngineLimits,
+  type GenerationRequest,
+} from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
+
+/**
+ * Returns when the request can be computed.
+ *
+ * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more positions than its memory can hold;
+ *   asserts what a caller must see to: token ids in the vocabulary, lengths within the context
+ */
+export function checkRequest(
+  request: GenerationRequest,
+  capabilities: EngineCapabilities,
+  limits: EngineLimits,
+): void {
+  const { tokenIds } = request.prompt;
+  const { maxTokens } = request.stopping;
+  const { contextLength, vocabularySize, positionCountMax } = limits;
+  assert(tokenIds.length > 0, "a prompt has at least one token");
+  assert(
+    maxTokens >= 1 && choiceCountOf(request) >= 1,
+    "a request asks for at least one token and one choice",
+  );
+  assert(tokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
+  assert(
+    tokenIds.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize),
+    "prompt tokens are in the vocabulary",
+  );
+  const missing = featuresOf(request).filter((feature) => !capabilities.features.has(feature));
+  if (missing.length > 0) {
+    throw unsupported(`This engine does not offer ${missing.join(", ")}; ask without.`);
+  }
+  if (tokenIds.length + maxTokens > positionCountMax) {
+    throw unsupported(
+      `The prompt of ${tokenIds.length} tokens and an answer of up to ${maxTokens} need more memory for keys and values ` +
+        `than this engine has: it holds at most ${positionCountMax} tokens of prompt and answer. Ask for fewer tokens.`,
+    );
+  }
+}
+
+function unsupported(message: string): ServiceError {
+  return new ServiceError({ code: "unsupported", message });
+}
