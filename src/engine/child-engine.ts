@@ -18,7 +18,7 @@ import { launchEngineProcess, type EngineProcess } from "./child-process.ts";
 import type { ChildMessage } from "./child-protocol.ts";
 import { GenerationStream } from "./generation-stream.ts";
 import { restartDelayMs } from "./restart-policy.ts";
-import { positionsThatFit } from "./scheduler.ts";
+import { positionsThatFit } from "./loop/scheduler.ts";
 import { settingsForThisMachine, type EngineSettings } from "./settings.ts";
 
 export interface ChildEngineOptions {

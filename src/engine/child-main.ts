@@ -3,7 +3,7 @@
 import { ServiceError } from "../domain/service-error.ts";
 import { createLogger, silentLogger, type Logger } from "../telemetry/logger.ts";
 import type { ChildMessage, ParentMessage } from "./child-protocol.ts";
-import { EngineLoop } from "./engine-loop.ts";
+import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
 import { positionBytes } from "./cache/kv-lane.ts";
 import type { ModelRunner } from "./model-runner.ts";

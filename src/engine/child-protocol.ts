@@ -3,7 +3,7 @@
 import type { ErrorCode } from "../domain/service-error.ts";
 import type { GenerationRequest } from "../domain/generation.ts";
 import type { LogLevel } from "../telemetry/logger.ts";
-import type { LoopNews } from "./engine-loop.ts";
+import type { LoopNews } from "./loop/engine-loop.ts";
 import type { EngineSettings } from "./settings.ts";
 
 export type ParentMessage =

@@ -6,7 +6,7 @@ import type {
   TokenAlternative,
 } from "../../domain/generation.ts";
 import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
-import { EngineLoop, type LoopOptions } from "../engine-loop.ts";
+import { EngineLoop, type LoopOptions } from "../loop/engine-loop.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
 /** What a test says of a request; the rest is greedy, one choice of 16 tokens, and nothing else. */

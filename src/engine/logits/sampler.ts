@@ -1,8 +1,8 @@
 // Draws the next token of one row, and tells the raw log-probabilities. Steps in order: temperature, top-k, top-p, draw.
 // Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
-import type { TokenAlternative } from "../domain/generation.ts";
-import type { Random } from "../domain/random.ts";
-import type { SamplingParameters } from "../domain/sampling.ts";
+import type { TokenAlternative } from "../../domain/generation.ts";
+import type { Random } from "../../domain/random.ts";
+import type { SamplingParameters } from "../../domain/sampling.ts";
 import { exponentials } from "./exponential.ts";
 
 export interface DrawnToken {

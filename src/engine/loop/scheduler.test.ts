@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom, type Random } from "../domain/random.ts";
-import { laneBytes } from "./cache/kv-cache.ts";
+import { seededRandom, type Random } from "../../domain/random.ts";
+import { laneBytes } from "../cache/kv-cache.ts";
 import {
   planStep,
   slotsThatFit,

@@ -2,17 +2,17 @@
 // graph calls it lets messages in, so that an abort acts within one step.
 // Knows neither processes nor text. A step that throws is a programmer error: `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
-import type { ErrorCode } from "../domain/service-error.ts";
-import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../domain/generation.ts";
-import { assert, present } from "../domain/assert.ts";
-import { seededRandom } from "../domain/random.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import { KvCache } from "./cache/kv-cache.ts";
-import { positionBytes } from "./cache/kv-lane.ts";
-import { Lane, noSlot } from "./cache/lane.ts";
-import type { ModelRunner } from "./model-runner.ts";
+import type { ErrorCode } from "../../domain/service-error.ts";
+import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../../domain/generation.ts";
+import { assert, present } from "../../domain/assert.ts";
+import { seededRandom } from "../../domain/random.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { KvCache } from "../cache/kv-cache.ts";
+import { positionBytes } from "../cache/kv-lane.ts";
+import { Lane, noSlot } from "./lane.ts";
+import type { ModelRunner } from "../model-runner.ts";
 import { eventsOfToken, type ChoiceRow, type PromptRun } from "./prompt-run.ts";
-import { Sampler } from "./sampler.ts";
+import { Sampler } from "../logits/sampler.ts";
 import { planStep, slotsThatFit, type LaneLoad, type PromptChunk, type StepBudget } from "./scheduler.ts";
 
 /** What happened to one request; `key` is the number it was submitted under. */

@@ -1,8 +1,8 @@
 // The engine's own records of a request under way: a prompt being computed for some choices, and a choice being decoded.
 // And the one rule of what a drawn token means for its choice.
-import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../domain/generation.ts";
-import type { Random } from "../domain/random.ts";
-import type { SlotHolder } from "./cache/lane.ts";
+import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../domain/generation.ts";
+import type { Random } from "../../domain/random.ts";
+import type { SlotHolder } from "./lane.ts";
 
 /** One computation of a prompt, for all choices of a request or for a portion of them. */
 export interface PromptRun extends SlotHolder {

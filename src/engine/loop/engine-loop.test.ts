@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choiceCountOf, type GenerationRequest } from "../domain/generation.ts";
-import { seededRandom } from "../domain/random.ts";
-import { Sampler } from "./sampler.ts";
-import { fakeLogits, fakeShape, FakeRunner } from "./testing/fake-runner.ts";
-import { observedLoop, requestOf, runTogether, smallLimits } from "./testing/run-loop.ts";
+import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
+import { seededRandom } from "../../domain/random.ts";
+import { Sampler } from "../logits/sampler.ts";
+import { fakeLogits, fakeShape, FakeRunner } from "../testing/fake-runner.ts";
+import { observedLoop, requestOf, runTogether, smallLimits } from "../testing/run-loop.ts";
 
 /** What the fake model answers, computed without an engine. */
 const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {

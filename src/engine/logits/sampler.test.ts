@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../domain/random.ts";
-import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
+import { seededRandom } from "../../domain/random.ts";
+import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
 import { Sampler } from "./sampler.ts";
 
 const plain: SamplingParameters = { ...plainSampling, seed: 0 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../domain/random.ts";
+import { seededRandom } from "../../domain/random.ts";
 import { exponentials } from "./exponential.ts";
 
 const check = (logits: readonly number[], temperature: number): void => {

@@ -3,7 +3,7 @@
 // Does not compute and does not decide who gets a slot.
 import { assert } from "../../domain/assert.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
-import type { KvLane } from "./kv-lane.ts";
+import type { KvLane } from "../cache/kv-lane.ts";
 
 /** Something that holds a slot; the lane alone writes it. */
 export interface SlotHolder {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
-import { KvLane } from "./kv-lane.ts";
+import { KvLane } from "../cache/kv-lane.ts";
 import { Lane, noSlot, type SlotHolder } from "./lane.ts";
 import { fakeShape } from "../testing/fake-runner.ts";
 
