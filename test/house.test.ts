@@ -16,6 +16,7 @@ const house: Readonly<Record<string, Room>> = {
   graph: { rank: 1, mayImport: ["domain"], vendors: ["@bufbuild/protobuf"] },
   tokenizer: { rank: 1, mayImport: ["domain"], vendors: ["@huggingface/tokenizers", "@huggingface/jinja"] },
   telemetry: { rank: 1, mayImport: ["domain"], vendors: ["pino", "prom-client"] },
+  processes: { rank: 1, mayImport: ["domain"], vendors: [] },
   storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql"] },
   client: { rank: 1, mayImport: ["domain"], vendors: [] },
   runtime: { rank: 2, mayImport: ["domain", "graph"], vendors: ["onnxruntime-node"] },
@@ -23,11 +24,15 @@ const house: Readonly<Record<string, Room>> = {
   jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   trajectories: { rank: 2, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
-  engine: { rank: 3, mayImport: ["domain", "telemetry", "graph", "model", "runtime"], vendors: [] },
+  engine: {
+    rank: 3,
+    mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime"],
+    vendors: [],
+  },
   chat: { rank: 4, mayImport: ["domain", "telemetry", "tokenizer", "trajectories"], vendors: [] },
   training: {
     rank: 4,
-    mayImport: ["domain", "telemetry", "graph", "model", "runtime", "tokenizer", "trajectories"],
+    mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime", "tokenizer", "trajectories"],
     vendors: [],
   },
   http: {

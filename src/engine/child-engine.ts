@@ -13,9 +13,9 @@ import type {
 } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger, LogLevel } from "../telemetry/logger.ts";
+import { startChild, type Child } from "../processes/child.ts";
 import { checkRequest } from "./check-request.ts";
-import { launchEngineProcess, type EngineProcess } from "./child-process.ts";
-import type { ChildMessage } from "./child-protocol.ts";
+import type { EngineEvents, EngineProtocol } from "./child-protocol.ts";
 import { GenerationStream } from "./generation-stream.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 import { positionsThatFit } from "./loop/scheduler.ts";
@@ -65,10 +65,9 @@ class ProcessEngine implements ChildEngine {
   readonly #stopping = new AbortController();
   readonly #restartedAtMs: number[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
-  #process: EngineProcess | null = null;
+  #process: Child<EngineProtocol> | null = null;
   #lastKey = 0;
   #kvCacheBytes = 0;
-  #heardAtMs = 0;
   #background: Promise<void> = Promise.resolve();
   #stopped: Promise<void> | null = null;
 
@@ -147,16 +146,19 @@ class ProcessEngine implements ChildEngine {
     };
   }
 
-  #begin(request: GenerationRequest, engineProcess: EngineProcess): Generation {
+  #begin(request: GenerationRequest, engineProcess: Child<EngineProtocol>): Generation {
     const key = ++this.#lastKey;
     const stream = new GenerationStream({
       choiceCount: choiceCountOf(request),
       onStopChoice: (choice) => engineProcess.send({ kind: "stop-choice", key, choice }),
       onAbort: () => engineProcess.send({ kind: "abort", key }),
-      onEnd: () => this.#running.delete(key),
+      onEnd: () => {
+        this.#running.delete(key);
+        engineProcess.setWorking(this.#running.size > 0);
+      },
     });
-    if (this.#running.size === 0) this.#heardAtMs = this.#options.clock.monotonicMs();
     this.#running.set(key, { id: request.id, stream, hasBegun: false });
+    engineProcess.setWorking(true);
     engineProcess.send({ kind: "submit", key, request });
     return stream;
   }
@@ -172,10 +174,9 @@ class ProcessEngine implements ChildEngine {
     return count;
   }
 
-  #receive(message: ChildMessage & { kind: "news" }): void {
-    this.#heardAtMs = this.#options.clock.monotonicMs();
-    this.#kvCacheBytes = message.kvCacheBytes;
-    for (const news of message.news) {
+  #receive(events: EngineEvents): void {
+    this.#kvCacheBytes = events.kvCacheBytes;
+    for (const news of events.news) {
       const running = this.#running.get(news.key);
       if (running === undefined) continue;
       running.hasBegun = true;
@@ -186,37 +187,25 @@ class ProcessEngine implements ChildEngine {
 
   async #launch(): Promise<void> {
     const { clock, modelFolder, cacheFolder, logLevel } = this.#options;
-    const life = new AbortController();
-    const launched = await launchEngineProcess({
-      load: { kind: "load", modelFolder, cacheFolder, settings: this.#settings, logLevel },
-      clock,
-      signal: this.#stopping.signal,
-      onNews: (message) => this.#receive(message),
-      onExit: (how) => {
-        life.abort();
-        this.#lose(how);
+    const settings = this.#settings;
+    const launched = await startChild<EngineProtocol>(
+      {
+        module: new URL("./child-main.js", import.meta.url),
+        name: "engine's process",
+        load: { modelFolder, cacheFolder, settings, logLevel },
+        clock,
+        startDeadlineMs: settings.startDeadlineMs,
+        silenceDeadlineMs: settings.stepDeadlineMs,
+        onEvent: (events) => this.#receive(events),
       },
-    });
+      { signal: this.#stopping.signal },
+    );
     this.#process = launched;
-    const { contextLength, vocabularySize, bytesPerPosition } = launched.model;
-    const memoryMax = positionsThatFit({ ...this.#settings, bytesPerPosition });
+    const { contextLength, vocabularySize, bytesPerPosition } = launched.ready;
+    const memoryMax = positionsThatFit({ ...settings, bytesPerPosition });
     const limits = { contextLength, vocabularySize, positionCountMax: Math.min(contextLength, memoryMax) };
     this.#enter({ kind: "ready", limits });
-    this.#watch(launched, life.signal).catch(() => undefined);
-  }
-
-  /** Kills a process that has work and says nothing for too long. Ends, by rejecting, with the process. */
-  async #watch(watched: EngineProcess, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const { stepDeadlineMs } = this.#settings;
-    for (;;) {
-      await clock.sleep(stepDeadlineMs / 4, { signal });
-      const silentMs = clock.monotonicMs() - this.#heardAtMs;
-      if (this.#running.size === 0 || silentMs < stepDeadlineMs) continue;
-      this.#logger.error({ silentMs, stepDeadlineMs }, "the engine has work and is silent; it is killed");
-      watched.kill();
-      return;
-    }
+    void launched.exited.then((how) => this.#lose(how));
   }
 
   #lose(how: string): void {
@@ -258,11 +247,12 @@ class ProcessEngine implements ChildEngine {
   }
 
   async #stop(): Promise<void> {
-    this.#stopping.abort();
+    const message = "The engine was stopped while it started.";
+    this.#stopping.abort(new ServiceError({ code: "unavailable", message }));
     this.#enter({ kind: "stopped", reason: "The engine is stopped." });
     this.#failAll("The engine is being stopped.");
     await this.#background;
-    await this.#process?.end(this.#settings.stopDeadlineMs);
+    await this.#process?.stop(this.#settings.stopDeadlineMs);
     this.#process = null;
   }
 

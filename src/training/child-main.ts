@@ -5,44 +5,55 @@ import { availableParallelism, setPriority } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { systemClock } from "../domain/clock.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import type { JobReport } from "../domain/job.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { projectionNames } from "../model/parameters.ts";
 import { readModelWeights } from "../model/weights.ts";
+import { failureOf } from "../processes/failure.ts";
+import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { ConversationTokenizer } from "../trajectories/sequences.ts";
 import { reinforcementLearningAdamW } from "./adamw.ts";
-import type { RunMessage, TrainingMessage } from "./child-protocol.ts";
+import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { runTrainingJob } from "./run-training-job.ts";
+
+const internalMessage = "Training ended with an internal error; the server's log has it.";
 
 interface LoadedModel {
   readonly trainers: EmbeddedTrainers;
   readonly tokenizer: ConversationTokenizer;
 }
 
-let model: LoadedModel | null = null;
-
-process.on("message", (message: RunMessage) => {
-  run(message).then(tell, (error: unknown) => tell(failureOf(error)));
+serveParent<TrainingProtocol>(async (options, emit) => {
+  const model = await load(options);
+  return {
+    ready: null,
+    receive: (request) => {
+      run({ model, options, emit }, request).then(emit, (error: unknown) =>
+        emit({ kind: "failed", ...failureOf(error, internalMessage) }),
+      );
+    },
+    stop: async () => undefined,
+  };
 });
-// Without a parent nobody takes the result.
-process.on("disconnect", () => process.exit(0));
-// A terminal sends its signals to the whole group; the parent decides when this process ends.
-process.on("SIGINT", () => undefined);
-process.on("SIGTERM", () => undefined);
 
-async function run(message: RunMessage): Promise<TrainingMessage> {
-  model ??= await load(message);
-  const { dataFolder, jobId, config, fromAdapterFolder, adapterFolder, settings } = message;
-  const report = {
-    started: async (stepCount: number, counts: (TrainingMessage & { kind: "started" })["counts"]) =>
-      tell({ kind: "started", stepCount, counts }),
-    stepped: async (index: number, metrics: Readonly<Record<string, number>>) => {
-      tell({ kind: "stepped", index, metrics });
+interface Context {
+  readonly model: LoadedModel;
+  readonly options: TrainingLoad;
+  readonly emit: (event: TrainingEvent) => Promise<void>;
+}
+
+async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
+  const { jobId, config, fromAdapterFolder, adapterFolder } = request;
+  const { dataFolder, settings } = options;
+  const report: JobReport = {
+    started: async (stepCount, counts) => void emit({ kind: "started", stepCount, counts }),
+    stepped: async (index, metrics) => {
+      void emit({ kind: "stepped", index, metrics });
       // Lets the message out, and a parent that has gone be noticed, before the next step takes the thread.
       await new Promise((resolve) => setImmediate(resolve));
     },
@@ -52,7 +63,7 @@ async function run(message: RunMessage): Promise<TrainingMessage> {
     {
       jobId,
       config,
-      groups: await readGroups(message.trajectoriesFile),
+      groups: await readGroups(request.trajectoriesFile),
       fromAdapterFolder: fromAdapterFolder === null ? null : join(dataFolder, fromAdapterFolder),
       tokenBudget: settings.minibatchTokens,
       dataFolder,
@@ -62,7 +73,7 @@ async function run(message: RunMessage): Promise<TrainingMessage> {
   return { kind: "finished", counts: outcome.counts, metrics: outcome.metrics };
 }
 
-async function load({ baseModel, settings, dataFolder }: RunMessage): Promise<LoadedModel> {
+async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<LoadedModel> {
   setPriority(settings.niceness);
   const { folder, name } = baseModel;
   const whole = readModelConfig(folder);
@@ -95,24 +106,4 @@ async function readGroups(file: string): Promise<TrajectoryGroup[]> {
     groups.push(JSON.parse(line) as TrajectoryGroup);
   }
   return groups;
-}
-
-function failureOf(error: unknown): TrainingMessage {
-  const detail = error instanceof Error ? describe(error) : String(error);
-  if (error instanceof ServiceError)
-    return { kind: "failed", code: error.code, message: error.message, detail };
-  const message = "Training ended with an internal error; the server's log has it.";
-  return { kind: "failed", code: "internal", message, detail };
-}
-
-/** The error with its causes. */
-function describe(error: Error): string {
-  const { cause } = error;
-  const own = error.stack ?? error.message;
-  return cause instanceof Error ? `${own}\ncaused by ${describe(cause)}` : own;
-}
-
-function tell(message: TrainingMessage): void {
-  // A parent that has gone also disconnects, which ends this process.
-  process.send?.(message, () => undefined);
 }

@@ -1,15 +1,18 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
 import type { JobCounts } from "../domain/job.ts";
-import type { ErrorCode } from "../domain/service-error.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
+import type { Failure } from "../processes/protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
 
-/** A process works for one base model; only the first message's model and settings count. */
-export interface RunMessage {
-  readonly kind: "run";
+/** What holds for every job of a process: it works for one base model. */
+export interface TrainingLoad {
   readonly baseModel: { readonly name: string; readonly folder: string };
   readonly settings: TrainingSettings;
   readonly dataFolder: string;
+}
+
+/** One job; the next one comes when it has ended. */
+export interface RunRequest {
   readonly jobId: string;
   readonly config: TrainingConfig;
   /** One group a line, as JSON. */
@@ -19,7 +22,7 @@ export interface RunMessage {
   readonly adapterFolder: string;
 }
 
-export type TrainingMessage =
+export type TrainingEvent =
   | { readonly kind: "started"; readonly stepCount: number; readonly counts: JobCounts }
   | { readonly kind: "stepped"; readonly index: number; readonly metrics: Readonly<Record<string, number>> }
   | {
@@ -27,10 +30,11 @@ export type TrainingMessage =
       readonly counts: JobCounts;
       readonly metrics: Readonly<Record<string, number>>;
     }
-  | {
-      readonly kind: "failed";
-      readonly code: ErrorCode;
-      readonly message: string;
-      /** For the log. */
-      readonly detail: string;
-    };
+  | ({ readonly kind: "failed" } & Failure);
+
+export interface TrainingProtocol {
+  readonly load: TrainingLoad;
+  readonly ready: null;
+  readonly request: RunRequest;
+  readonly event: TrainingEvent;
+}

@@ -6,7 +6,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner } from "../domain/job.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { RunMessage } from "./child-protocol.ts";
+import type { RunRequest } from "./child-protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
 import { TrainingProcess } from "./training-process.ts";
 
@@ -52,15 +52,14 @@ class ProcessJobRunner implements ChildJobRunner {
     const { job, model } = assignment;
     const scratch = join(dataFolder, "jobs", job.id);
     try {
-      const message = await this.#prepare(assignment, scratch);
-      if (signal.aborted) throw cancelled();
-      const training = this.#takeProcess(model.baseModel);
+      const request = await this.#prepare(assignment, scratch);
+      const training = await this.#takeProcess(model.baseModel, { signal });
       this.#busy.add(training);
       const { counts, metrics } = await training
-        .run(message, report, { signal })
+        .run(request, report, { signal })
         .finally(() => this.#busy.delete(training));
       this.#keepProcess(model.baseModel, training);
-      return { adapterFolder: message.adapterFolder, trainerState: null, counts, metrics };
+      return { adapterFolder: request.adapterFolder, trainerState: null, counts, metrics };
     } finally {
       await rm(scratch, { recursive: true, force: true }).catch((error: unknown) =>
         logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),
@@ -78,25 +77,13 @@ class ProcessJobRunner implements ChildJobRunner {
     await Promise.all(processes.map((training) => training.end()));
   }
 
-  async #prepare({ job, model, from, resultStep }: JobAssignment, scratch: string): Promise<RunMessage> {
-    const { baseFolders, trajectoryLines, settings, dataFolder } = this.#options;
-    const folder = baseFolders.get(model.baseModel);
-    if (folder === undefined) {
-      throw new ServiceError({
-        code: "unsupported",
-        message: `This server does not have the base model ${JSON.stringify(model.baseModel)}.`,
-      });
-    }
-    const lines = await trajectoryLines(job.id);
+  async #prepare({ job, model, from, resultStep }: JobAssignment, scratch: string): Promise<RunRequest> {
+    const lines = await this.#options.trajectoryLines(job.id);
     if (lines === null) throw notFound("training job", job.id);
     const trajectoriesFile = join(scratch, "trajectories.jsonl");
     await mkdir(scratch, { recursive: true });
     await writeLines(trajectoriesFile, lines);
     return {
-      kind: "run",
-      baseModel: { name: model.baseModel, folder: resolve(folder) },
-      settings,
-      dataFolder,
       jobId: job.id,
       config: job.config,
       trajectoriesFile,
@@ -105,17 +92,34 @@ class ProcessJobRunner implements ChildJobRunner {
     };
   }
 
-  #takeProcess(baseModel: string): TrainingProcess {
-    const { clock, logger, settings } = this.#options;
+  /** A process that has the base model loaded: one that waits for work, else a new one. */
+  async #takeProcess(
+    baseModel: string,
+    { signal }: { readonly signal: AbortSignal },
+  ): Promise<TrainingProcess> {
+    const { baseFolders, settings, dataFolder, clock } = this.#options;
+    const folder = baseFolders.get(baseModel);
+    if (folder === undefined) {
+      throw new ServiceError({
+        code: "unsupported",
+        message: `This server does not have the base model ${JSON.stringify(baseModel)}.`,
+      });
+    }
     const idle = this.#idle.get(baseModel);
     this.#idle.delete(baseModel);
-    if (idle?.isAlive) return idle;
-    return new TrainingProcess({ clock, logger, stallDeadlineMs: settings.stallDeadlineMs });
+    if (typeof idle?.id === "number") return idle;
+    const training = new TrainingProcess(clock);
+    await training.start(
+      { baseModel: { name: baseModel, folder: resolve(folder) }, settings, dataFolder },
+      { signal },
+    );
+    return training;
   }
 
   #keepProcess(baseModel: string, training: TrainingProcess): void {
     const { idleMs } = this.#options.settings;
-    if (idleMs === 0 || this.#idle.get(baseModel)?.isAlive) {
+    const idle = this.#idle.get(baseModel);
+    if (idleMs === 0 || typeof idle?.id === "number") {
       void training.end();
       return;
     }
@@ -131,8 +135,4 @@ async function writeLines(file: string, lines: AsyncIterable<string>): Promise<v
   } finally {
     await handle.close();
   }
-}
-
-function cancelled(): ServiceError {
-  return new ServiceError({ code: "cancelled", message: "The attempt was cancelled before it began." });
 }

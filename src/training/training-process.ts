@@ -1,19 +1,15 @@
-// One training process as its parent sees it: given a job, listened to, watched, ended. It does not outlive its parent
-// and does not keep its parent alive while it waits for work.
-import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
+// One training process as the runner sees it: loaded for a base model, given one job after another, and ended when it
+// stays idle.
+import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobCounts, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { Logger } from "../telemetry/logger.ts";
-import type { RunMessage, TrainingMessage } from "./child-protocol.ts";
+import { startChild, type Child } from "../processes/child.ts";
+import { errorOf } from "../processes/failure.ts";
+import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 
-export interface TrainingProcessOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** A silence longer than this ends the process. */
-  readonly stallDeadlineMs: number;
-}
+/** A process that waits for work has nothing to finish. */
+const stopDeadlineMs = 2000;
 
 export interface ProcessOutcome {
   readonly counts: JobCounts;
@@ -21,169 +17,128 @@ export interface ProcessOutcome {
 }
 
 export class TrainingProcess {
-  readonly #options: TrainingProcessOptions;
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<string>;
+  readonly #clock: Clock;
+  #child: Child<TrainingProtocol> | null = null;
+  /** What the running job does with events. */
+  #onEvent: (event: TrainingEvent) => void = () => undefined;
   /** Aborts the wait for the end of an idle process. */
   #idling = new AbortController();
-  #isAlive = true;
 
-  constructor(options: TrainingProcessOptions) {
-    this.#options = options;
-    this.#child = fork(fileURLToPath(new URL("./child-main.js", import.meta.url)), [], {
-      serialization: "advanced",
-      // Flags of this process, such as a test runner's, are not the child's; standard output stays the command's own.
-      execArgv: [],
-      stdio: ["ignore", 2, 2, "ipc"],
-    });
-    this.#exited = new Promise((resolve) => {
-      const end = (how: string): void => {
-        this.#isAlive = false;
-        this.#idling.abort();
-        resolve(how);
-      };
-      this.#child.once("exit", (code, signal) =>
-        end(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
-      );
-      // Also what `send` reports when the process has just died.
-      this.#child.on("error", (error) => {
-        if (this.#child.pid === undefined) end(`could not be started: ${error.message}`);
-      });
-    });
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  get isAlive(): boolean {
-    return this.#isAlive;
-  }
-
-  /** Of the operating system; null when there is no process any more. */
+  /** Of the operating system; null when there is no process yet, or no more. */
   get id(): number | null {
-    return this.#isAlive ? (this.#child.pid ?? null) : null;
+    return this.#child?.id ?? null;
   }
 
   /**
-   * Runs a job to its end, passing on what it tells, in order. After an error the process is gone.
+   * Starts the process and has it load the base model.
+   *
+   * @throws ServiceError as {@link run} does
+   */
+  async start(load: TrainingLoad, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { stallDeadlineMs } = load.settings;
+    try {
+      this.#child = await startChild<TrainingProtocol>(
+        {
+          module: new URL("./child-main.js", import.meta.url),
+          name: "training process",
+          load,
+          clock: this.#clock,
+          startDeadlineMs: stallDeadlineMs,
+          silenceDeadlineMs: stallDeadlineMs,
+          onEvent: (event) => this.#onEvent(event),
+        },
+        { signal },
+      );
+    } catch (error) {
+      if (signal.aborted) throw cancelled(signal);
+      // A process that is slow to start may be faster the next time.
+      if (error instanceof ServiceError && error.code === "timeout")
+        throw new ServiceError({ code: "unavailable", message: error.message, cause: error });
+      throw error;
+    }
+  }
+
+  /**
+   * Runs a job to its end, passing on what it reports, in order. After an error the process is gone.
    *
    * @throws ServiceError `unavailable` when the process died or stalled, `cancelled` when the signal aborted (the process
    *   is killed), else the job's own error; and whatever `report` throws
    */
   async run(
-    message: RunMessage,
+    request: RunRequest,
     report: JobReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<ProcessOutcome> {
-    this.#wake();
-    const over = new AbortController();
-    const progress = new Progress(this.#options.clock, this.#options.stallDeadlineMs, over.signal);
+    this.#idling.abort();
+    const child = present(this.#child, "a training process that has been started");
+    const onAbort = (): void => void child.kill();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
     try {
-      const outcome = await Promise.race([
-        this.#listen(message, report, progress),
-        progress.stalled,
-        this.#died(),
-        aborted(signal, over.signal),
+      child.setWorking(true);
+      return await Promise.race([
+        this.#listen(child, request, report),
+        child.exited.then((how) => Promise.reject(unavailable(`The training process ${how}.`))),
       ]);
-      return outcome;
     } catch (error) {
-      await this.end();
-      throw error;
+      await child.kill();
+      throw signal.aborted ? cancelled(signal) : error;
     } finally {
-      over.abort();
-      this.#child.removeAllListeners("message");
+      signal.removeEventListener("abort", onAbort);
+      this.#onEvent = () => undefined;
+      child.setWorking(false);
     }
   }
 
   /** Ends the process when it stays without work for this long. */
   endAfter(durationMs: number): void {
-    this.#child.unref();
-    this.#child.channel?.unref();
     this.#idling = new AbortController();
-    this.#options.clock.sleep(durationMs, { signal: this.#idling.signal }).then(
+    this.#clock.sleep(durationMs, { signal: this.#idling.signal }).then(
       () => this.end(),
+      // There is work again, or the process is gone: the sleep has no other reason to reject.
       () => undefined,
     );
   }
 
-  /** Kills it, and waits until it is gone. */
+  /** Ends a process without work; resolves when it is gone. */
   async end(): Promise<void> {
-    this.#wake();
-    this.#child.kill("SIGKILL");
-    await this.#exited;
-  }
-
-  #wake(): void {
     this.#idling.abort();
-    this.#child.ref();
-    this.#child.channel?.ref();
+    await this.#child?.stop(stopDeadlineMs);
   }
 
-  #listen(message: RunMessage, report: JobReport, progress: Progress): Promise<ProcessOutcome> {
+  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: JobReport): Promise<ProcessOutcome> {
     return new Promise((resolve, reject) => {
-      let told: Promise<void> = Promise.resolve();
+      let reported: Promise<void> = Promise.resolve();
       const pass = (action: () => Promise<void>): void => {
-        told = told.then(action);
-        told.catch(reject);
+        reported = reported.then(action);
+        reported.catch(reject);
       };
-      this.#child.on("message", (news: TrainingMessage) => {
-        progress.beat();
-        switch (news.kind) {
+      this.#onEvent = (event) => {
+        switch (event.kind) {
           case "started":
-            return pass(() => report.started(news.stepCount, news.counts));
+            return pass(() => report.started(event.stepCount, event.counts));
           case "stepped":
-            return pass(() => report.stepped(news.index, news.metrics));
+            return pass(() => report.stepped(event.index, event.metrics));
           case "finished":
-            return pass(async () => resolve({ counts: news.counts, metrics: news.metrics }));
+            return pass(async () => resolve({ counts: event.counts, metrics: event.metrics }));
           case "failed":
-            this.#options.logger.warn({ jobId: message.jobId, detail: news.detail }, "a training job failed");
-            return pass(async () => reject(new ServiceError({ code: news.code, message: news.message })));
+            return pass(() => Promise.reject(errorOf(event)));
         }
-      });
-      if (this.#child.connected) this.#child.send(message, () => undefined);
+      };
+      child.send(request);
     });
   }
-
-  async #died(): Promise<never> {
-    throw unavailable(`The training process ${await this.#exited}.`);
-  }
 }
 
-/** Watches that something happens again and again. */
-class Progress {
-  /** Rejects with `unavailable` when nothing happened for the deadline. */
-  readonly stalled: Promise<never>;
-  #lastMs: number;
-
-  constructor(clock: Clock, deadlineMs: number, over: AbortSignal) {
-    this.#lastMs = clock.monotonicMs();
-    this.beat = () => (this.#lastMs = clock.monotonicMs());
-    this.stalled = this.#watch(clock, deadlineMs, over);
-    // After the job is over nobody waits for this any more.
-    this.stalled.catch(() => undefined);
-  }
-
-  readonly beat: () => void;
-
-  async #watch(clock: Clock, deadlineMs: number, over: AbortSignal): Promise<never> {
-    for (;;) {
-      const remainingMs = this.#lastMs + deadlineMs - clock.monotonicMs();
-      if (remainingMs <= 0) {
-        throw unavailable(
-          `The training process showed no progress for ${Math.round(deadlineMs / 1000)} seconds.`,
-        );
-      }
-      await clock.sleep(remainingMs, { signal: over });
-    }
-  }
-}
-
-function aborted(signal: AbortSignal, over: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const onAbort = (): void =>
-      reject(
-        new ServiceError({ code: "cancelled", message: "The attempt was cancelled.", cause: signal.reason }),
-      );
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    over.addEventListener("abort", () => signal.removeEventListener("abort", onAbort), { once: true });
+function cancelled(signal: AbortSignal): ServiceError {
+  return new ServiceError({
+    code: "cancelled",
+    message: "The attempt was cancelled.",
+    cause: signal.reason,
   });
 }
 

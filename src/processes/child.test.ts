@@ -1,0 +1,173 @@
+// Real processes that do very little: how they start, answer, fall silent, and end.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../domain/clock.ts";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { startChild, type Child, type ChildOptions } from "./child.ts";
+import type { SmallProtocol } from "./testing/small-child.ts";
+
+type Event = SmallProtocol["event"];
+
+const children: Child<SmallProtocol>[] = [];
+after(() => Promise.all(children.map((child) => child.kill())));
+
+interface Given extends Partial<SmallProtocol["load"]>, Partial<ChildOptions<SmallProtocol>> {
+  readonly signal?: AbortSignal;
+}
+
+async function start(given: Given = {}): Promise<Child<SmallProtocol>> {
+  const { start: how = "ready", stop = "at once", signal = new AbortController().signal, ...rest } = given;
+  const child = await startChild<SmallProtocol>(
+    {
+      module: new URL("./testing/small-child.js", import.meta.url),
+      name: "small process",
+      load: { start: how, stop },
+      clock: systemClock,
+      startDeadlineMs: 60_000,
+      silenceDeadlineMs: 60_000,
+      onEvent: () => undefined,
+      ...rest,
+    },
+    { signal },
+  );
+  children.push(child);
+  return child;
+}
+
+/** Runs until the clock has this many sleepers: until then nothing waits for the deadline. */
+async function sleepers(clock: FakeClock, count: number): Promise<void> {
+  while (clock.sleepingCount !== count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function isGone(id: number | null): boolean {
+  try {
+    process.kill(id ?? 0, 0);
+    return false;
+  } catch {
+    // ESRCH: there is no such process.
+    return true;
+  }
+}
+
+test("is ready with an answer, takes requests and emits events", async () => {
+  let onEvent: (event: Event) => void = () => undefined;
+  const echoed = new Promise<Event>((resolve) => (onEvent = resolve));
+  const child = await start({ onEvent });
+  assert.deepEqual(child.ready, { greeting: "hello" });
+  assert.ok(typeof child.id === "number" && !isGone(child.id));
+  child.setWorking(true);
+  child.send({ kind: "echo", text: Uint8Array.of(1, 2) });
+  assert.deepEqual(await echoed, { echo: Uint8Array.of(1, 2) });
+});
+
+test("a start that fails says how, and leaves no process", async () => {
+  const check = async (how: SmallProtocol["load"]["start"], code: string, message: RegExp): Promise<void> => {
+    await assert.rejects(start({ start: how }), (error) => {
+      assert.ok(error instanceof ServiceError);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      return true;
+    });
+  };
+  await check("refuse", "unsupported", /^Not this one\.$/);
+  await check("break", "internal", /^What the process was given cannot be loaded; the log says why\.$/);
+  await check("die", "unavailable", /^The small process ended with code 3 while it started\.$/);
+  await assert.rejects(start({ start: "break" }), (error) => {
+    assert.ok(error instanceof ServiceError && error.cause instanceof Error);
+    assert.match(error.cause.stack ?? "", /a secret of the implementation/);
+    return true;
+  });
+});
+
+test("a start is given up after its deadline, or when its signal aborts", async () => {
+  const clock = new FakeClock();
+  const late = assert.rejects(start({ start: "hang", clock, startDeadlineMs: 1000 }), {
+    code: "timeout",
+    message: "The small process was not ready within 1000 ms.",
+  });
+  await sleepers(clock, 1);
+  await clock.advance(1000);
+  await late;
+
+  const controller = new AbortController();
+  const aborted = assert.rejects(start({ start: "hang", clock, signal: controller.signal }), /enough/);
+  await sleepers(clock, 1);
+  controller.abort(new Error("enough"));
+  await aborted;
+  await assert.rejects(start({ signal: controller.signal }), /enough/);
+  assert.equal(clock.sleepingCount, 0);
+});
+
+test("a death is told in words, once", async () => {
+  const one = await start();
+  one.setWorking(true);
+  one.send({ kind: "die" });
+  assert.equal(await one.exited, "ended with code 4");
+  const other = await start();
+  other.setWorking(true);
+  process.kill(other.id ?? 0, "SIGKILL");
+  assert.equal(await other.exited, "was ended by SIGKILL");
+  assert.equal(other.id, null);
+  // A dead process takes everything without complaint.
+  other.send({ kind: "die" });
+  other.setWorking(true);
+  await Promise.all([other.kill(), other.stop(1000)]);
+});
+
+test("a process with work that is silent beyond the deadline is killed; one without work is not", async () => {
+  const clock = new FakeClock();
+  let onEvent: () => void = () => undefined;
+  const echoed = new Promise<void>((resolve) => (onEvent = resolve));
+  const child = await start({ clock, silenceDeadlineMs: 1000, onEvent });
+  await clock.advance(5000);
+  child.setWorking(true);
+  await clock.advance(600);
+  child.send({ kind: "echo", text: Uint8Array.of() });
+  await echoed;
+  await clock.advance(999);
+  child.setWorking(false);
+  assert.equal(clock.sleepingCount, 0);
+  await clock.advance(5000);
+  assert.ok(!isGone(child.id));
+  child.setWorking(true);
+  await clock.advance(1000);
+  assert.equal(await child.exited, "said nothing for 1000 ms while it had work, and was ended");
+});
+
+test("ends when it is asked to, after its last event; every stop waits for the same end", async () => {
+  const events: Event[] = [];
+  const child = await start({ onEvent: (event) => events.push(event) });
+  await Promise.all([child.stop(60_000), child.stop(60_000)]);
+  assert.deepEqual(events, [{ farewell: 1 }, { farewell: 2 }, { farewell: 3 }]);
+  assert.equal(await child.exited, "ended with code 0");
+  await child.stop(60_000);
+});
+
+test("one that does not end in time is killed", async () => {
+  const clock = new FakeClock();
+  const child = await start({ clock, stop: "never" });
+  const stopped = child.stop(1000);
+  await sleepers(clock, 1);
+  await clock.advance(1000);
+  await stopped;
+  assert.equal(await child.exited, "did not end within 1000 ms, and was ended");
+});
+
+for (const [title, mode] of [
+  ["ends when its parent is killed", "stay"],
+  ["does not keep a parent alive that has no work for it", "leave"],
+] as const) {
+  test(title, async () => {
+    const script = fileURLToPath(new URL("./testing/orphan-parent.js", import.meta.url));
+    const parent = spawn(process.execPath, [script, mode], { stdio: ["ignore", "pipe", "pipe"] });
+    const closed = once(parent, "close");
+    await once(parent.stdout, "data");
+    if (mode === "stay") parent.kill("SIGKILL");
+    // The child holds the same standard error, so it closes only when both are gone.
+    await closed;
+  });
+}

@@ -1,0 +1,211 @@
+// A child process as its parent sees it: started with a deadline, spoken to, watched, ended. It does not outlive its
+// parent, and keeps it alive only while it loads, works or ends. What follows from its death is decided elsewhere.
+import { fork, type ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Clock } from "../domain/clock.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { errorOf } from "./failure.ts";
+import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
+import { SilenceWatch } from "./silence-watch.ts";
+
+export interface ChildOptions<P extends Protocol> {
+  /** The module that the process runs, as it is built; it calls `serveParent`. */
+  readonly module: URL;
+  /** For messages to people, such as `training process`. */
+  readonly name: string;
+  readonly load: P["load"];
+  readonly clock: Clock;
+  /** How long it may take to get ready. */
+  readonly startDeadlineMs: number;
+  /** A process that has work and says nothing for longer is killed. */
+  readonly silenceDeadlineMs: number;
+  readonly onEvent: (event: P["event"]) => void;
+}
+
+/** A process that is, or was, ready to work. */
+export interface Child<P extends Protocol> {
+  /** What it answered when it was ready. */
+  readonly ready: P["ready"];
+  /** Of the operating system; null when it is gone. */
+  readonly id: number | null;
+  /** Resolves when it is gone, with how that came, for people: `was ended by SIGKILL`. Never rejects. */
+  readonly exited: Promise<string>;
+  /** Does nothing when the process is gone. */
+  send(request: P["request"]): void;
+  /** Whether it has work: while it has, its silence is watched and it keeps this process alive. */
+  setWorking(isWorking: boolean): void;
+  /** Asks it to end, and kills it after the deadline; resolves when it is gone. Idempotent. */
+  stop(deadlineMs: number): Promise<void>;
+  /** Ends it at once; resolves when it is gone. Idempotent. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts a process; resolves when it is ready.
+ *
+ * @throws ServiceError the child's own when it refuses what it was given, `unavailable` when it dies, `timeout` when the
+ *   deadline passes; the signal's reason when that aborts. The process is gone then
+ */
+export async function startChild<P extends Protocol>(
+  options: ChildOptions<P>,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<Child<P>> {
+  signal.throwIfAborted();
+  const child = new ForkedChild(options);
+  const over = new AbortController();
+  try {
+    await Promise.race([
+      child.isReady,
+      child.exited.then((how) => Promise.reject(unavailable(`The ${options.name} ${how} while it started.`))),
+      startDeadline(options, AbortSignal.any([over.signal, signal])),
+    ]);
+    child.setWorking(false);
+    return child;
+  } catch (error) {
+    await child.kill();
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+class ForkedChild<P extends Protocol> implements Child<P> {
+  readonly exited: Promise<string>;
+  readonly isReady: Promise<void>;
+  readonly #options: ChildOptions<P>;
+  readonly #process: ChildProcess;
+  readonly #silence: SilenceWatch;
+  #ready: { readonly answer: P["ready"] } | null = null;
+  #isAlive = true;
+  /** Why it was killed, where that was decided here. */
+  #killedFor: string | null = null;
+  #stopped: Promise<void> | null = null;
+
+  constructor(options: ChildOptions<P>) {
+    const { module, clock, silenceDeadlineMs: deadlineMs } = options;
+    this.#options = options;
+    this.#process = fork(fileURLToPath(module), [], {
+      serialization: "advanced",
+      // Flags of this process, such as a test runner's, are not the child's; standard output stays the command's own.
+      execArgv: [],
+      stdio: ["ignore", 2, 2, "ipc"],
+    });
+    this.#silence = new SilenceWatch({
+      clock,
+      deadlineMs,
+      onSilence: () => void this.#kill(`said nothing for ${deadlineMs} ms while it had work, and was ended`),
+    });
+    this.exited = this.#exit();
+    this.isReady = this.#listen();
+    this.#post({ kind: "load", load: options.load });
+  }
+
+  get ready(): P["ready"] {
+    if (this.#ready === null) throw new Error(`must hold: the ${this.#options.name} is ready`);
+    return this.#ready.answer;
+  }
+
+  get id(): number | null {
+    return this.#isAlive ? (this.#process.pid ?? null) : null;
+  }
+
+  send(request: P["request"]): void {
+    this.#post({ kind: "request", request });
+  }
+
+  setWorking(isWorking: boolean): void {
+    this.#silence.setWorking(isWorking && this.#isAlive);
+    this.#keepParentAlive(isWorking);
+  }
+
+  stop(deadlineMs: number): Promise<void> {
+    this.#stopped ??= this.#stop(deadlineMs);
+    return this.#stopped;
+  }
+
+  kill(): Promise<void> {
+    return this.#kill(null);
+  }
+
+  async #exit(): Promise<string> {
+    const how = await new Promise<string>((resolve) => {
+      // Comes after the last message, which `exit` does not.
+      this.#process.once("close", (code, signal) =>
+        resolve(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
+      );
+      this.#process.on("error", (error) => {
+        // Otherwise a message could not be sent to a process that has just died, and its end says the rest.
+        if (this.#process.pid === undefined) resolve(`could not be started: ${error.message}`);
+      });
+    });
+    this.#isAlive = false;
+    this.#silence.setWorking(false);
+    return this.#killedFor ?? how;
+  }
+
+  /** Resolves when it is ready; rejects when it refuses. */
+  #listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#process.on("message", (message: MessageToParent<P>) => {
+        this.#silence.hear();
+        switch (message.kind) {
+          case "ready":
+            this.#ready = { answer: message.ready };
+            return resolve();
+          case "refused":
+            return reject(errorOf(message));
+          case "event":
+            return this.#options.onEvent(message.event);
+        }
+      });
+    });
+  }
+
+  async #stop(deadlineMs: number): Promise<void> {
+    this.#keepParentAlive(true);
+    this.#post({ kind: "stop" });
+    const gone = new AbortController();
+    const late = this.#options.clock.sleep(deadlineMs, { signal: gone.signal }).then(
+      () => this.#kill(`did not end within ${deadlineMs} ms, and was ended`),
+      // It is gone: the sleep has no other reason to reject.
+      () => undefined,
+    );
+    await this.exited;
+    gone.abort();
+    await late;
+  }
+
+  async #kill(reason: string | null): Promise<void> {
+    this.#killedFor ??= reason;
+    this.#keepParentAlive(true);
+    this.#process.kill("SIGKILL");
+    await this.exited;
+  }
+
+  #keepParentAlive(isKept: boolean): void {
+    for (const handle of [this.#process, this.#process.channel]) {
+      if (isKept) handle?.ref();
+      else handle?.unref();
+    }
+  }
+
+  #post(message: MessageToChild<P>): void {
+    // A failure means that the process has just died; its end says the rest.
+    if (this.#process.connected) this.#process.send(message, () => undefined);
+  }
+}
+
+async function startDeadline<P extends Protocol>(
+  { name, clock, startDeadlineMs }: ChildOptions<P>,
+  signal: AbortSignal,
+): Promise<never> {
+  await clock.sleep(startDeadlineMs, { signal });
+  throw new ServiceError({
+    code: "timeout",
+    message: `The ${name} was not ready within ${startDeadlineMs} ms.`,
+  });
+}
+
+function unavailable(message: string): ServiceError {
+  return new ServiceError({ code: "unavailable", message });
+}

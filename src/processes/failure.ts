@@ -1,0 +1,23 @@
+// Errors that cross from one process to another: what may be said to a caller, and the rest for the log.
+import { ServiceError } from "../domain/service-error.ts";
+import type { Failure } from "./protocol.ts";
+
+/** The error as a message. One that is not meant for callers becomes `internal` with `internalMessage`. */
+export function failureOf(error: unknown, internalMessage: string): Failure {
+  const detail = error instanceof Error ? describe(error) : String(error);
+  if (error instanceof ServiceError) return { code: error.code, message: error.message, detail };
+  return { code: "internal", message: internalMessage, detail };
+}
+
+/** The message as an error again; its cause is the original as the other process saw it, stack included. */
+export function errorOf({ code, message, detail }: Failure): ServiceError {
+  const cause = Object.assign(new Error("An error in another process."), { stack: detail });
+  return new ServiceError({ code, message, cause });
+}
+
+/** The error with its causes. */
+function describe(error: Error): string {
+  const { cause } = error;
+  const own = error.stack ?? error.message;
+  return cause instanceof Error ? `${own}\ncaused by ${describe(cause)}` : own;
+}

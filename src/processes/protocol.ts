@@ -1,0 +1,36 @@
+// What a parent and its child process say to each other: a frame that is the same for every kind of child, around
+// messages that the folder which uses it defines. Everything must survive structured cloning.
+import type { ErrorCode } from "../domain/service-error.ts";
+
+/** The messages of one kind of child. */
+export interface Protocol {
+  /** Sent once, first: everything the child needs before it can work. */
+  readonly load: unknown;
+  /** The child's answer when it can work. */
+  readonly ready: unknown;
+  /** From the parent, any time after that. */
+  readonly request: unknown;
+  /** From the child, any time after that. */
+  readonly event: unknown;
+}
+
+export type MessageToChild<P extends Protocol> =
+  | { readonly kind: "load"; readonly load: P["load"] }
+  | { readonly kind: "request"; readonly request: P["request"] }
+  /** Finish what must be finished, and end. */
+  | { readonly kind: "stop" };
+
+export type MessageToParent<P extends Protocol> =
+  | { readonly kind: "ready"; readonly ready: P["ready"] }
+  /** It cannot work with what it was given; it ends. */
+  | ({ readonly kind: "refused" } & Failure)
+  | { readonly kind: "event"; readonly event: P["event"] };
+
+/** An error as it travels between processes. */
+export interface Failure {
+  readonly code: ErrorCode;
+  /** For the caller. */
+  readonly message: string;
+  /** For the log: stack and causes. */
+  readonly detail: string;
+}

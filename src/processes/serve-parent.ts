@@ -1,0 +1,70 @@
+// A child process from inside: it loads what its parent sends first, then serves the parent's requests until that stops
+// it or goes away. What the requests mean is the using folder's.
+import { present } from "../domain/assert.ts";
+import { failureOf } from "./failure.ts";
+import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
+
+/** A child that has loaded. */
+export interface Loaded<P extends Protocol> {
+  readonly ready: P["ready"];
+  receive(request: P["request"]): void;
+  /** Finishes what must be finished; the process ends when it resolves. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the parent of this process. To be called once, when the module is loaded.
+ *
+ * @param load makes the process able to work; what it throws refuses the start. `emit` sends an event; it resolves when
+ *   the event is on its way, and never rejects: without a parent this process ends
+ */
+export function serveParent<P extends Protocol>(
+  load: (load: P["load"], emit: (event: P["event"]) => Promise<void>) => Promise<Loaded<P>>,
+): void {
+  let loaded: Loaded<P> | null = null;
+  const emit = (event: P["event"]): Promise<void> => post<P>({ kind: "event", event });
+  const begin = async (given: P["load"]): Promise<void> => {
+    try {
+      loaded = await load(given, emit);
+    } catch (error) {
+      await refuse(error);
+      return;
+    }
+    await post<P>({ kind: "ready", ready: loaded.ready });
+  };
+  process.on("message", (message: MessageToChild<P>) => {
+    switch (message.kind) {
+      case "load":
+        void begin(message.load);
+        return;
+      case "request":
+        present(loaded, "what a ready process has loaded").receive(message.request);
+        return;
+      case "stop":
+        void stop(loaded);
+    }
+  });
+  // Without a parent nobody takes the results.
+  process.on("disconnect", () => process.exit(0));
+  // A terminal sends its signals to the whole group; the parent decides when this process ends.
+  process.on("SIGINT", () => undefined);
+  process.on("SIGTERM", () => undefined);
+}
+
+async function stop(loaded: { stop(): Promise<void> } | null): Promise<void> {
+  await loaded?.stop();
+  process.exit(0);
+}
+
+async function refuse(error: unknown): Promise<void> {
+  const failure = failureOf(error, "What the process was given cannot be loaded; the log says why.");
+  await post({ kind: "refused", ...failure });
+  process.exit(1);
+}
+
+function post<P extends Protocol>(message: MessageToParent<P>): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) resolve();
+    else process.send(message, () => resolve());
+  });
+}

@@ -1,0 +1,19 @@
+// For one test: a process that starts a child, says so on standard output, and then waits to be killed.
+import { systemClock } from "../../domain/clock.ts";
+import { startChild } from "../child.ts";
+import type { SmallProtocol } from "./small-child.ts";
+
+await startChild<SmallProtocol>(
+  {
+    module: new URL("./small-child.js", import.meta.url),
+    name: "small process",
+    load: { start: "ready", stop: "at once" },
+    clock: systemClock,
+    startDeadlineMs: 60_000,
+    silenceDeadlineMs: 60_000,
+    onEvent: () => undefined,
+  },
+  { signal: new AbortController().signal },
+);
+process.stdout.write("ready\n");
+if (process.argv[2] === "stay") await systemClock.sleep(60_000);

@@ -1,0 +1,37 @@
+// The smallest child process that can do everything a child can: answer, refuse, hang, die, and end slowly.
+import { ServiceError } from "../../domain/service-error.ts";
+import { serveParent } from "../serve-parent.ts";
+
+export type StartOf = "ready" | "refuse" | "break" | "hang" | "die";
+
+export interface SmallProtocol {
+  readonly load: { readonly start: StartOf; readonly stop: "at once" | "never" };
+  readonly ready: { readonly greeting: string };
+  readonly request: { readonly kind: "echo"; readonly text: Uint8Array } | { readonly kind: "die" };
+  readonly event: { readonly echo: Uint8Array } | { readonly farewell: number };
+}
+
+const never = (): Promise<never> => new Promise<never>(() => undefined);
+
+const starts: { readonly [Start in StartOf]: () => Promise<void> } = {
+  ready: async () => undefined,
+  refuse: () => Promise.reject(new ServiceError({ code: "unsupported", message: "Not this one." })),
+  break: () => Promise.reject(new Error("a secret of the implementation")),
+  hang: never,
+  die: async () => process.exit(3),
+};
+
+serveParent<SmallProtocol>(async ({ start, stop }, emit) => {
+  await starts[start]();
+  return {
+    ready: { greeting: "hello" },
+    receive: (request) => {
+      if (request.kind === "die") process.exit(4);
+      void emit({ echo: request.text });
+    },
+    stop: async () => {
+      if (stop === "never") await never();
+      for (let count = 1; count <= 3; count++) await emit({ farewell: count });
+    },
+  };
+});
