@@ -38,6 +38,16 @@ export interface ModelStore {
   create(model: TrainedModel, versionZero: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
+  /**
+   * Models of this name, in any project where `project` is null and of any entity where `entity` is: the newest first, at
+   * most `limit`.
+   */
+  findByShortName(
+    entity: string | null,
+    project: string | null,
+    name: string,
+    limit: number,
+  ): Promise<readonly TrainedModel[]>;
   /** Newest first; `entity` null lists those of every entity. */
   list(filter: { readonly entity: string | null }): Promise<readonly TrainedModel[]>;
   /** Removes the model with its versions, jobs, events, trajectories and metrics; false when there is none. */

@@ -19,6 +19,7 @@ const migrations: readonly Migration[] = [
   },
   async (database) => {
     await database.schema.alterTable("model_versions").addColumn("trainer_state", "text").execute();
+    await database.schema.createIndex("models_by_name").on("models").columns(["name", "position"]).execute();
     await addJobContent(database);
   },
 ];

@@ -27,6 +27,12 @@ export function createModelStore(database: Kysely<Schema>): ModelStore {
         .executeTakeFirst();
       return row === undefined ? null : modelOf(row);
     },
+    findByShortName: async (entity, project, name, limit) => {
+      let query = database.selectFrom("models").selectAll().where("name", "=", name);
+      if (entity !== null) query = query.where("entity", "=", entity);
+      if (project !== null) query = query.where("project", "=", project);
+      return (await query.orderBy("position", "desc").limit(limit).execute()).map(modelOf);
+    },
     list: async ({ entity }) => {
       let query = database.selectFrom("models").selectAll().orderBy("position", "desc");
       if (entity !== null) query = query.where("entity", "=", entity);

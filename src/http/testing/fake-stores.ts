@@ -54,6 +54,10 @@ export class FakeModelStore implements ModelStore {
     return found ?? null;
   }
 
+  async findByShortName(): Promise<readonly TrainedModel[]> {
+    return [];
+  }
+
   async list({ entity }: { readonly entity: string | null }): Promise<readonly TrainedModel[]> {
     return this.models.filter((model) => model.entity === (entity ?? model.entity)).toReversed();
   }

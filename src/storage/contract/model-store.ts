@@ -40,6 +40,27 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.newestVersion("n"), null);
   });
 
+  test("a short name finds the models that bear it, newest first and not more than asked for", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    for (const [id, entity, project, name] of [
+      ["a", "team", "games", "bot"],
+      ["b", "team", "chess", "bot"],
+      ["c", "others", "games", "bot"],
+      ["d", "team", "games", "Bot"],
+      ["e", "team", "bot", "games"],
+    ]) {
+      await models.create(sampleModel(id, { entity, project, name }), sampleVersion(id, 0));
+    }
+    const ids = async (entity: string | null, project: string | null, limit = 9) =>
+      (await models.findByShortName(entity, project, "bot", limit)).map((model) => model.id);
+    assert.deepEqual(await ids(null, null), ["c", "b", "a"]);
+    assert.deepEqual(await ids(null, null, 2), ["c", "b"]);
+    assert.deepEqual(await ids("team", null), ["b", "a"]);
+    assert.deepEqual(await ids("team", "games"), ["a"]);
+    assert.deepEqual(await ids(null, "games"), ["c", "a"]);
+    assert.deepEqual(await ids("nobody", null), []);
+  });
+
   test("models are listed newest first, of one entity or of all", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "a");
