@@ -61,3 +61,8 @@ test("one stop string cuts any chunking of a text at the same place", () => {
     { numRuns: 1000 },
   );
 });
+
+test("takes more stop strings than a call takes arguments", () => {
+  const stops = Array.from({ length: 200_000 }, (_, index) => `<${index}>`);
+  assert.equal(createStopScanner(stops).push("<199999>").matched, "<199999>");
+});

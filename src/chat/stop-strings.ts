@@ -15,7 +15,7 @@ export interface StopScanner {
  * @param stops none of them empty
  */
 export function createStopScanner(stops: readonly string[]): StopScanner {
-  const holdLength = Math.max(0, ...stops.map((stop) => stop.length - 1));
+  const holdLength = stops.reduce((longest, stop) => Math.max(longest, stop.length - 1), 0);
   let held = "";
   return {
     push: (text) => {

@@ -13,9 +13,10 @@ import { checkContent, type ContentCheck, type FeedbackInput } from "./check-con
 
 export interface FeedbackService {
   /**
-   * Stores all records or none, and answers in order; a retry answers as the first time.
+   * Stores all records or none, and answers in order; a retry answers as the first time. How many a batch may hold is for
+   * whoever takes it in to say, before it looks at them.
    *
-   * @throws ServiceError `invalid` with every fault of every record, `too_large` above 10,000 records, `forbidden` for
+   * @throws ServiceError `invalid` with every fault of every record, `forbidden` for
    *   another entity's project, `conflict` naming each record whose id exists with other content
    */
   createBatch(items: readonly FeedbackInput[], caller: Caller): Promise<readonly FeedbackRecord[]>;
@@ -34,8 +35,6 @@ export interface FeedbackService {
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
   readonly clock: Clock;
-  /** Most records in one batch. */
-  readonly batchCountMax: number;
 }
 
 export function createFeedbackService(dependencies: FeedbackDependencies): FeedbackService {
@@ -69,12 +68,6 @@ async function createBatch(
   items: readonly FeedbackInput[],
   caller: Caller,
 ): Promise<readonly FeedbackRecord[]> {
-  if (items.length > dependencies.batchCountMax) {
-    throw new ServiceError({
-      code: "too_large",
-      message: `The batch has ${items.length} records; the limit is ${dependencies.batchCountMax}. Send it in parts.`,
-    });
-  }
   const checks = check(items, caller, (index) => ["body", "batch", String(index)]);
   return await dependencies.store.create(
     items.map((item, index) => newRecord(dependencies, item, checks[index], caller)),

@@ -132,11 +132,7 @@ async function buildParts(
     jobs: database.jobs,
     jobQueue,
     trajectories: database.trajectories,
-    feedback: createFeedbackService({
-      store: database.feedback,
-      clock,
-      batchCountMax: config.http.feedbackBatchRecords,
-    }),
+    feedback: createFeedbackService({ store: database.feedback, clock }),
     onVersionsDeleted: (modelId, steps) => forgetVersions({ modelId, steps, dataFolder, bases }),
     isDraining: () => isDraining,
     metrics,

@@ -66,11 +66,11 @@ function integerMismatch(value: unknown): FaultText {
 
 function booleanMismatch(value: unknown): FaultText {
   const message = "Input should be a valid boolean";
-  const looksBoolean = value === 0 || value === 1 || /^(true|false)$/i.test(String(value));
-  if ((typeof value === "string" || typeof value === "number") && !looksBoolean) {
-    return { type: "bool_parsing", message: `${message}, unable to interpret input` };
-  }
-  return { type: "bool_type", message };
+  const isWord = typeof value === "string" && !/^(true|false)$/i.test(value);
+  const isNumber = typeof value === "number" && value !== 0 && value !== 1;
+  return isWord || isNumber
+    ? { type: "bool_parsing", message: `${message}, unable to interpret input` }
+    : { type: "bool_type", message };
 }
 
 function objectMismatch(node: SchemaNode): FaultText {

@@ -58,6 +58,7 @@ test("a value of another type is told as clients of pydantic know it", () => {
       "Unable to parse input string as an integer, exceeded maximum size",
     ],
     [Type.Boolean(), null, "bool_type", "Input should be a valid boolean"],
+    [Type.Boolean(), { toString: 1 }, "bool_type", "Input should be a valid boolean"],
     [Type.Boolean(), 1, "bool_type", "Input should be a valid boolean"],
     [Type.Boolean(), "maybe", "bool_parsing", "Input should be a valid boolean, unable to interpret input"],
     [Type.Boolean(), 3, "bool_parsing", "Input should be a valid boolean, unable to interpret input"],

@@ -66,19 +66,29 @@ export function summary(faults: readonly Fault[]): string {
   return words.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
 }
 
+/** A value that differs from its schema in nothing, and the unknown fields of it that were ignored. */
+export interface Checked<Value> {
+  readonly value: Value;
+  readonly ignored: readonly string[];
+}
+
+/** Adds what a schema cannot say of an object; sees it as it came, whatever its members are. */
+export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
+
 /**
  * Checks a value and lets it through with the schema's type.
  *
- * @returns the value itself, and the unknown fields that were ignored
- * @throws ServiceError `invalid` with every fault
+ * @throws ServiceError `invalid` with every fault of both checks
  */
 export function checked<Schema extends TSchema>(
   schema: Schema,
   value: unknown,
-  ...path: readonly string[]
-): { readonly value: Static<Schema>; readonly ignored: readonly string[] } {
-  const findings = newFindings(...path);
+  place: "body" | "query",
+  more?: MoreChecks,
+): Checked<Static<Schema>> {
+  const findings = newFindings(place);
   check(schema, value, findings);
+  if (isObject(value)) more?.(value, findings);
   refuseFaults(findings.faults);
   // The walk found nothing that differs from the schema.
   return { value: value as Static<Schema>, ignored: [...findings.ignored] };

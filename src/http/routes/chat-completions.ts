@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { tellIgnored } from "../input/ignored-fields.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatChunks } from "../wire/chat-chunks.ts";
-import { chatRequestSchema } from "../wire/chat-request.ts";
+import { chatForm } from "../wire/chat-fields.ts";
 import { chatResponse } from "../wire/chat-response.ts";
 import { readChatRequest } from "../wire/read-chat-request.ts";
 
@@ -18,7 +18,7 @@ export function chatCompletionRoutes(app: FastifyInstance, dependencies: HttpDep
       summary: "Create a chat completion",
       tags: ["chat"],
       security: [{ bearer: [] }],
-      body: chatRequestSchema,
+      body: chatForm.schema,
     },
   };
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
@@ -33,7 +33,7 @@ async function complete(
   dependencies: HttpDependencies,
 ): Promise<unknown> {
   const { request: chatRequest, form, ignored } = readChatRequest(request.body);
-  tellIgnored(reply, ignored);
+  nameIgnored(reply, ignored);
   const signal = abandonedSignal(reply);
   const events = dependencies.chat.complete(chatRequest, request.caller, { signal })[Symbol.asyncIterator]();
   try {

@@ -3,10 +3,9 @@ import { Type } from "typebox";
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
-import { tellIgnored } from "../input/ignored-fields.ts";
+import { readBody } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
-import { checked } from "../input/validation.ts";
-import { checkpointBody, checkpointDeleteSchema } from "../wire/model.ts";
+import { checkpointBody, checkpointDeleteForm } from "../wire/model.ts";
 import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { reachModel } from "./reach.ts";
 
@@ -24,8 +23,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     path,
     { schema: { summary: "List a model's versions", querystring: querySchema, ...documented } },
     async (request, reply) => {
-      const { value, ignored } = readQuery(querySchema, request.query);
-      tellIgnored(reply, ignored);
+      const value = readQuery(querySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       const page = await models.listVersions(model.id, pageRequest(value, "asc")).catch((error: unknown) => {
         throw locate(error, ["invalid"], ["query", "after"]);
@@ -35,12 +33,11 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
   );
   app.delete<ModelPath>(
     path,
-    { schema: { summary: "Delete versions", body: checkpointDeleteSchema, ...documented } },
+    { schema: { summary: "Delete versions", body: checkpointDeleteForm.schema, ...documented } },
     async (request, reply) => {
-      const { value, ignored } = checked(checkpointDeleteSchema, request.body, "body");
-      tellIgnored(reply, ignored);
+      const { steps } = readBody(checkpointDeleteForm, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const { deleted, notFound } = await models.deleteVersions(model.id, [...new Set(value.steps)]);
+      const { deleted, notFound } = await models.deleteVersions(model.id, [...new Set(steps)]);
       const removed = deleted.filter((step) => step !== 0);
       if (removed.length > 0) await dependencies.onVersionsDeleted(model.id, removed);
       return { deleted_count: deleted.length, not_found_steps: notFound };

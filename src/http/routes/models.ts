@@ -7,10 +7,10 @@ import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { refuseOtherEntity } from "../authentication.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { tellIgnored } from "../input/ignored-fields.ts";
+import { readBody } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
-import { checked, newFindings, refuseFaults, report } from "../input/validation.ts";
-import { modelBody, modelCreateSchema } from "../wire/model.ts";
+import { newFindings, refuseFaults, report } from "../input/validation.ts";
+import { modelBody, modelCreateForm } from "../wire/model.ts";
 import { pageBody, pageOf, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { allVersions, cancelJobs } from "./model-remains.ts";
 import { reachModel } from "./reach.ts";
@@ -32,19 +32,17 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
   const { models } = dependencies;
   app.post(
     "/v1/preview/models",
-    { schema: { summary: "Register a model to train", body: modelCreateSchema, ...documented } },
+    { schema: { summary: "Register a model to train", body: modelCreateForm.schema, ...documented } },
     async (request, reply) => {
-      const { value, ignored } = checked(modelCreateSchema, request.body, "body");
-      tellIgnored(reply, ignored);
-      return modelBody(await register(dependencies, request.caller, toRegistration(value, request.caller)));
+      const body = readBody(modelCreateForm, request, reply);
+      return modelBody(await register(dependencies, request.caller, toRegistration(body, request.caller)));
     },
   );
   app.get(
     "/v1/preview/models",
     { schema: { summary: "List models", querystring: modelQuerySchema, ...documented } },
     async (request, reply) => {
-      const { value, ignored } = readQuery(modelQuerySchema, request.query);
-      tellIgnored(reply, ignored);
+      const value = readQuery(modelQuerySchema, request, reply);
       const { caller } = request;
       const found = await models.list({
         entity: caller.role === "admin" ? (value.entity ?? null) : caller.entity,

@@ -8,17 +8,12 @@ import { newJob } from "../../jobs/new-job.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
-import { tellIgnored } from "../input/ignored-fields.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../input/validation.ts";
 import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
-import {
-  jobEventBody,
-  readTrainingJob,
-  trainingJobBody,
-  trainingJobCreateSchema,
-} from "../wire/training-job.ts";
+import { jobEventBody, readTrainingJob, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
 const listSchema = Type.Object({
@@ -39,7 +34,7 @@ export function trainingJobRoutes(app: FastifyInstance, dependencies: HttpDepend
     path,
     {
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
-      schema: { summary: "Create a training job", body: trainingJobCreateSchema, ...documented },
+      schema: { summary: "Create a training job", body: trainingJobForm.schema, ...documented },
     },
     (request, reply) => create(request, reply, dependencies),
   );
@@ -81,7 +76,7 @@ async function create(
 ): Promise<object> {
   const idempotency = idempotencyOf(request);
   const read = readTrainingJob(request.body);
-  tellIgnored(reply, read.ignored);
+  nameIgnored(reply, read.ignored);
   const model = await reachModel(dependencies, request.caller, read.modelId, ["body", "model_id"]);
   const job = newJob({
     id: newUuid7(dependencies.clock),
@@ -114,8 +109,7 @@ async function list(
   reply: FastifyReply,
   dependencies: HttpDependencies,
 ): Promise<object> {
-  const { value, ignored } = readQuery(listSchema, request.query);
-  tellIgnored(reply, ignored);
+  const value = readQuery(listSchema, request, reply);
   const modelIds = await listedModels(dependencies, request.caller, value.model_id);
   const filter = { modelIds, state: value.state ?? null };
   const page = await dependencies.jobs.list(filter, pageRequest(value, "desc")).catch((error: unknown) => {
@@ -143,8 +137,7 @@ async function events(
   dependencies: HttpDependencies,
   jobId: string,
 ): Promise<unknown> {
-  const { value, ignored } = readQuery(eventsSchema, request.query);
-  tellIgnored(reply, ignored);
+  const value = readQuery(eventsSchema, request, reply);
   const job = await reachJob(dependencies, request.caller, jobId);
   const asked = pageRequest(value, "asc");
   if (!(request.headers.accept ?? "").includes("text/event-stream")) {

@@ -1,12 +1,11 @@
 // Logging trajectories of a model under a split, and reading them and their metrics back.
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import type { FastifyInstance } from "fastify";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
-import { tellIgnored } from "../input/ignored-fields.ts";
+import { readBody, type BodyForm } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
-import { check, isObject, newFindings, refuseFaults } from "../input/validation.ts";
 import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
 import {
   checkGroups,
@@ -21,11 +20,16 @@ const logSchema = Type.Object(
   {
     split: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),
     trajectory_groups: Type.Array(trajectoryGroupSchema),
-    // Clients repeat what the path says.
     model_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   },
   { title: "TrajectoryLog" },
 );
+const logForm: BodyForm<typeof logSchema> = {
+  schema: logSchema,
+  // Clients repeat in `model_id` what the path says.
+  fields: { split: "read", trajectory_groups: "read", model_id: "accepted" },
+  more: (body, findings) => checkGroups(body["trajectory_groups"], findings),
+};
 const querySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
 const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
 
@@ -42,8 +46,7 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
     },
     async (request, reply) => {
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const { body, ignored } = readLog(request.body);
-      tellIgnored(reply, ignored);
+      const body = readBody(logForm, request, reply);
       const { trajectories: store, models, clock } = dependencies;
       const split = body.split ?? "val";
       const groups = body.trajectory_groups.map(toTrajectoryGroup);
@@ -61,18 +64,6 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
   listRoutes(app, dependencies);
 }
 
-function readLog(value: unknown): {
-  readonly body: Static<typeof logSchema>;
-  readonly ignored: readonly string[];
-} {
-  const findings = newFindings("body");
-  check(logSchema, value, findings);
-  if (isObject(value)) checkGroups(value["trajectory_groups"], findings);
-  refuseFaults(findings.faults);
-  // Nothing differs from the schema.
-  return { body: value as Static<typeof logSchema>, ignored: [...findings.ignored] };
-}
-
 function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { trajectories } = dependencies;
   const afterFault = (error: unknown): never => {
@@ -82,8 +73,7 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void 
     "/v1/preview/models/:model_id/trajectories",
     { schema: { summary: "List logged trajectories", querystring: querySchema, ...documented } },
     async (request, reply) => {
-      const { value, ignored } = readQuery(querySchema, request.query);
-      tellIgnored(reply, ignored);
+      const value = readQuery(querySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       const filter = { split: value.split ?? null };
       const page = await trajectories.list(model.id, filter, pageRequest(value, "asc")).catch(afterFault);
@@ -94,8 +84,7 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void 
     "/v1/preview/models/:model_id/metrics",
     { schema: { summary: "List a model's metrics over time", querystring: querySchema, ...documented } },
     async (request, reply) => {
-      const { value, ignored } = readQuery(querySchema, request.query);
-      tellIgnored(reply, ignored);
+      const value = readQuery(querySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       const filter = { split: value.split ?? null };
       const page = await trajectories

@@ -1,9 +1,10 @@
 // Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
-// `wb_user_id`. Checks shapes only; references and payloads are feedback's affair.
+// `wb_user_id`. Checks shapes only; references and payloads are checked by feedback/.
 import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
+import type { BodyForm, FieldRules } from "../input/body.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
 import { nullable } from "./nullable.ts";
 
@@ -27,24 +28,62 @@ const createFields = {
   wb_user_id: Type.Optional(Type.Null()),
 };
 
-export const feedbackCreateSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
-export const feedbackReplaceSchema = Type.Object(
+const createSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
+const replaceSchema = Type.Object(
   { ...createFields, feedback_id: Type.String({ minLength: 1, maxLength: 256 }) },
   { title: "FeedbackReplaceReq" },
 );
-export const feedbackBatchSchema = Type.Object(
-  { batch: Type.Array(feedbackCreateSchema) },
-  { title: "FeedbackBatchCreateReq" },
-);
-export const feedbackHistorySchema = Type.Object(
+const batchSchema = Type.Object({ batch: Type.Array(createSchema) }, { title: "FeedbackBatchCreateReq" });
+const historySchema = Type.Object(
   { project_id: Type.String(), feedback_id: Type.String() },
   { title: "FeedbackHistoryReq" },
 );
 
-export type FeedbackBody = Static<typeof feedbackCreateSchema>;
+export type FeedbackBody = Static<typeof createSchema>;
+
+const createRules: FieldRules<FeedbackBody> = {
+  project_id: "read",
+  vendor_ref: "read",
+  weave_ref: "read",
+  feedback_type: "read",
+  payload: "read",
+  id: "read",
+  creator: "read",
+  annotation_ref: "read",
+  runnable_ref: "read",
+  call_ref: "read",
+  trigger_ref: "read",
+  queue_id: "read",
+  // The schema takes null alone: authors are written by the server.
+  vendor_user_id: "accepted",
+  wb_user_id: "accepted",
+};
+
+export const feedbackCreateForm: BodyForm<typeof createSchema> = {
+  schema: createSchema,
+  fields: createRules,
+  more: (body, findings) => checkSpellings(body, findings),
+};
+export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
+  schema: replaceSchema,
+  fields: { ...createRules, feedback_id: "read" },
+  more: (body, findings) => checkSpellings(body, findings),
+};
+export const feedbackBatchForm: BodyForm<typeof batchSchema> = {
+  schema: batchSchema,
+  fields: { batch: "read" },
+  more: ({ batch }, findings) => {
+    if (!Array.isArray(batch)) return;
+    batch.forEach((record, index) => checkSpellings(record, findings, "batch", String(index)));
+  },
+};
+export const feedbackHistoryForm: BodyForm<typeof historySchema> = {
+  schema: historySchema,
+  fields: { project_id: "read", feedback_id: "read" },
+};
 
 /** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
-export function checkSpellings(record: unknown, findings: Findings, ...place: readonly string[]): void {
+function checkSpellings(record: unknown, findings: Findings, ...place: readonly string[]): void {
   if (!isObject(record)) return;
   const { vendor_ref: vendor, weave_ref: weave } = record;
   if ((vendor ?? null) === null && (weave ?? null) === null) {

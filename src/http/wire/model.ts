@@ -1,22 +1,34 @@
 // Models and checkpoints as the training interface spells them.
 import { Type } from "typebox";
+import type { BodyForm } from "../input/body.ts";
 import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
+import { nullable } from "./nullable.ts";
 
-export const modelCreateSchema = Type.Object(
+const modelCreateSchema = Type.Object(
   {
-    entity: Type.Optional(Type.Union([Type.String({ maxLength: 128 }), Type.Null()])),
+    entity: nullable(Type.String({ maxLength: 128 })),
     project: Type.String({ minLength: 1, maxLength: 128 }),
     name: Type.String({ minLength: 1, maxLength: 128 }),
     base_model: Type.String({ minLength: 1 }),
-    return_existing: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+    return_existing: nullable(Type.Boolean()),
   },
   { title: "ModelCreate" },
 );
 
-export const checkpointDeleteSchema = Type.Object(
+export const modelCreateForm: BodyForm<typeof modelCreateSchema> = {
+  schema: modelCreateSchema,
+  fields: { entity: "read", project: "read", name: "read", base_model: "read", return_existing: "read" },
+};
+
+const checkpointDeleteSchema = Type.Object(
   { steps: Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 100_000 }) },
   { title: "CheckpointDelete" },
 );
+
+export const checkpointDeleteForm: BodyForm<typeof checkpointDeleteSchema> = {
+  schema: checkpointDeleteSchema,
+  fields: { steps: "read" },
+};
 
 export function modelBody(model: TrainedModel): object {
   return {

@@ -358,9 +358,7 @@ test("refuses every known option that is not served, by name, all at once", () =
     [".structured_outputs", /not supported/],
   ]);
   refuses({ vllm_xargs: { a: 1 } }, "unsupported", [[".vllm_xargs", /not supported/]]);
-  refuses({ priority: 3 }, "unsupported", [
-    [".priority", /Got priority 3 but Priority scheduling is not enabled/],
-  ]);
+  refuses({ priority: 3 }, "unsupported", [[".priority", /priority is not supported/]]);
 });
 
 test("refuses media, naming the part", () => {

@@ -2,10 +2,11 @@
 import type { ChatRequest } from "../../domain/chat.ts";
 import { textMemberOf } from "../../domain/content-part.ts";
 import { newUuid } from "../../domain/ids.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { JsonObject, MessageRecord } from "../../domain/trajectory.ts";
-import { check, isObject, newFindings, refuseFaults, report, type Findings } from "../input/validation.ts";
-import { checkCombinations, refuseUnserved } from "./chat-rules.ts";
-import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
+import { readForm } from "../input/body.ts";
+import { chatForm } from "./chat-fields.ts";
+import type { ChatRequestBody } from "./chat-request.ts";
 
 /** How the answer is written. */
 export interface ChatAnswerForm {
@@ -31,31 +32,23 @@ export interface ReadChatRequest {
  *   `unsupported` with every option that cannot be honoured
  */
 export function readChatRequest(value: unknown): ReadChatRequest {
-  const findings = newFindings("body");
-  check(chatRequestSchema, value, findings);
-  if (isObject(value)) checkCombinations(value, findings);
-  if (isObject(value)) checkTextParts(value["messages"], findings);
-  refuseFaults(findings.faults);
-  // Nothing differs from the schema.
-  const body = value as ChatRequestBody;
-  refuseUnserved(body);
-  return { request: toRequest(body), form: formOf(body), ignored: [...findings.ignored] };
+  const { value: body, ignored } = readForm(chatForm, value);
+  refuseMedia(body);
+  return { request: toRequest(body), form: formOf(body), ignored };
 }
 
-/** A part that names itself a text must hold one. */
-function checkTextParts(messages: unknown, findings: Findings): void {
-  if (!Array.isArray(messages)) return;
-  messages.forEach((message: unknown, messageIndex) => {
-    if (!isObject(message) || !Array.isArray(message["content"])) return;
-    message["content"].forEach((part: unknown, partIndex) => {
-      if (!isObject(part)) return;
-      const member = textMemberOf(part["type"]);
-      if (member === null || typeof part[member] === "string") return;
-      const place = ["messages", String(messageIndex), "content", String(partIndex), member];
-      if (part[member] === undefined) report(findings, "missing", "Field required", ...place);
-      else report(findings, "string_type", "Input should be a valid string", ...place);
-    });
-  });
+function refuseMedia({ messages }: ChatRequestBody): void {
+  const faults = messages.flatMap(({ content }, message) =>
+    (Array.isArray(content) ? content : []).flatMap((part, index) => {
+      if (typeof part === "string" || textMemberOf(part.type) !== null) return [];
+      const words = `This model reads text only; a content part of type ${JSON.stringify(part.type)} cannot be shown to it.`;
+      const location = ["body", "messages", String(message), "content", String(index)];
+      return [{ location, message: words, type: "unsupported" }];
+    }),
+  );
+  if (faults.length === 0) return;
+  const message = faults.map((fault) => fault.message).join(" ");
+  throw new ServiceError({ code: "unsupported", message, faults });
 }
 
 function toRequest(body: ChatRequestBody): ChatRequest {

@@ -7,11 +7,12 @@ import {
   type TrainingConfig,
 } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
-import { check, isObject, newFindings, refuseFaults, report, type Findings } from "../input/validation.ts";
+import { readForm, type BodyForm } from "../input/body.ts";
+import { isObject, report, type Findings } from "../input/validation.ts";
 import { checkGroups, toTrajectoryGroup, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable } from "./nullable.ts";
 
-export const trainingConfigSchema = Type.Object(
+const trainingConfigSchema = Type.Object(
   {
     advantage_balance: nullable(Type.Number({ minimum: -1, maximum: 1 })),
     epsilon: nullable(Type.Number({ minimum: 0 })),
@@ -29,7 +30,9 @@ export const trainingConfigSchema = Type.Object(
   { title: "ExperimentalTrainingConfig" },
 );
 
-export const trainingJobCreateSchema = Type.Object(
+type ConfigBody = Static<typeof trainingConfigSchema>;
+
+const trainingJobSchema = Type.Object(
   {
     model_id: Type.String({ format: "uuid" }),
     trajectory_groups: Type.Array(trajectoryGroupSchema),
@@ -37,6 +40,31 @@ export const trainingJobCreateSchema = Type.Object(
   },
   { title: "TrainingJobCreate" },
 );
+
+export const trainingJobForm: BodyForm<typeof trainingJobSchema> = {
+  schema: trainingJobSchema,
+  fields: { model_id: "read", trajectory_groups: "read", experimental_config: "read" },
+  more: (body, findings) => {
+    checkGroups(body["trajectory_groups"], findings);
+    checkTau(body["experimental_config"], findings);
+  },
+};
+
+/** The fields of a training configuration; the two spellings of one field stand one after the other. */
+const configFields = {
+  advantage_balance: "advantageBalance",
+  epsilon: "epsilon",
+  epsilon_high: "epsilonHigh",
+  importance_sampling_level: "importanceSamplingLevel",
+  kimi_k2_tau: "k2Tau",
+  vendor_k2_tau: "k2Tau",
+  learning_rate: "learningRate",
+  mask_prob_ratio: "maskProbRatio",
+  max_negative_advantage_importance_sampling_weight: "maxNegativeAdvantageImportanceSamplingWeight",
+  ppo: "ppo",
+  precalculate_logprobs: "precalculateLogprobs",
+  scale_rewards: "scaleRewards",
+} as const satisfies { readonly [Field in keyof ConfigBody]-?: keyof TrainingConfig };
 
 export interface ReadTrainingJob {
   readonly modelId: string;
@@ -48,22 +76,14 @@ export interface ReadTrainingJob {
 
 /** @throws ServiceError `invalid` with every fault */
 export function readTrainingJob(value: unknown): ReadTrainingJob {
-  const findings = newFindings("body");
-  check(trainingJobCreateSchema, value, findings);
-  if (isObject(value)) checkGroups(value["trajectory_groups"], findings);
-  if (isObject(value)) checkTau(value["experimental_config"], findings);
-  refuseFaults(findings.faults);
-  // Nothing differs from the schema.
-  const body = value as Static<typeof trainingJobCreateSchema>;
+  const { value: body, ignored } = readForm(trainingJobForm, value);
   const config = body.experimental_config ?? {};
   return {
     modelId: body.model_id.toLowerCase(),
     groups: body.trajectory_groups.map(toTrajectoryGroup),
     config: toConfig(config),
-    configNotApplied: Object.keys(config).filter(
-      (key) => !Object.hasOwn(trainingConfigSchema.properties, key),
-    ),
-    ignored: [...findings.ignored],
+    configNotApplied: Object.keys(config).filter((key) => !Object.hasOwn(configFields, key)),
+    ignored,
   };
 }
 
@@ -75,36 +95,22 @@ function checkTau(config: unknown, findings: Findings): void {
   report(findings, "value_error", message, "experimental_config", "kimi_k2_tau");
 }
 
-function toConfig(body: Static<typeof trainingConfigSchema>): TrainingConfig {
-  return resolveTrainingConfig({
-    advantageBalance: body.advantage_balance,
-    epsilon: body.epsilon,
-    epsilonHigh: body.epsilon_high,
-    importanceSamplingLevel: body.importance_sampling_level,
-    k2Tau: body.vendor_k2_tau ?? body.kimi_k2_tau,
-    learningRate: body.learning_rate,
-    maskProbRatio: body.mask_prob_ratio,
-    maxNegativeAdvantageImportanceSamplingWeight: body.max_negative_advantage_importance_sampling_weight,
-    ppo: body.ppo,
-    precalculateLogprobs: body.precalculate_logprobs,
-    scaleRewards: body.scale_rewards,
-  });
+function toConfig(body: ConfigBody): TrainingConfig {
+  const given = entries(configFields).flatMap(([wire, field]) =>
+    (body[wire] ?? null) === null ? [] : [[field, body[wire]]],
+  );
+  // The schema gives each field the type that its domain field has.
+  return resolveTrainingConfig(Object.fromEntries(given) as Partial<TrainingConfig>);
 }
 
 function configBody(config: TrainingConfig): object {
-  return {
-    advantage_balance: config.advantageBalance,
-    epsilon: config.epsilon,
-    epsilon_high: config.epsilonHigh,
-    importance_sampling_level: config.importanceSamplingLevel,
-    vendor_k2_tau: config.k2Tau,
-    learning_rate: config.learningRate,
-    mask_prob_ratio: config.maskProbRatio,
-    max_negative_advantage_importance_sampling_weight: config.maxNegativeAdvantageImportanceSamplingWeight,
-    ppo: config.ppo,
-    precalculate_logprobs: config.precalculateLogprobs,
-    scale_rewards: config.scaleRewards,
-  };
+  const written = entries(configFields).filter(([wire]) => wire !== "kimi_k2_tau");
+  return Object.fromEntries(written.map(([wire, field]) => [wire, config[field]]));
+}
+
+/** A record's entries with the types of its keys. */
+function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>): readonly [Key, Value][] {
+  return Object.entries(record) as [Key, Value][];
 }
 
 export function trainingJobBody(job: TrainingJob): object {

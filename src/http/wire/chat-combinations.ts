@@ -1,9 +1,7 @@
-// What a chat request may not combine (422), and which known options this server cannot honour (400). A known option
-// is refused by name, never ignored; one that is set to its default asks for nothing and passes.
+// What a chat request may not combine, and what its lists and objects must hold: everything of its shape that the schema
+// cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
-import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
-import type { ChatRequestBody } from "./chat-request.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -34,6 +32,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
       `min_tokens must be less than or equal to max_tokens=${maxTokens}, got ${minTokens}.`,
     );
   }
+  checkTextParts(body["messages"], findings);
   checkStop(body["stop"], findings);
   checkLists(body, findings);
   checkConstraints(body, findings);
@@ -41,6 +40,22 @@ export function checkCombinations(body: Body, findings: Findings): void {
 
 function valueError(findings: Findings, message: string, ...below: readonly string[]): void {
   report(findings, "value_error", `Value error, ${message}`, ...below);
+}
+
+/** A part that names itself a text must hold one. */
+function checkTextParts(messages: unknown, findings: Findings): void {
+  if (!Array.isArray(messages)) return;
+  messages.forEach((message: unknown, messageIndex) => {
+    if (!isObject(message) || !Array.isArray(message["content"])) return;
+    message["content"].forEach((part: unknown, partIndex) => {
+      if (!isObject(part)) return;
+      const member = textMemberOf(part["type"]);
+      if (member === null || typeof part[member] === "string") return;
+      const place = ["messages", String(messageIndex), "content", String(partIndex), member];
+      if (part[member] === undefined) report(findings, "missing", "Field required", ...place);
+      else report(findings, "string_type", "Input should be a valid string", ...place);
+    });
+  });
 }
 
 function checkStop(stop: unknown, findings: Findings): void {
@@ -110,94 +125,4 @@ function checkConstraints(body: Body, findings: Findings): void {
       "response_format",
     );
   }
-}
-
-/** Which values of a field ask for nothing; null always does. */
-type AsksNothing = (value: unknown) => boolean;
-
-const is =
-  (...values: readonly unknown[]): AsksNothing =>
-  (value) =>
-    values.includes(value);
-const isEmptyList: AsksNothing = (value) => Array.isArray(value) && value.length === 0;
-const isEmptyObject: AsksNothing = (value) => isObject(value) && Object.keys(value).length === 0;
-const isUnset: AsksNothing = () => false;
-
-/** Fields that are known and not served yet, with the values at which they ask for nothing. */
-const notServed: { readonly [Field in keyof ChatRequestBody]?: AsksNothing } = {
-  frequency_penalty: is(0),
-  presence_penalty: is(0),
-  repetition_penalty: is(1),
-  min_p: is(0),
-  logit_bias: isEmptyObject,
-  response_format: (value) => isObject(value) && value["type"] === "text",
-  reasoning_effort: isUnset,
-  include_reasoning: is(true),
-  use_beam_search: is(false),
-  length_penalty: is(1),
-  stop_token_ids: isEmptyList,
-  include_stop_str_in_output: is(false),
-  ignore_eos: is(false),
-  min_tokens: is(0),
-  skip_special_tokens: is(true),
-  spaces_between_special_tokens: is(true),
-  truncate_prompt_tokens: isUnset,
-  prompt_logprobs: isUnset,
-  allowed_token_ids: isUnset,
-  bad_words: isEmptyList,
-  echo: is(false),
-  add_special_tokens: is(false),
-  documents: isEmptyList,
-  chat_template: isUnset,
-  chat_template_kwargs: isEmptyObject,
-  structured_outputs: asksNoConstraint,
-  logits_processors: isEmptyList,
-  cache_salt: isUnset,
-  kv_transfer_params: isEmptyObject,
-  vendor_xargs: isEmptyObject,
-  vllm_xargs: isEmptyObject,
-};
-
-function asksNoConstraint(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((member) => member === null || member === false);
-}
-
-/**
- * Refuses what is well formed and cannot be done here: options that are not served, a priority, media.
- *
- * @throws ServiceError `unsupported` naming every such field
- */
-export function refuseUnserved(body: ChatRequestBody): void {
-  const faults: Fault[] = [];
-  for (const [field, asksNothing] of Object.entries(notServed)) {
-    const value = body[field as keyof ChatRequestBody];
-    if (value === undefined || value === null || asksNothing(value)) continue;
-    faults.push(fault(`${field} is not supported by this server; leave it out or at its default.`, field));
-  }
-  if ((body.priority ?? 0) !== 0) {
-    const message = `Got priority ${body.priority} but Priority scheduling is not enabled; send 0 or leave it out.`;
-    faults.push(fault(message, "priority"));
-  }
-  faults.push(...mediaFaults(body));
-  if (faults.length > 0) {
-    throw new ServiceError({
-      code: "unsupported",
-      message: faults.map(({ message }) => message).join(" "),
-      faults,
-    });
-  }
-}
-
-function fault(message: string, ...below: readonly string[]): Fault {
-  return { location: ["body", ...below], message, type: "unsupported" };
-}
-
-function mediaFaults(body: ChatRequestBody): readonly Fault[] {
-  return body.messages.flatMap(({ content }, message) =>
-    (Array.isArray(content) ? content : []).flatMap((part, index) => {
-      if (typeof part === "string" || textMemberOf(part.type) !== null) return [];
-      const words = `This model reads text only; a content part of type ${JSON.stringify(part.type)} cannot be shown to it.`;
-      return [fault(words, "messages", String(message), "content", String(index))];
-    }),
-  );
 }

@@ -1,0 +1,80 @@
+// Reads a body by its form: a schema, a rule for every field of it, and what the schema cannot say. A field without a
+// rule does not compile, so none can be forgotten and silently ignored.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Static, TObject } from "typebox";
+import { ServiceError, type Fault } from "../../domain/service-error.ts";
+import { nameIgnored } from "./ignored-fields.ts";
+import { checked, isObject, type Checked, type MoreChecks } from "./validation.ts";
+
+/** Which values of a field ask for nothing; null always does. */
+export type AsksNothing = (value: unknown) => boolean;
+
+/**
+ * What becomes of a field: it is read (`Use` may say as what), accepted though nothing here has a use for it, or refused
+ * unless it asks for nothing.
+ */
+export type FieldRule<Use extends string = "read"> =
+  | Use
+  | "accepted"
+  | { readonly refusedUnless: AsksNothing };
+
+export type FieldRules<Body, Use extends string = "read"> = {
+  readonly [Field in keyof Body]-?: FieldRule<Use>;
+};
+
+export interface BodyForm<Schema extends TObject, Use extends string = "read"> {
+  readonly schema: Schema;
+  readonly fields: FieldRules<Static<Schema>, Use>;
+  readonly more?: MoreChecks;
+}
+
+/**
+ * Checks the whole body.
+ *
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination; when there is none,
+ *   `unsupported` with every option that cannot be honoured
+ */
+export function readForm<Schema extends TObject>(
+  form: BodyForm<Schema, string>,
+  value: unknown,
+): Checked<Static<Schema>> {
+  const result = checked(form.schema, value, "body", form.more);
+  refuseUnserved(form.fields, result.value);
+  return result;
+}
+
+/** As {@link readForm}; tells the client which fields nothing reads. */
+export function readBody<Schema extends TObject>(
+  form: BodyForm<Schema, string>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Static<Schema> {
+  const { value, ignored } = readForm(form, request.body);
+  nameIgnored(reply, ignored);
+  return value;
+}
+
+function refuseUnserved(rules: Readonly<Record<string, FieldRule<string>>>, body: object): void {
+  const faults: Fault[] = [];
+  for (const [field, value] of Object.entries(body)) {
+    const rule = Object.hasOwn(rules, field) ? rules[field] : "accepted";
+    if (value === null || typeof rule === "string" || rule.refusedUnless(value)) continue;
+    const message = `${field} is not supported by this server; leave it out or at its default.`;
+    faults.push({ location: ["body", field], message, type: "unsupported" });
+  }
+  if (faults.length === 0) return;
+  const message = faults.map((fault) => fault.message).join(" ");
+  throw new ServiceError({ code: "unsupported", message, faults });
+}
+
+export const is =
+  (...values: readonly unknown[]): AsksNothing =>
+  (value) =>
+    values.includes(value);
+
+/** True of `[]` and `{}`. */
+export const isEmpty: AsksNothing = (value) =>
+  Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
+
+/** For fields of which any value asks for something. */
+export const never: AsksNothing = () => false;
