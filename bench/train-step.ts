@@ -13,7 +13,7 @@ import { createRandomWeights } from "../src/model/random-weights.ts";
 import { type WeightSource, readModelWeights, weightsInMemory } from "../src/model/weights.ts";
 import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
-import type { Minibatch } from "../src/training/minibatch.ts";
+import type { Trainer, TrainerCall, TrainingSequence } from "../src/training/trainer.ts";
 import { llama135m } from "./llama-135m.ts";
 import { matMulRate } from "./limits.ts";
 
@@ -90,21 +90,21 @@ async function measure(subject: Subject): Promise<Measurement> {
     config: subject.config,
     weights: subject.weights,
     lora: { rank, alpha: 16, targets: projectionNames },
-    optimizer: reinforcementLearningAdamW,
     baseModelName: subject.name,
+    dataFolder: ".",
     sequenceLengthMax: subject.length,
+    microbatchTokens: subject.rowCount * subject.length,
     threads,
   });
-  const trainer = await trainers.open({ adapterFolder: null, seed: "bench" });
-  const options = { loss: resolveTrainingConfig({}), learningRate: 1e-5 };
-  const minibatch = randomMinibatch(subject);
-  await trainer.trainStep(minibatch, options);
+  const trainer = await trainers.open({ from: null, seed: "bench" });
+  const batch = randomBatch(subject);
+  await takeStep(trainer, batch, "warm-up");
   let stepMs = Infinity;
   let matMulFlopsPerSecond = 0;
   for (let step = 0; step < Number(values.steps); step++) {
     matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, await matMulRate({ threads, seconds: 0.3 }));
     const startMs = systemClock.monotonicMs();
-    await trainer.trainStep(minibatch, options);
+    await takeStep(trainer, batch, `step ${step}`);
     stepMs = Math.min(stepMs, systemClock.monotonicMs() - startMs);
   }
   await trainers.close();
@@ -125,7 +125,17 @@ async function measure(subject: Subject): Promise<Measurement> {
   };
 }
 
-function randomMinibatch({ config, rowCount, length }: Subject): Minibatch {
+async function takeStep(trainer: Trainer, batch: readonly TrainingSequence[], name: string): Promise<void> {
+  const call = (part: string): TrainerCall => ({
+    id: `${name}, ${part}`,
+    signal: new AbortController().signal,
+  });
+  const config = resolveTrainingConfig({});
+  await trainer.forwardBackward(batch, { kind: "policy", config }, call("gradient"));
+  await trainer.optimStep({ ...reinforcementLearningAdamW, learningRate: 1e-5 }, call("optimizer"));
+}
+
+function randomBatch({ config, rowCount, length }: Subject): readonly TrainingSequence[] {
   const random = seededRandom("train-step bench");
   return Array.from({ length: rowCount }, (_, row) => ({
     tokenIds: Int32Array.from({ length }, () => random.index(config.vocabularySize)),
@@ -133,6 +143,7 @@ function randomMinibatch({ config, rowCount, length }: Subject): Minibatch {
     oldLogprobs: new Float32Array(length).fill(NaN),
     advantage: row % 2 === 0 ? 1 : -1,
     weight: 1,
+    group: 0,
   }));
 }
 

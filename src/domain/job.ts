@@ -186,8 +186,12 @@ export interface JobAssignment {
 
 /** What an attempt tells while it runs; each resolves when it is durable. */
 export interface JobReport {
-  /** `training_started`: how many gradient steps will follow. The same numbers on every attempt. */
-  started(gradientStepCountTotal: number, counts: JobCounts): Promise<void>;
+  /** `training_started`: how many gradient steps will follow, and the event's data. The same numbers on every attempt. */
+  started(
+    gradientStepCountTotal: number,
+    counts: JobCounts,
+    metrics: Readonly<Record<string, number>>,
+  ): Promise<void>;
   /** `gradient_step` number `index`, from 0; every value is finite. */
   stepped(index: number, metrics: Readonly<Record<string, number>>): Promise<void>;
 }

@@ -107,13 +107,11 @@ export class Attempt {
     let total = 0;
     let counts: JobCounts | null = null;
     return {
-      started: async (gradientStepCountTotal, startCounts) => {
+      started: async (gradientStepCountTotal, startCounts, metrics) => {
         total = gradientStepCountTotal;
         counts = startCounts;
-        await jobs.appendEvent(id, 0, {
-          type: "training_started",
-          data: { num_sequences: total, ...countData(startCounts) },
-        });
+        assertFinite(metrics);
+        await jobs.appendEvent(id, 0, { type: "training_started", data: metrics });
         await jobs.updateProgress(id, { gradientStepCount: 0, gradientStepCountTotal: total }, startCounts);
         this.#tell();
       },
@@ -196,16 +194,6 @@ export class Attempt {
       }
     }
   }
-}
-
-/** The counts in the words of the event stream. */
-function countData(counts: JobCounts): Readonly<Record<string, number>> {
-  return {
-    num_groups_submitted: counts.groupsSubmitted,
-    num_groups_trainable: counts.groupsTrainable,
-    num_trajectories: counts.trajectories,
-    num_trainable_tokens: counts.trainableTokens,
-  };
 }
 
 /** JSON has no NaN, and clients refuse null where a number belongs. */

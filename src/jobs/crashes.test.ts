@@ -135,7 +135,7 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
         trainableTokens: 10,
         skipped: {},
       };
-      await report.started(stepCountOf(job.id), counts);
+      await report.started(stepCountOf(job.id), counts, { num_sequences: stepCountOf(job.id) });
       for (let index = 0; index < stepCountOf(job.id); index++) {
         await clock.sleep(1000, { signal });
         if (random.uniform() < 0.05) throw new ServiceError({ code: "unavailable", message: "died" });

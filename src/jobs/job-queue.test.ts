@@ -41,7 +41,7 @@ const startedEvent = {
 
 /** Two steps, then done. */
 const twoSteps: Run = async (_assignment, report) => {
-  await report.started(2, counts);
+  await report.started(2, counts, startedEvent);
   await report.stepped(0, { loss: 1 });
   await report.stepped(1, { loss: 0.7 });
   return outcome;
@@ -49,7 +49,7 @@ const twoSteps: Run = async (_assignment, report) => {
 
 /** Runs until it is interrupted. */
 const untilInterrupted: Run = async (_assignment, report, { signal }) => {
-  await report.started(2, counts);
+  await report.started(2, counts, startedEvent);
   await report.stepped(0, { loss: 1 });
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   throw new ServiceError({ code: "cancelled", message: "interrupted" });
@@ -168,7 +168,7 @@ test("each job starts from the newest version", async (t) => {
   const queue = await bench.start([
     async (assignment, report) => {
       seen.push([assignment.job.id, assignment.from.step, assignment.resultStep]);
-      await report.started(0, counts);
+      await report.started(0, counts, { num_sequences: 0 });
       return outcome;
     },
   ]);
@@ -199,7 +199,7 @@ test("jobs of different models may run together, those of one model wait", async
 test("a lost attempt is tried again after a growing wait, and repeats no event", async (t) => {
   const bench = await Bench.open(t);
   const lostAfterAStep: Run = async (_assignment, report) => {
-    await report.started(2, counts);
+    await report.started(2, counts, startedEvent);
     await report.stepped(0, { loss: 1 });
     throw new ServiceError({ code: "unavailable", message: "The training process died." });
   };
@@ -267,7 +267,7 @@ test("a metric that is not a number never reaches an event", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async (_assignment, report) => {
-      await report.started(1, counts);
+      await report.started(1, counts, { num_sequences: 1 });
       await report.stepped(0, { loss: Number.NaN });
       return outcome;
     },
@@ -474,7 +474,7 @@ test("a stream shows events as they come and ends after the last", async (t) => 
   let proceed = (): void => undefined;
   const queue = await bench.start([
     async (assignment, report, options) => {
-      await report.started(2, counts);
+      await report.started(2, counts, startedEvent);
       await new Promise<void>((resolve) => (proceed = resolve));
       return await twoSteps(assignment, report, options);
     },

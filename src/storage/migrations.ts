@@ -19,6 +19,9 @@ const migrations: readonly Migration[] = [
   },
   async (database) => {
     await database.schema.alterTable("model_versions").addColumn("trainer_state", "text").execute();
+    // Until now the optimizer was found by its file's name beside the adapter.
+    await sql`update model_versions set trainer_state = adapter_folder || '/optimizer.safetensors'
+      where adapter_folder is not null`.execute(database);
     await database.schema.createIndex("models_by_name").on("models").columns(["name", "position"]).execute();
     await addJobContent(database);
   },

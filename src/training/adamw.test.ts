@@ -37,6 +37,14 @@ test("clips by the global norm but reports it before clipping", () => {
   assert.equal(globalNorm(named({ a: [30], b: [40] })), 50);
 });
 
+test("a greatest norm of 0 never scales", () => {
+  const parameters = named({ a: [0, 0] });
+  const state = createAdamWState(parameters);
+  const options = { ...reinforcementLearningAdamW, gradientNormMax: 0, learningRate: 0.01 };
+  adamWStep(state, parameters, named({ a: [30, 40] }), options);
+  close(state.firstMoments.get("a"), [3, 4]);
+});
+
 test("decays only what it is told to", () => {
   const parameters = named({ matrix: [1], bias: [1] });
   adamWStep(createAdamWState(parameters), parameters, named({ matrix: [0], bias: [0] }), {

@@ -3,26 +3,15 @@
 // about where gradients come from.
 import { assert, present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { OptimizerStep } from "./trainer.ts";
 
-export interface AdamWOptions {
-  /** Above 0. */
-  readonly learningRate: number;
-  /** [0, 1): how much of the mean of gradients is kept. */
-  readonly beta1: number;
-  /** [0, 1): how much of the mean of squared gradients is kept. */
-  readonly beta2: number;
-  /** Above 0, added to the root of the second moment. */
-  readonly epsilon: number;
-  /** At least 0, times the learning rate. */
-  readonly weightDecay: number;
+export interface AdamWOptions extends OptimizerStep {
   /** Which parameters decay; all of them when absent. */
   readonly decays?: (name: string) => boolean;
-  /** Gradients are scaled down to this global norm; Infinity never scales. */
-  readonly gradientNormMax: number;
 }
 
 /** What reinforcement learning uses; the learning rate comes from each job. */
-export const reinforcementLearningAdamW: Omit<AdamWOptions, "learningRate"> = {
+export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   beta1: 0.9,
   beta2: 0.99,
   epsilon: 1e-8,
@@ -80,7 +69,8 @@ export function adamWStep(
     });
   }
   state.stepCount += 1;
-  const scale = Math.min(1, options.gradientNormMax / (gradientNorm + 1e-6));
+  const isClipped = options.gradientNormMax > 0;
+  const scale = isClipped ? Math.min(1, options.gradientNormMax / (gradientNorm + 1e-6)) : 1;
   for (const [name, values] of parameters) {
     const gradient = present(gradients.get(name), `gradient of ${name}`);
     const first = present(state.firstMoments.get(name), `first moment of ${name}`);

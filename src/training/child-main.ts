@@ -15,11 +15,11 @@ import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { ConversationTokenizer } from "../trajectories/sequences.ts";
-import { reinforcementLearningAdamW } from "./adamw.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { runTrainingJob } from "./run-training-job.ts";
+import { pinnedSettings } from "./settings.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
@@ -48,10 +48,10 @@ interface Context {
 }
 
 async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
-  const { jobId, config, fromAdapterFolder, adapterFolder } = request;
+  const { jobId, config, from, adapterFolder } = request;
   const { dataFolder, settings } = options;
   const report: JobReport = {
-    started: async (stepCount, counts) => void emit({ kind: "started", stepCount, counts }),
+    started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
     stepped: async (index, metrics) => {
       void emit({ kind: "stepped", index, metrics });
       // Lets the message out, and a parent that has gone be noticed, before the next step takes the thread.
@@ -62,15 +62,18 @@ async function run({ model, options, emit }: Context, request: RunRequest): Prom
     { ...model, report, clock: systemClock },
     {
       jobId,
+      seed: jobId,
       config,
-      groups: await readGroups(request.trajectoriesFile),
-      fromAdapterFolder: fromAdapterFolder === null ? null : join(dataFolder, fromAdapterFolder),
-      tokenBudget: settings.minibatchTokens,
+      settings: pinnedSettings(settings),
+      groups: readGroups(request.trajectoriesFile),
+      from,
       dataFolder,
       adapterFolder,
+      // The parent ends this process instead.
+      signal: new AbortController().signal,
     },
   );
-  return { kind: "finished", counts: outcome.counts, metrics: outcome.metrics };
+  return { kind: "finished", outcome };
 }
 
 async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<LoadedModel> {
@@ -87,23 +90,18 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       config,
       weights: readModelWeights(folder, config, { cacheFolder: join(dataFolder, "cache") }),
       lora: { rank: settings.loraRank, alpha: settings.loraAlpha, targets: projectionNames },
-      optimizer: {
-        ...reinforcementLearningAdamW,
-        weightDecay: settings.weightDecay,
-        gradientNormMax: settings.gradientNormMax,
-      },
       baseModelName: name,
+      dataFolder,
       sequenceLengthMax: settings.sequenceLengthMax,
+      microbatchTokens: settings.microbatchTokens,
       threads: settings.threads === 0 ? availableParallelism() : settings.threads,
     }),
   };
 }
 
-async function readGroups(file: string): Promise<TrajectoryGroup[]> {
-  const groups: TrajectoryGroup[] = [];
-  // The parent wrote the groups of its own store there.
+async function* readGroups(file: string): AsyncGenerator<TrajectoryGroup> {
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-    groups.push(JSON.parse(line) as TrajectoryGroup);
+    // The parent wrote the groups of its own store there.
+    yield JSON.parse(line) as TrajectoryGroup;
   }
-  return groups;
 }

@@ -1,8 +1,9 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
-import type { JobCounts } from "../domain/job.ts";
+import type { JobCounts, JobOutcome } from "../domain/job.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { Failure } from "../processes/protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
+import type { TrainerStart } from "./trainer.ts";
 
 /** What holds for every job of a process: it works for one base model. */
 export interface TrainingLoad {
@@ -17,19 +18,21 @@ export interface RunRequest {
   readonly config: TrainingConfig;
   /** One group a line, as JSON. */
   readonly trajectoriesFile: string;
-  readonly fromAdapterFolder: string | null;
+  /** The version to go on from; null for the base model. */
+  readonly from: TrainerStart["from"];
   /** Relative to the data folder. */
   readonly adapterFolder: string;
 }
 
 export type TrainingEvent =
-  | { readonly kind: "started"; readonly stepCount: number; readonly counts: JobCounts }
-  | { readonly kind: "stepped"; readonly index: number; readonly metrics: Readonly<Record<string, number>> }
   | {
-      readonly kind: "finished";
+      readonly kind: "started";
+      readonly stepCount: number;
       readonly counts: JobCounts;
       readonly metrics: Readonly<Record<string, number>>;
     }
+  | { readonly kind: "stepped"; readonly index: number; readonly metrics: Readonly<Record<string, number>> }
+  | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | ({ readonly kind: "failed" } & Failure);
 
 export interface TrainingProtocol {

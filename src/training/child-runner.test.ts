@@ -1,5 +1,6 @@
 // Whole jobs in real training processes, on a small model: what they publish, and how they end.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +19,7 @@ import { type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner
 import { trainingSettings } from "./settings.ts";
 
 const dataFolder = mkdtempSync(join(tmpdir(), "hone-training-"));
-const settings = { ...defaultsOf(trainingSettings), minibatchTokens: 80, threads: 1, idleMs: 30_000 };
+const settings = { ...defaultsOf(trainingSettings), batchTokens: 80, threads: 1, idleMs: 30_000 };
 
 let groups: readonly TrajectoryGroup[] | null = goldenGroups();
 
@@ -85,7 +86,7 @@ function assignmentOf({
       modelId: "m",
       step: step - 1,
       adapterFolder: from,
-      trainerState: null,
+      trainerState: from === null ? null : join(from, "optimizer.safetensors"),
       jobId: null,
       metrics: {},
       createdAt,
@@ -116,11 +117,16 @@ async function run(given: Given, on: Partial<JobReport> = {}, runnerToUse = runn
   return { outcome, started, steps };
 }
 
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The hash of every file of a version. */
 function published(step: number): Record<string, string> {
   const folder = join(dataFolder, "adapters", "m", String(step));
   const files = ["adapter_config.json", "adapter_model.safetensors", "optimizer.safetensors"];
   assert.deepEqual(readdirSync(folder).sort(), files);
-  return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file)).toString("base64")]));
+  return Object.fromEntries(files.map((file) => [file, sha256(readFileSync(join(folder, file)))]));
 }
 
 function kill(processIds: readonly number[]): void {

@@ -55,11 +55,11 @@ class ProcessJobRunner implements ChildJobRunner {
       const request = await this.#prepare(assignment, scratch);
       const training = await this.#takeProcess(model.baseModel, { signal });
       this.#busy.add(training);
-      const { counts, metrics } = await training
+      const outcome = await training
         .run(request, report, { signal })
         .finally(() => this.#busy.delete(training));
       this.#keepProcess(model.baseModel, training);
-      return { adapterFolder: request.adapterFolder, trainerState: null, counts, metrics };
+      return outcome;
     } finally {
       await rm(scratch, { recursive: true, force: true }).catch((error: unknown) =>
         logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),
@@ -87,7 +87,10 @@ class ProcessJobRunner implements ChildJobRunner {
       jobId: job.id,
       config: job.config,
       trajectoriesFile,
-      fromAdapterFolder: from.adapterFolder,
+      from:
+        from.adapterFolder === null
+          ? null
+          : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
       adapterFolder: join("adapters", model.id, String(resultStep)),
     };
   }

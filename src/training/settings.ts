@@ -17,12 +17,20 @@ export const trainingSettings = {
     max: 4096,
     about: "What new adapters are scaled by, divided by their rank.",
   },
-  minibatchTokens: {
+  batchTokens: {
     kind: "integer",
     default: 2048,
     min: 1,
     max: 1_048_576,
-    about: "Tokens of one gradient step, padding included; fewer give more steps in less memory.",
+    about: "Tokens of one optimizer step; fewer give more steps.",
+  },
+  microbatchTokens: {
+    kind: "integer",
+    default: 2048,
+    min: 1,
+    max: 1_048_576,
+    about:
+      "Tokens computed at once, padding included; fewer need less memory and change no step but by rounding.",
   },
   sequenceLengthMax: {
     kind: "integer",
@@ -36,9 +44,9 @@ export const trainingSettings = {
   gradientNormMax: {
     kind: "number",
     default: 0.1,
-    min: 1e-9,
+    min: 0,
     max: 1e9,
-    about: "Gradients are scaled down to this global norm.",
+    about: "Gradients are scaled down to this global norm; 0 never scales.",
   },
   threads: {
     kind: "integer",
@@ -71,3 +79,22 @@ export const trainingSettings = {
 } as const satisfies SettingsSchema;
 
 export type TrainingSettings = SettingsOf<typeof trainingSettings>;
+
+/** The settings that decide what a job's steps are: fixed at its first attempt. The others only decide how they are computed. */
+const pinnedNames = [
+  "loraRank",
+  "loraAlpha",
+  "batchTokens",
+  "sequenceLengthMax",
+  "weightDecay",
+  "gradientNormMax",
+] as const;
+
+export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]>;
+
+/** What a job that begins now is pinned to. */
+export function pinnedSettings(settings: TrainingSettings): PinnedSettings {
+  const pinned = Object.fromEntries(pinnedNames.map((name) => [name, settings[name]]));
+  // Exactly the names of the type.
+  return pinned as PinnedSettings;
+}

@@ -1,48 +1,163 @@
 // The contract between a training job and whoever computes: here in this process, or a service elsewhere.
-// A trainer holds one adapter and its optimizer; it knows nothing of jobs, groups or rewards.
-import type { LossConfig } from "./loss.ts";
-import type { Minibatch, TrainingSequence } from "./minibatch.ts";
+// A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
+// jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
+import { ServiceError } from "../domain/service-error.ts";
+import type { TrainingConfig } from "../domain/training-config.ts";
+import type { TokenSequence } from "../trajectories/sequences.ts";
 
-export interface StepOptions {
-  readonly loss: LossConfig;
-  /** Above 0. */
-  readonly learningRate: number;
+/** The part of a training configuration that shapes the policy loss; everything else shapes data or steps. */
+export type PolicyLossConfig = Pick<
+  TrainingConfig,
+  | "epsilon"
+  | "epsilonHigh"
+  | "importanceSamplingLevel"
+  | "k2Tau"
+  | "maskProbRatio"
+  | "maxNegativeAdvantageImportanceSamplingWeight"
+  | "ppo"
+>;
+
+/**
+ * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
+ * their number + 1e-6, with w_t the weight of the token's sequence. L_t is the policy gradient's loss (CISPO,
+ * arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative log-probability, which ignores advantages.
+ */
+export type Loss =
+  | { readonly kind: "policy"; readonly config: PolicyLossConfig }
+  | { readonly kind: "cross-entropy" };
+
+/** A sequence with what its trajectory earned, weighed over the whole job. */
+export interface TrainingSequence extends TokenSequence {
+  readonly advantage: number;
+  readonly weight: number;
+  /** Index of the trajectory group it came from: sequences of one group tend to begin alike. */
+  readonly group: number;
 }
 
-/** What one gradient step was like; every number is finite. */
-export interface StepResult {
-  /** Before the step. */
-  readonly loss: number;
-  /** Mean entropy of the model at trained tokens, in nats, weighted as the loss is. */
-  readonly entropy: number;
-  /** Of all gradients together, before clipping. */
-  readonly gradientNorm: number;
-  /** At trained tokens, sequence by sequence, as the model gave them before the step. */
+/** What every call brings along. */
+export interface TrainerCall {
+  /**
+   * Unique within the trainer. A repeated call with the id of one that succeeded changes nothing and returns the earlier
+   * result, so that a caller which lost an answer can ask again. A trainer need not remember more than the last 64.
+   */
+  readonly id: string;
+  /** Aborted, the call rejects with `cancelled` and leaves the trainer as it was. */
+  readonly signal: AbortSignal;
+}
+
+export interface ForwardResult {
+  /** One array per sequence, in their order: natural-log probabilities of its trained tokens, in theirs. */
   readonly logprobs: readonly Float32Array[];
 }
 
+export interface ForwardBackwardResult extends ForwardResult {
+  readonly loss: number;
+  /** Optional: `entropy`, the model's at trained tokens in nats, weighted as the loss is. All finite. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** One step of AdamW (Loshchilov and Hutter, 2019) with decoupled weight decay and bias correction. */
+export interface OptimizerStep {
+  /** Above 0. */
+  readonly learningRate: number;
+  /** [0, 1): how much of the mean of gradients is kept. */
+  readonly beta1: number;
+  /** [0, 1): how much of the mean of squared gradients is kept. */
+  readonly beta2: number;
+  /** Above 0, added to the root of the second moment. */
+  readonly epsilon: number;
+  /** At least 0, times the learning rate. */
+  readonly weightDecay: number;
+  /** The accumulated gradient is scaled down to this global norm; 0 never scales. */
+  readonly gradientNormMax: number;
+}
+
+export interface OptimizerStepResult {
+  /** Optional: `gradient_norm`, of all gradients together before clipping. All finite. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface SaveTarget {
+  /** An existing folder, empty, that takes the adapter in the PEFT layout. */
+  readonly folder: string;
+  /** Where that folder will lie once it is published, relative to the data folder. */
+  readonly adapterFolder: string;
+}
+
+export interface SavedVersion {
+  /** What `open` needs beside the adapter to go on exactly from here; null when that is nothing. Only its trainer reads it. */
+  readonly trainerState: string | null;
+}
+
+/**
+ * Calls may overlap; they take effect in the order in which they were made. Every method rejects with a ServiceError:
+ * `invalid` for data or calls that make no sense, `unsupported` for what this trainer cannot do or numbers that stop
+ * being finite, `cancelled` when the signal aborted, `unavailable` when it is closed or cannot be reached. A call that
+ * rejects changes nothing.
+ */
 export interface Trainer {
-  /** Changes the adapter by one optimizer step; throws `unsupported` when numbers stop being finite. */
-  trainStep(minibatch: Minibatch, options: StepOptions): Promise<StepResult>;
-  /** The current log-probabilities of each sequence's trained tokens, in their order. */
-  logprobs(minibatch: readonly TrainingSequence[]): Promise<readonly Float32Array[]>;
-  /** Writes the adapter (PEFT) and the optimizer's state into an existing folder. */
-  save(folder: string): Promise<void>;
+  /** Current log-probabilities; changes nothing. */
+  forward(data: readonly TrainingSequence[], call: TrainerCall): Promise<ForwardResult>;
+  /**
+   * Adds the gradient of the loss over all of `data` to what is accumulated. The trainer computes in parts as small as
+   * its memory wants, whole sequences each, and the result is that of all at once.
+   */
+  forwardBackward(
+    data: readonly TrainingSequence[],
+    loss: Loss,
+    call: TrainerCall,
+  ): Promise<ForwardBackwardResult>;
+  /** Changes the adapter by the accumulated gradient and clears it; `invalid` when nothing is accumulated. */
+  optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult>;
+  /** Writes the adapter and keeps the optimizer's state; what is accumulated belongs to no version and is not saved. */
+  save(target: SaveTarget, call: TrainerCall): Promise<SavedVersion>;
   /** Frees what it holds; idempotent. */
   close(): Promise<void>;
 }
 
 /** Where a trainer starts. */
 export interface TrainerStart {
-  /** The folder of the version it goes on from, with the optimizer's state beside it; null for the base model. */
-  readonly adapterFolder: string | null;
+  /** The version it goes on from; null for the base model. Without a state the optimizer starts anew. */
+  readonly from: {
+    /** In the PEFT layout, relative to the data folder. */
+    readonly adapterFolder: string;
+    readonly trainerState: string | null;
+  } | null;
   /** Decides the first adapter of a model; the same seed gives the same. */
   readonly seed: string;
 }
 
 export interface TrainerProvider {
+  readonly capabilities: {
+    /** The losses its trainers compute; any other is `unsupported`. */
+    readonly losses: readonly Loss["kind"][];
+  };
   /** Longest sequence that can train, in tokens. */
   readonly sequenceLengthMax: number;
-  /** Throws `invalid` or `unsupported` when the version's files cannot be used. */
+  /** Throws `invalid`, `not_found` or `unsupported` when the version's files or state cannot be used. */
   open(start: TrainerStart): Promise<Trainer>;
+}
+
+/**
+ * What every trainer refuses alike.
+ *
+ * @throws ServiceError `invalid` when there is no sequence, or one that is too long or that has nothing to train
+ */
+export function requireTrainable(
+  data: readonly TrainingSequence[],
+  { sequenceLengthMax }: Pick<TrainerProvider, "sequenceLengthMax">,
+): void {
+  if (data.length === 0) throw invalid("There are no sequences to compute; give at least one.");
+  for (const [index, { tokenIds, mask }] of data.entries()) {
+    const { length } = tokenIds;
+    if (length > sequenceLengthMax)
+      throw invalid(`Sequence ${index} has ${length} tokens; this trainer takes ${sequenceLengthMax}.`);
+    if (mask[0] === 1)
+      throw invalid(`The first token of sequence ${index} trains; nothing predicts it, so mask it.`);
+    if (!mask.includes(1)) throw invalid(`No token of sequence ${index} trains; leave it out.`);
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
 }

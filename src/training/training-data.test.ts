@@ -17,19 +17,23 @@ const tokenizer: ConversationTokenizer = {
   idOfToken: () => null,
 };
 
-function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): TrainingData {
+function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): Promise<TrainingData> {
   return prepareTrainingData(groups, resolveTrainingConfig({}), { tokenizer, sequenceLengthMax });
 }
 
-function check(groups: readonly TrajectoryGroup[], expected: Partial<JobCounts>, lengthMax?: number): void {
-  const { counts } = prepare(groups, lengthMax);
+async function check(
+  groups: readonly TrajectoryGroup[],
+  expected: Partial<JobCounts>,
+  lengthMax?: number,
+): Promise<void> {
+  const { counts } = await prepare(groups, lengthMax);
   for (const [name, value] of Object.entries(expected))
     assert.deepEqual(counts[name as keyof JobCounts], value, name);
 }
 
-test("recorded trajectories become the reference's sequences", () => {
+test("recorded trajectories become the reference's sequences", async () => {
   const golden = readGoldenTraining().sequences.filter((_, index) => index !== 2);
-  const { sequences } = prepare(goldenGroups());
+  const { sequences } = await prepare(goldenGroups());
   assert.equal(sequences.length, golden.length);
   sequences.forEach((sequence, index) => {
     assert.deepEqual([...sequence.tokenIds], golden[index].token_ids);
@@ -39,8 +43,8 @@ test("recorded trajectories become the reference's sequences", () => {
   });
 });
 
-test("what is left after zero advantages is weighed to mean one", () => {
-  const { sequences, counts } = prepare(goldenGroups());
+test("what is left after zero advantages is weighed to mean one", async () => {
+  const { sequences, counts } = await prepare(goldenGroups());
   const mean = (value: (index: number) => number): number => {
     const trained = sequences.map(({ mask }) => mask.reduce((sum, each) => sum + each, 0));
     return trained.reduce((sum, count, index) => sum + count * value(index), 0) / counts.trainableTokens;
@@ -50,32 +54,41 @@ test("what is left after zero advantages is weighed to mean one", () => {
   assert.ok(Math.abs(mass - 1) < 1e-9);
 });
 
-test("counts what cannot train by its reason", () => {
-  check(goldenGroups(), { groupsTrainable: 2, trajectories: 6, sequences: 5, skipped: { zero_variance: 1 } });
-  check(goldenGroups(), { groupsTrainable: 2, sequences: 3, skipped: { zero_variance: 1, too_long: 2 } }, 33);
+test("counts what cannot train by its reason", async () => {
+  await check(goldenGroups(), {
+    groupsTrainable: 2,
+    trajectories: 6,
+    sequences: 5,
+    skipped: { zero_variance: 1 },
+  });
+  await check(
+    goldenGroups(),
+    { groupsTrainable: 2, sequences: 3, skipped: { zero_variance: 1, too_long: 2 } },
+    33,
+  );
   const [sequence] = readGoldenTraining().sequences;
-  check([groupOf([trajectoryOf(sequence, 0.1), trajectoryOf(sequence, 0.1)]), groupOf([])], {
+  await check([groupOf([trajectoryOf(sequence, 0.1), trajectoryOf(sequence, 0.1)]), groupOf([])], {
     groupsSubmitted: 2,
     groupsTrainable: 0,
     trainableTokens: 0,
     skipped: { zero_variance: 2 },
   });
   const empty = { ...trajectoryOf(sequence, 0), messagesAndChoices: [] };
-  check([groupOf([empty, trajectoryOf(sequence, 1)])], {
+  await check([groupOf([empty, trajectoryOf(sequence, 1)])], {
     groupsTrainable: 1,
     sequences: 1,
     skipped: { no_trainable_tokens: 1 },
   });
 });
 
-test("the sequences of one trajectory share its weight", () => {
+test("the sequences of one trajectory share its weight", async () => {
   const [first, second] = readGoldenTraining().sequences;
   const [one, other] = [trajectoryOf(first, 1), trajectoryOf(second, 0)];
   const branched = {
     ...one,
     additionalHistories: [{ messagesAndChoices: one.messagesAndChoices, tools: null }],
   };
-  const { sequences } = prepare([groupOf([branched, other])]);
+  const { sequences } = await prepare([groupOf([branched, other])]);
   const mass = sequences.map(({ mask, weight }) => weight * mask.reduce((sum, each) => sum + each, 0));
   assert.equal(sequences.length, 3);
   assert.ok(Math.abs(mass[0] + mass[1] - mass[2]) < 1e-5);

@@ -7,10 +7,11 @@ import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
 import {
   type ConversationTokenizer,
   type TokenSequence,
+  trainedIndices,
   trajectorySequences,
 } from "../trajectories/sequences.ts";
 import { groupAdvantages, weighSequences } from "./advantage.ts";
-import type { TrainingSequence } from "./minibatch.ts";
+import type { TrainingSequence } from "./trainer.ts";
 
 export interface TrainingData {
   /** In the order of the trajectories. */
@@ -31,28 +32,38 @@ interface Candidate {
 type Skipped = Record<string, number>;
 
 /**
- * Turns groups into weighted sequences. A trajectory without advantage is left out, since it would train nothing;
- * a sequence longer than `sequenceLengthMax` is left out whole, never cut.
+ * Turns groups, one in memory at a time, into weighted sequences. A trajectory without advantage is left out, since
+ * it would train nothing; a sequence longer than `sequenceLengthMax` is left out whole, never cut.
  *
  * @throws ServiceError `invalid` naming the trajectory whose record contradicts itself or belongs to another model
  */
-export function prepareTrainingData(
-  groups: readonly TrajectoryGroup[],
+export async function prepareTrainingData(
+  groups: AsyncIterable<TrajectoryGroup> | Iterable<TrajectoryGroup>,
   config: TrainingConfig,
   model: { readonly tokenizer: ConversationTokenizer; readonly sequenceLengthMax: number },
-): TrainingData {
+): Promise<TrainingData> {
   const skipped: Skipped = {};
-  const candidates = groups.flatMap((group, index) =>
-    groupCandidates(group, index, { config, model, skipped }),
-  );
+  const candidates: Candidate[] = [];
+  let groupCount = 0;
+  let trajectoryCount = 0;
+  for await (const group of groups) {
+    for (const candidate of groupCandidates(group, groupCount, { config, model, skipped }))
+      candidates.push(candidate);
+    groupCount += 1;
+    trajectoryCount += group.trajectories.length;
+  }
   const weightings = weighSequences(candidates, config);
-  const sequences = candidates.map(({ sequence }, index) => ({ ...sequence, ...weightings[index] }));
+  const sequences = candidates.map(({ sequence, group }, index) => ({
+    ...sequence,
+    ...weightings[index],
+    group,
+  }));
   return {
     sequences,
     counts: {
-      groupsSubmitted: groups.length,
+      groupsSubmitted: groupCount,
       groupsTrainable: new Set(candidates.map((candidate) => candidate.group)).size,
-      trajectories: groups.reduce((count, group) => count + group.trajectories.length, 0),
+      trajectories: trajectoryCount,
       sequences: sequences.length,
       trainableTokens: candidates.reduce((count, candidate) => count + candidate.trainableTokenCount, 0),
       skipped,
@@ -81,7 +92,7 @@ function groupCandidates(
     const sequences = readSequences(trajectory, { tokenizer: model.tokenizer, place, skipped });
     const fitting = sequences.filter(({ tokenIds }) => tokenIds.length <= model.sequenceLengthMax);
     count(skipped, "too_long", sequences.length - fitting.length);
-    const tokenCounts = fitting.map(({ mask }) => mask.reduce((sum, trains) => sum + trains, 0));
+    const tokenCounts = fitting.map((sequence) => trainedIndices(sequence).length);
     const trajectoryTokenCount = tokenCounts.reduce((sum, each) => sum + each, 0);
     return fitting.map((sequence, position) => ({
       sequence,

@@ -2,7 +2,7 @@
 // stays idle.
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobCounts, JobReport } from "../domain/job.ts";
+import type { JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { startChild, type Child } from "../processes/child.ts";
 import { errorOf } from "../processes/failure.ts";
@@ -10,11 +10,6 @@ import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "
 
 /** A process that waits for work has nothing to finish. */
 const stopDeadlineMs = 2000;
-
-export interface ProcessOutcome {
-  readonly counts: JobCounts;
-  readonly metrics: Readonly<Record<string, number>>;
-}
 
 export class TrainingProcess {
   readonly #clock: Clock;
@@ -72,7 +67,7 @@ export class TrainingProcess {
     request: RunRequest,
     report: JobReport,
     { signal }: { readonly signal: AbortSignal },
-  ): Promise<ProcessOutcome> {
+  ): Promise<JobOutcome> {
     this.#idling.abort();
     const child = present(this.#child, "a training process that has been started");
     const onAbort = (): void => void child.kill();
@@ -110,7 +105,7 @@ export class TrainingProcess {
     await this.#child?.stop(stopDeadlineMs);
   }
 
-  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: JobReport): Promise<ProcessOutcome> {
+  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: JobReport): Promise<JobOutcome> {
     return new Promise((resolve, reject) => {
       let reported: Promise<void> = Promise.resolve();
       const pass = (action: () => Promise<void>): void => {
@@ -120,11 +115,11 @@ export class TrainingProcess {
       this.#onEvent = (event) => {
         switch (event.kind) {
           case "started":
-            return pass(() => report.started(event.stepCount, event.counts));
+            return pass(() => report.started(event.stepCount, event.counts, event.metrics));
           case "stepped":
             return pass(() => report.stepped(event.index, event.metrics));
           case "finished":
-            return pass(async () => resolve({ counts: event.counts, metrics: event.metrics }));
+            return pass(async () => resolve(event.outcome));
           case "failed":
             return pass(() => Promise.reject(errorOf(event)));
         }

@@ -28,6 +28,15 @@ export interface TokenSequence {
   readonly oldLogprobs: Float32Array;
 }
 
+/** The indices of the tokens that train, in order. */
+export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly number[] {
+  const indices: number[] = [];
+  mask.forEach((trains, index) => {
+    if (trains === 1) indices.push(index);
+  });
+  return indices;
+}
+
 /** The words of a model: what turning conversations into tokens needs to know of it. */
 export interface ConversationTokenizer {
   /** Ids are in [0, vocabularySize). */

@@ -1,5 +1,6 @@
 // Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse mode, AdamW.
-// `trainStep` blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
+// Computing blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
+import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { type Tensor, float32Data, float32Tensor } from "../../graph/tensor.ts";
@@ -10,12 +11,28 @@ import { type ProjectionName, loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import type { WeightSource } from "../../model/weights.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
-import { type AdamWOptions, type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
-import type { Minibatch } from "../minibatch.ts";
-import type { StepOptions, StepResult, Trainer, TrainerProvider, TrainerStart } from "../trainer.ts";
-import { lossFeeds, splitBySequence, tokenFeeds } from "./minibatch-feeds.ts";
-import { readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
-import { buildLogprobGraph, buildStepGraph, gradientName } from "./policy-graph.ts";
+import { trainedIndices } from "../../trajectories/sequences.ts";
+import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
+import { cutByLength } from "../optimizer-batches.ts";
+import {
+  type ForwardBackwardResult,
+  type ForwardResult,
+  type Loss,
+  type OptimizerStep,
+  type OptimizerStepResult,
+  type SaveTarget,
+  type SavedVersion,
+  type Trainer,
+  type TrainerCall,
+  type TrainerProvider,
+  type TrainerStart,
+  type TrainingSequence,
+  requireTrainable,
+} from "../trainer.ts";
+import { SerialCalls, throwIfAborted } from "./calls.ts";
+import { type Microbatch, lossFeeds, splitByRow, tokenFeeds } from "./feeds.ts";
+import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
+import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
@@ -27,10 +44,13 @@ export interface EmbeddedTrainerOptions {
     readonly alpha: number;
     readonly targets: readonly ProjectionName[];
   };
-  readonly optimizer: Omit<AdamWOptions, "learningRate">;
   /** What the saved adapter names as its base. */
   readonly baseModelName: string;
+  /** The root of all data, where versions lie. */
+  readonly dataFolder: string;
   readonly sequenceLengthMax: number;
+  /** Tokens that are computed at once, padding included; a longer sequence is computed alone. Memory grows with it. */
+  readonly microbatchTokens: number;
   /** Compute threads. */
   readonly threads: number;
 }
@@ -40,6 +60,7 @@ const SESSION_COUNT_MAX = 3;
 
 /** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
 export class EmbeddedTrainers implements TrainerProvider {
+  readonly capabilities = { losses: ["policy", "cross-entropy"] } as const;
   readonly sequenceLengthMax: number;
   readonly #options: EmbeddedTrainerOptions;
   /** In order of use, the longest unused first. */
@@ -50,15 +71,18 @@ export class EmbeddedTrainers implements TrainerProvider {
     this.sequenceLengthMax = Math.min(options.sequenceLengthMax, options.config.contextLength);
   }
 
-  async open({ adapterFolder, seed }: TrainerStart): Promise<Trainer> {
-    const { config, lora } = this.#options;
-    if (adapterFolder === null) {
-      const adapter = createLoraAdapter(config, { ...lora, seed });
-      return new EmbeddedTrainer(this, this.#options, adapter, createAdamWState(adapter.matrices));
-    }
-    const adapter = readLoraAdapter(adapterFolder, config);
-    const state = readOptimizerState(adapterFolder, adapter.matrices);
-    return new EmbeddedTrainer(this, this.#options, adapter, state);
+  async open({ from, seed }: TrainerStart): Promise<Trainer> {
+    const { config, lora, dataFolder } = this.#options;
+    const adapter =
+      from === null
+        ? createLoraAdapter(config, { ...lora, seed })
+        : readLoraAdapter(join(dataFolder, from.adapterFolder), config);
+    const trainerState = from?.trainerState ?? null;
+    const optimizerState =
+      trainerState === null
+        ? createAdamWState(adapter.matrices)
+        : readOptimizerState(join(dataFolder, trainerState), adapter.matrices);
+    return new EmbeddedTrainer(this, this.#options, adapter, optimizerState);
   }
 
   /** The session of a key, built by `build` when it is not at hand. */
@@ -86,12 +110,18 @@ export class EmbeddedTrainers implements TrainerProvider {
   }
 }
 
+/** One array per adapter matrix, by its name. */
+type Gradients = ReadonlyMap<string, Float32Array>;
+
 class EmbeddedTrainer implements Trainer {
   readonly #trainers: EmbeddedTrainers;
   readonly #options: EmbeddedTrainerOptions;
-  /** Its matrices change with every step. */
+  /** Its matrices change with every optimizer step. */
   readonly #adapter: LoraAdapter;
   readonly #optimizerState: AdamWState;
+  readonly #calls = new SerialCalls();
+  /** Accumulated since the last optimizer step; null when there is none. */
+  #gradients: Gradients | null = null;
 
   constructor(
     trainers: EmbeddedTrainers,
@@ -105,45 +135,106 @@ class EmbeddedTrainer implements Trainer {
     this.#optimizerState = optimizerState;
   }
 
-  async trainStep(minibatch: Minibatch, { loss, learningRate }: StepOptions): Promise<StepResult> {
-    const key = JSON.stringify(["step", this.#adapterShape(), lossKey(loss)]);
-    const session = await this.#trainers.session(key, () =>
-      buildStepGraph(this.#options.config, this.#adapter, loss),
-    );
-    const feeds = { ...tokenFeeds(minibatch), ...lossFeeds(minibatch, loss), ...this.#adapterFeeds() };
-    const outputs = await session.run(feeds);
-    const [lossValue] = float32Data(outputs["loss"]);
-    const [entropy] = float32Data(outputs["entropy"]);
-    requireFinite(lossValue, entropy);
-    const gradients = new Map(
-      [...this.#adapter.matrices.keys()].map((name) => [name, float32Data(outputs[gradientName(name)])]),
-    );
-    const { gradientNorm } = adamWStep(this.#optimizerState, this.#adapter.matrices, gradients, {
-      ...this.#options.optimizer,
-      learningRate,
+  forward(data: readonly TrainingSequence[], call: TrainerCall): Promise<ForwardResult> {
+    return this.#calls.run("forward", call, async () => {
+      requireTrainable(data, this.#trainers);
+      const key = JSON.stringify(["logprobs", this.#adapterShape()]);
+      const session = await this.#trainers.session(key, () =>
+        buildLogprobGraph(this.#options.config, this.#adapter),
+      );
+      const logprobs = new Map<TrainingSequence, Float32Array>();
+      await this.#eachMicrobatch(data, call.signal, async (rows) => {
+        const outputs = await session.run({ ...tokenFeeds(rows), ...this.#adapterFeeds() });
+        collect(logprobs, rows, outputs);
+      });
+      return { logprobs: inOrderOf(data, logprobs) };
     });
-    const logprobs = splitBySequence(minibatch, float32Data(outputs["logprobs"]));
-    return { loss: lossValue, entropy, gradientNorm, logprobs };
   }
 
-  async logprobs(minibatch: Minibatch): Promise<readonly Float32Array[]> {
-    const key = JSON.stringify(["logprobs", this.#adapterShape()]);
-    const session = await this.#trainers.session(key, () =>
-      buildLogprobGraph(this.#options.config, this.#adapter),
-    );
-    const outputs = await session.run({ ...tokenFeeds(minibatch), ...this.#adapterFeeds() });
-    return splitBySequence(minibatch, float32Data(outputs["logprobs"]));
+  forwardBackward(
+    data: readonly TrainingSequence[],
+    loss: Loss,
+    call: TrainerCall,
+  ): Promise<ForwardBackwardResult> {
+    return this.#calls.run("forwardBackward", call, async () => {
+      requireTrainable(data, this.#trainers);
+      const key = JSON.stringify(["gradient", this.#adapterShape(), lossKey(loss)]);
+      const session = await this.#trainers.session(key, () =>
+        buildGradientGraph(this.#options.config, this.#adapter, loss),
+      );
+      const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
+      const logprobs = new Map<TrainingSequence, Float32Array>();
+      const sums = { loss: 0, entropy: 0 };
+      let gradients: Gradients | null = null;
+      await this.#eachMicrobatch(data, call.signal, async (rows) => {
+        const feeds = { ...tokenFeeds(rows), ...lossFeeds(rows, { loss, tokenCount }) };
+        const outputs = await session.run({ ...feeds, ...this.#adapterFeeds() });
+        sums.loss += float32Data(outputs["loss"])[0];
+        sums.entropy += float32Data(outputs["entropy"])[0];
+        gradients = added(gradients, this.#gradientsOf(outputs));
+        collect(logprobs, rows, outputs);
+      });
+      requireFinite(sums.loss, sums.entropy);
+      // Only now, so that a call that was aborted or failed has added nothing.
+      this.#gradients = added(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
+      return {
+        loss: sums.loss,
+        logprobs: inOrderOf(data, logprobs),
+        metrics: { entropy: sums.entropy },
+      };
+    });
   }
 
-  save(folder: string): Promise<void> {
-    const { config, baseModelName } = this.#options;
-    writeLoraAdapter(folder, this.#adapter, { config, baseModelName });
-    writeOptimizerState(folder, this.#optimizerState);
-    return Promise.resolve();
+  optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult> {
+    return this.#calls.run("optimStep", call, async () => {
+      if (this.#gradients === null) {
+        throw new ServiceError({
+          code: "invalid",
+          message: "There is no gradient to step with; call forwardBackward first.",
+        });
+      }
+      const { matrices } = this.#adapter;
+      const { gradientNorm } = adamWStep(this.#optimizerState, matrices, this.#gradients, step);
+      this.#gradients = null;
+      return { metrics: { gradient_norm: gradientNorm } };
+    });
   }
 
-  close(): Promise<void> {
-    return Promise.resolve();
+  save({ folder, adapterFolder }: SaveTarget, call: TrainerCall): Promise<SavedVersion> {
+    return this.#calls.run("save", call, async () => {
+      const { config, baseModelName } = this.#options;
+      writeLoraAdapter(folder, this.#adapter, { config, baseModelName });
+      writeOptimizerState(join(folder, optimizerFileName), this.#optimizerState);
+      return { trainerState: join(adapterFolder, optimizerFileName) };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#calls.close();
+    this.#gradients = null;
+  }
+
+  /** Rows of like length together, so that little is padding; an abort is noticed between them. */
+  async #eachMicrobatch(
+    data: readonly TrainingSequence[],
+    signal: AbortSignal,
+    compute: (rows: Microbatch) => Promise<void>,
+  ): Promise<void> {
+    const microbatches = cutByLength(data, {
+      tokensMax: this.#options.microbatchTokens,
+      measure: ({ rowCount, longest }) => rowCount * longest,
+    });
+    for (const rows of microbatches) {
+      // Computing holds the thread: whoever aborts gets it here.
+      await new Promise((resolve) => setImmediate(resolve));
+      throwIfAborted(signal);
+      await compute(rows);
+    }
+  }
+
+  #gradientsOf(outputs: Readonly<Record<string, Tensor>>): Gradients {
+    const names = [...this.#adapter.matrices.keys()];
+    return new Map(names.map((name) => [name, float32Data(outputs[gradientName(name)])]));
   }
 
   #adapterShape(): readonly unknown[] {
@@ -162,11 +253,39 @@ class EmbeddedTrainer implements Trainer {
   }
 }
 
+/** Their sum, in the arrays of the first; the second's where there is no first. */
+function added(sum: Gradients | null, more: Gradients): Gradients {
+  if (sum === null) return more;
+  for (const [name, values] of sum) {
+    const addends = present(more.get(name), name);
+    for (let index = 0; index < values.length; index++) values[index] += addends[index];
+  }
+  return sum;
+}
+
+function collect(
+  logprobs: Map<TrainingSequence, Float32Array>,
+  rows: Microbatch,
+  outputs: Readonly<Record<string, Tensor>>,
+): void {
+  splitByRow(rows, float32Data(outputs["logprobs"])).forEach((values, row) =>
+    logprobs.set(rows[row], values),
+  );
+}
+
+function inOrderOf(
+  data: readonly TrainingSequence[],
+  logprobs: ReadonlyMap<TrainingSequence, Float32Array>,
+): readonly Float32Array[] {
+  return data.map((sequence) => present(logprobs.get(sequence), "log-probabilities of every sequence"));
+}
+
 /** The fields that decide the program, in a fixed order. */
-function lossKey(loss: StepOptions["loss"]): readonly unknown[] {
-  const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss;
-  const { maxNegativeAdvantageImportanceSamplingWeight: cap } = loss;
-  return [epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap];
+function lossKey(loss: Loss): readonly unknown[] {
+  if (loss.kind !== "policy") return [loss.kind];
+  const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss.config;
+  const { maxNegativeAdvantageImportanceSamplingWeight: cap } = loss.config;
+  return [loss.kind, epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap];
 }
 
 function requireFinite(loss: number, entropy: number): void {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { test } from "node:test";
+import { join, resolve } from "node:path";
+import { after, test } from "node:test";
 import {
   type GoldenCase,
   goldenConfig,
@@ -19,10 +19,10 @@ import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { readModelWeights } from "../../model/weights.ts";
 import { createSession } from "../../runtime/session.ts";
 import { globalNorm, reinforcementLearningAdamW } from "../adamw.ts";
-import type { Minibatch } from "../minibatch.ts";
 import { EmbeddedTrainers } from "./embedded-trainer.ts";
-import { lossFeeds, tokenFeeds } from "./minibatch-feeds.ts";
-import { buildLogprobGraph, buildStepGraph, gradientName } from "./policy-graph.ts";
+import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts";
+import { lossFeeds, tokenFeeds } from "./feeds.ts";
+import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
 const modelFolder = "test/fixtures/goldens/models/qwen3";
 const adapterFolder = `${goldenTrainingFolder}/adapter`;
@@ -38,23 +38,24 @@ const adapterFeeds = Object.fromEntries(
 );
 const expectedGradients = readSafetensorsHeader(`${goldenTrainingFolder}/gradients.safetensors`).tensors;
 
-function goldenMinibatch({ advantages, weights }: GoldenCase): Minibatch {
+function goldenBatch({ advantages, weights }: GoldenCase): readonly TrainingSequence[] {
   return golden.sequences.map((sequence, index) => ({
     tokenIds: Int32Array.from(sequence.token_ids),
     mask: Uint8Array.from(sequence.assistant_mask),
     oldLogprobs: Float32Array.from(sequence.old_logprobs, (value) => value ?? NaN),
     advantage: advantages[index],
     weight: weights[index],
+    group: sequence.group,
   }));
 }
 
 /** The current log-probabilities in place of the recorded ones. */
-async function precalculated(minibatch: Minibatch): Promise<Minibatch> {
+async function precalculated(batch: readonly TrainingSequence[]): Promise<readonly TrainingSequence[]> {
   const session = await createSession(buildLogprobGraph(config, adapter), { weights, threads: 1 });
-  const outputs = await session.run({ ...tokenFeeds(minibatch), ...adapterFeeds });
+  const outputs = await session.run({ ...tokenFeeds(batch), ...adapterFeeds });
   const values = float32Data(outputs["logprobs"]).values();
   await session.release();
-  return minibatch.map((sequence) => ({
+  return batch.map((sequence) => ({
     ...sequence,
     oldLogprobs: Float32Array.from(sequence.mask, (trains) => (trains ? (values.next().value ?? NaN) : NaN)),
   }));
@@ -80,13 +81,18 @@ function assertClose(
 }
 
 async function check(name: string, goldenCase: GoldenCase, trainingConfig: TrainingConfig): Promise<void> {
-  const given = goldenMinibatch(goldenCase);
-  const minibatch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
-  const session = await createSession(buildStepGraph(config, adapter, trainingConfig), {
+  const given = goldenBatch(goldenCase);
+  const batch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
+  const loss: Loss = { kind: "policy", config: trainingConfig };
+  const session = await createSession(buildGradientGraph(config, adapter, loss), {
     weights,
     threads: 1,
   });
-  const feeds = { ...tokenFeeds(minibatch), ...lossFeeds(minibatch, trainingConfig), ...adapterFeeds };
+  const feeds = {
+    ...tokenFeeds(batch),
+    ...lossFeeds(batch, { loss, tokenCount: flatLosses(goldenCase).length }),
+    ...adapterFeeds,
+  };
   const outputs = await session.run(feeds);
   await session.release();
   assertClose(float32Data(outputs["loss"]), [goldenCase.loss], 1e-5 * Math.abs(goldenCase.loss), "loss");
@@ -96,17 +102,17 @@ async function check(name: string, goldenCase: GoldenCase, trainingConfig: Train
   const gradients = new Map(
     [...adapter.matrices.keys()].map((matrix) => [matrix, float32Data(outputs[gradientName(matrix)])]),
   );
+  assertGradients(name, gradients);
+  const norm = goldenCase.grad_norm;
+  assertClose(Float32Array.of(globalNorm(gradients)), [norm], 1e-4 * norm, "norm");
+}
+
+function assertGradients(name: string, gradients: ReadonlyMap<string, Float32Array>): void {
   for (const [matrix, values] of gradients) {
     const expected = readFloats(expectedGradients.get(`${name}/${matrix}`) ?? assert.fail(matrix));
     const largest = expected.reduce((greatest, value) => Math.max(greatest, Math.abs(value)), 0);
     assertClose(values, expected, 1e-4 * largest, `gradient of ${matrix}`);
   }
-  assertClose(
-    Float32Array.of(globalNorm(gradients)),
-    [goldenCase.grad_norm],
-    1e-4 * goldenCase.grad_norm,
-    "norm",
-  );
 }
 
 /**
@@ -137,36 +143,108 @@ for (const [name, goldenCase] of Object.entries(golden.cases)) {
     check(name, goldenCase, goldenConfig(goldenCase.config)));
 }
 
-test("five optimizer steps end at the reference adapter, also when training stops and goes on between them", async () => {
-  const scratch = mkdtempSync(join(tmpdir(), "hone-golden-"));
-  const trainers = new EmbeddedTrainers({
+const scratch = mkdtempSync(join(tmpdir(), "hone-golden-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+function trainersOf(microbatchTokens: number): EmbeddedTrainers {
+  return new EmbeddedTrainers({
     config,
     weights,
     lora: { rank: 4, alpha: 8, targets: projectionNames },
-    optimizer: reinforcementLearningAdamW,
     baseModelName: "qwen3",
+    dataFolder: "/",
     sequenceLengthMax: 48,
+    microbatchTokens,
     threads: 1,
   });
+}
+
+const start = { from: { adapterFolder: resolve(adapterFolder), trainerState: null }, seed: "golden" };
+
+let callCount = 0;
+function newCall(): TrainerCall {
+  return { id: String(callCount++), signal: new AbortController().signal };
+}
+
+async function savedMatrices(trainer: Trainer): Promise<ReadonlyMap<string, Float32Array>> {
+  await trainer.save({ folder: scratch, adapterFolder: scratch }, newCall());
+  return readLoraAdapter(scratch, config).matrices;
+}
+
+/** With moments that forget at once and an epsilon beside which they vanish, AdamW subtracts the gradient itself. */
+const plainStep = {
+  learningRate: 1e4,
+  beta1: 0,
+  beta2: 0,
+  epsilon: 1e4,
+  weightDecay: 0,
+  gradientNormMax: 0,
+};
+
+async function checkInParts(name: string, microbatchTokens: number): Promise<void> {
+  const goldenCase = golden.cases[name];
+  const trainingConfig = goldenConfig(goldenCase.config);
+  const trainers = trainersOf(microbatchTokens);
   try {
-    const minibatch = goldenMinibatch(golden.cases["default"]);
-    const options = { loss: resolveTrainingConfig({}), learningRate: golden.adamw.learning_rate };
-    let trainer = await trainers.open({ adapterFolder, seed: "golden" });
-    for (const [index, expected] of golden.adamw.steps.entries()) {
-      if (index === 2) {
-        await trainer.save(scratch);
-        await trainer.close();
-        trainer = await trainers.open({ adapterFolder: scratch, seed: "another" });
-      }
-      const { loss, gradientNorm } = await trainer.trainStep(minibatch, options);
-      assertClose(Float32Array.of(loss), [expected.loss], 1e-4 * Math.abs(expected.loss), `loss ${index}`);
-      const norm = expected.grad_norm_before_clip;
-      assertClose(Float32Array.of(gradientNorm), [norm], 1e-4 * norm, `norm ${index}`);
-    }
-    await trainer.save(scratch);
-    assertFinalAdapter(readLoraAdapter(scratch, config).matrices);
+    const given = goldenBatch(goldenCase);
+    const batch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
+    const trainer = await trainers.open(start);
+    const policy: Loss = { kind: "policy", config: trainingConfig };
+    const { loss } = await trainer.forwardBackward(batch, policy, newCall());
+    assertClose(Float32Array.of(loss), [goldenCase.loss], 1e-5 * Math.abs(goldenCase.loss), "loss");
+    const { metrics } = await trainer.optimStep(plainStep, newCall());
+    const norm = goldenCase.grad_norm;
+    assertClose(Float32Array.of(metrics["gradient_norm"]), [norm], 1e-4 * norm, "norm");
+    const moved = await savedMatrices(trainer);
+    const difference = (matrix: string, values: Float32Array): Float32Array =>
+      values.map((value, index) => value - (moved.get(matrix) ?? assert.fail(matrix))[index]);
+    assertGradients(
+      name,
+      new Map([...adapter.matrices].map(([matrix, values]) => [matrix, difference(matrix, values)])),
+    );
   } finally {
     await trainers.close();
-    rmSync(scratch, { recursive: true });
+  }
+}
+
+const partSizes = [1, 80, 130, 200];
+for (const [index, name] of Object.keys(golden.cases).entries()) {
+  const microbatchTokens = partSizes[index % partSizes.length];
+  test(`agrees with the reference case ${name} in microbatches of ${microbatchTokens} tokens`, () =>
+    checkInParts(name, microbatchTokens));
+}
+
+test("the size of the microbatches changes nothing, for a loss of tokens and for one of sequences", async () => {
+  for (const name of ["default", "ppo-sequence"])
+    for (const microbatchTokens of partSizes) await checkInParts(name, microbatchTokens);
+});
+
+test("five optimizer steps end at the reference adapter, also when training stops and goes on between them", async () => {
+  const trainers = trainersOf(2048);
+  try {
+    const batch = goldenBatch(golden.cases["default"]);
+    const loss: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
+    const optimizer = { ...reinforcementLearningAdamW, learningRate: golden.adamw.learning_rate };
+    let trainer = await trainers.open(start);
+    for (const [index, expected] of golden.adamw.steps.entries()) {
+      if (index === 2) {
+        const saved = await trainer.save({ folder: scratch, adapterFolder: scratch }, newCall());
+        await trainer.close();
+        trainer = await trainers.open({ from: { adapterFolder: scratch, ...saved }, seed: "another" });
+      }
+      const gradient = await trainer.forwardBackward(batch, loss, newCall());
+      const { metrics } = await trainer.optimStep(optimizer, newCall());
+      assertClose(
+        Float32Array.of(gradient.loss),
+        [expected.loss],
+        1e-4 * Math.abs(expected.loss),
+        `loss ${index}`,
+      );
+      const norm = expected.grad_norm_before_clip;
+      assertClose(Float32Array.of(metrics["gradient_norm"]), [norm], 1e-4 * norm, `norm ${index}`);
+    }
+    assertFinalAdapter(await savedMatrices(trainer));
+  } finally {
+    await trainers.close();
   }
 });

@@ -17,23 +17,28 @@ const matrices = (): Map<string, Float32Array> =>
     ["b", Float32Array.of(4)],
   ]);
 
-test("a folder without a state starts anew", () => {
-  assert.deepEqual(readOptimizerState(folder, matrices()), createAdamWState(matrices()));
+const file = join(folder, "optimizer.safetensors");
+
+test("says that a state is missing", () => {
+  assert.throws(
+    () => readOptimizerState(join(folder, "other.safetensors"), matrices()),
+    (error) => error instanceof ServiceError && error.code === "not_found",
+  );
 });
 
 test("reads back what it wrote", () => {
   const state = createAdamWState(matrices());
   const options = { ...reinforcementLearningAdamW, learningRate: 0.1 };
   adamWStep(state, matrices(), matrices(), options);
-  writeOptimizerState(folder, state);
+  writeOptimizerState(file, state);
   assert.equal(state.stepCount, 1);
-  assert.deepEqual(readOptimizerState(folder, matrices()), state);
+  assert.deepEqual(readOptimizerState(file, matrices()), state);
 });
 
 test("refuses a state that belongs to other matrices", () => {
   for (const other of [new Map([["a", new Float32Array(4)]]), new Map([["c", new Float32Array(3)]])]) {
     assert.throws(
-      () => readOptimizerState(folder, other),
+      () => readOptimizerState(file, other),
       (error) => error instanceof ServiceError && error.code === "invalid",
     );
   }

@@ -1,37 +1,35 @@
-// The optimizer's state beside its adapter: optimizer.safetensors holds both moments of every matrix, and the
-// number of steps taken.
+// The optimizer's state as a file: both moments of every adapter matrix, and the number of steps taken.
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { ServiceError } from "../../domain/service-error.ts";
+import { basename } from "node:path";
+import { ServiceError, notFound } from "../../domain/service-error.ts";
 import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
 import { type AdamWState, createAdamWState } from "../adamw.ts";
 
-const fileName = "optimizer.safetensors";
+/** What the file is called beside its adapter. */
+export const optimizerFileName = "optimizer.safetensors";
 
-/** Writes the state into a version's folder. */
-export function writeOptimizerState(folder: string, state: AdamWState): void {
+export function writeOptimizerState(file: string, state: AdamWState): void {
   const named = (moments: AdamWState["firstMoments"], suffix: string) =>
     [...moments].map(([name, data]) => ({ name: `${name}.${suffix}`, shape: [data.length], data }));
   const tensors = [
     ...named(state.firstMoments, "first_moment"),
     ...named(state.secondMoments, "second_moment"),
   ];
-  writeSafetensors(join(folder, fileName), tensors, {
+  writeSafetensors(file, tensors, {
     type: "F32",
     metadata: { format: "pt", step_count: String(state.stepCount) },
   });
 }
 
 /**
- * Reads the state that belongs to the given matrices; a folder without one (an adapter from elsewhere) starts anew.
+ * Reads the state that belongs to the given matrices.
  *
- * @throws ServiceError `invalid` when the file does not fit the matrices
+ * @throws ServiceError `not_found` when there is no such file, `invalid` when it does not fit the matrices
  */
-export function readOptimizerState(folder: string, matrices: ReadonlyMap<string, Float32Array>): AdamWState {
-  const file = join(folder, fileName);
+export function readOptimizerState(file: string, matrices: ReadonlyMap<string, Float32Array>): AdamWState {
+  if (!existsSync(file)) throw notFound("optimizer state", basename(file));
   const state = createAdamWState(matrices);
-  if (!existsSync(file)) return state;
   const { tensors, metadata } = readSafetensorsHeader(file);
   state.stepCount = Number(metadata["step_count"]);
   if (!Number.isSafeInteger(state.stepCount) || state.stepCount < 0) throw unfit(file, "step_count");
@@ -51,6 +49,6 @@ export function readOptimizerState(folder: string, matrices: ReadonlyMap<string,
 function unfit(file: string, what: string): ServiceError {
   return new ServiceError({
     code: "invalid",
-    message: `${file} does not fit the adapter beside it (${what}); remove the file to start the optimizer anew.`,
+    message: `The optimizer state ${basename(file)} does not fit its adapter (${what}).`,
   });
 }

@@ -1,5 +1,5 @@
 // The tensor programs of training: one that gives loss and gradients, one that gives log-probabilities alone.
-// Shapes are symbols (B rows, T tokens, N trained tokens, S sequences), so one program serves every minibatch.
+// Shapes are symbols (B rows, T tokens, N trained tokens, S sequences), so one program serves every microbatch.
 import { present } from "../../domain/assert.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import { gradient } from "../../graph/gradient.ts";
@@ -7,7 +7,8 @@ import type { Graph } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { type TrainingForward, addTrainingForward } from "../../model/training-forward.ts";
-import { type LossConfig, addLossInputs, addPolicyLoss } from "../loss.ts";
+import type { Loss } from "../trainer.ts";
+import { addLoss } from "./loss.ts";
 
 /** What of an adapter decides the program; its numbers are inputs. */
 export type AdapterShape = Pick<LoraAdapter, "rank" | "scale" | "targets">;
@@ -18,24 +19,23 @@ export function gradientName(matrix: string): string {
 }
 
 /**
- * Builds the program of a gradient step.
+ * Builds the program of a gradient.
  *
- * Inputs: those of `minibatchFeeds`, and the adapter's matrices by name.
+ * Inputs: those of `tokenFeeds` and `lossFeeds`, and the adapter's matrices by name.
  * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N], and a gradient per matrix.
  */
-export function buildStepGraph(config: ModelConfig, adapter: AdapterShape, loss: LossConfig): Graph {
+export function buildGradientGraph(config: ModelConfig, adapter: AdapterShape, loss: Loss): Graph {
   const builder = new GraphBuilder();
   const { logprobs_N, entropy_N, learned } = addForward(builder, config, { adapter, hasEntropy: true });
-  const inputs = addLossInputs(builder, loss);
-  const policyLoss = addPolicyLoss(builder, logprobs_N, inputs, loss);
+  const nodes = addLoss(builder, logprobs_N, loss);
   const names = [...learned.keys()];
-  const gradients = gradient(builder, policyLoss.loss, [...learned.values()]);
-  const weightedEntropy_N = builder.multiply(present(entropy_N, "the entropy"), inputs.weights_N);
+  const gradients = gradient(builder, nodes.loss, [...learned.values()]);
+  const weightedEntropy_N = builder.multiply(present(entropy_N, "the entropy"), nodes.weights_N);
   return builder.build({
-    loss: policyLoss.loss,
+    loss: nodes.loss,
     entropy: builder.reduceSum(weightedEntropy_N),
     logprobs: logprobs_N,
-    per_token_loss: policyLoss.perToken_N,
+    per_token_loss: nodes.perToken_N,
     ...Object.fromEntries(names.map((name, index) => [gradientName(name), gradients[index]])),
   });
 }

@@ -1,32 +1,28 @@
-// The policy-gradient loss as graph nodes over the trained tokens of a minibatch: importance ratios, their caps and
-// masks, then CISPO (arXiv:2506.13585) or PPO (arXiv:1707.06347). The configuration decides which nodes there are.
-// Log-probabilities come from the model, advantages and weights from the data; gradients are the caller's to add.
-import type { GraphBuilder } from "../graph/builder.ts";
-import type { Value } from "../graph/graph.ts";
-import type { TrainingConfig } from "../domain/training-config.ts";
+// The losses as graph nodes over the trained tokens of a microbatch. Cross-entropy is one node; the policy loss is
+// importance ratios, their caps and masks, then CISPO (arXiv:2506.13585) or PPO (arXiv:1707.06347), and its configuration
+// decides which nodes there are. Log-probabilities come from the model; gradients are the caller's to add.
+import { unreachable } from "../../domain/assert.ts";
+import type { GraphBuilder } from "../../graph/builder.ts";
+import type { Value } from "../../graph/graph.ts";
+import type { Loss, PolicyLossConfig } from "../trainer.ts";
 
-/** The part of a training configuration that shapes the loss; everything else shapes data or steps. */
-export type LossConfig = Pick<
-  TrainingConfig,
-  | "epsilon"
-  | "epsilonHigh"
-  | "importanceSamplingLevel"
-  | "k2Tau"
-  | "maskProbRatio"
-  | "maxNegativeAdvantageImportanceSamplingWeight"
-  | "ppo"
->;
+export interface LossNodes {
+  /** Scalar: what a step makes smaller. */
+  readonly loss: Value;
+  /** [N]: before weights. */
+  readonly perToken_N: Value;
+  /** float32 [N], the input `loss_weights`: weights divided by the number of trained tokens. */
+  readonly weights_N: Value;
+}
 
-/** What a run is given beside tokens; N trained tokens of S sequences, in one flat order. */
-export interface LossInputs {
+/** What the policy loss is given beside tokens and weights; N trained tokens of S sequences, in one flat order. */
+interface PolicyInputs {
   /** float32 [N]: of the policy that sampled; any finite number where it is not known. */
   readonly oldLogprobs_N: Value;
   /** bool [N]: false takes the current log-probability, without gradient, for the old one. */
   readonly isOldKnown_N: Value;
   /** float32 [N] */
   readonly advantages_N: Value;
-  /** float32 [N]: already divided by the number of trained tokens; their weighted sum is the loss. */
-  readonly weights_N: Value;
   /** Present where the importance sampling level looks at whole sequences. */
   readonly sequences: {
     /** int64 [N]: in [0, S). */
@@ -36,54 +32,47 @@ export interface LossInputs {
   } | null;
 }
 
-export interface PolicyLoss {
-  /** Scalar: what a step makes smaller. */
-  readonly loss: Value;
-  /** [N]: before weights. */
-  readonly perToken_N: Value;
-}
-
 /** Ratios beyond e^±20 are cut there, so that a token of nearly no old probability does not overflow. */
 const LOG_RATIO_MAX = 20;
 
-/** Declares the loss's inputs; which there are depends on the configuration alone. */
-export function addLossInputs(builder: GraphBuilder, config: LossConfig): LossInputs {
-  return {
-    oldLogprobs_N: builder.input("old_logprobs", "float32", ["N"]),
-    isOldKnown_N: builder.input("is_old_known", "bool", ["N"]),
-    advantages_N: builder.input("advantages", "float32", ["N"]),
-    weights_N: builder.input("loss_weights", "float32", ["N"]),
-    sequences: needsSequences(config)
-      ? {
-          indices_N: builder.input("sequence_indices", "int64", ["N"]),
-          sizes_S: builder.input("sequence_sizes", "float32", ["S"]),
-        }
-      : null,
-  };
+/** Whether the loss compares with the policy that sampled, and so has the inputs of the policy loss. */
+export function needsOldLogprobs(loss: Loss): boolean {
+  return loss.kind === "policy";
 }
 
-export function needsSequences(config: LossConfig): boolean {
-  return config.importanceSamplingLevel !== "token";
+/** Whether the loss looks at whole sequences, and so has inputs for them. */
+export function needsSequences(loss: Loss): boolean {
+  return loss.kind === "policy" && loss.config.importanceSamplingLevel !== "token";
 }
 
-/**
- * Adds the loss of the given log-probabilities [N].
- *
- * @param config as it takes effect, defaults filled in
- */
-export function addPolicyLoss(
-  builder: GraphBuilder,
-  logprobs_N: Value,
-  inputs: LossInputs,
-  config: LossConfig,
-): PolicyLoss {
+/** Adds the loss of the given log-probabilities [N], and declares its inputs; which there are depends on `loss` alone. */
+export function addLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss): LossNodes {
+  const weights_N = builder.input("loss_weights", "float32", ["N"]);
+  const perToken_N = lossPerToken(builder, logprobs_N, loss);
+  return { loss: builder.reduceSum(builder.multiply(perToken_N, weights_N)), perToken_N, weights_N };
+}
+
+function lossPerToken(builder: GraphBuilder, logprobs_N: Value, loss: Loss): Value {
+  switch (loss.kind) {
+    case "policy":
+      return policyLoss(builder, logprobs_N, loss);
+    case "cross-entropy":
+      return builder.negate(logprobs_N);
+    default:
+      return unreachable(loss);
+  }
+}
+
+function policyLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss & { kind: "policy" }): Value {
+  const { config } = loss;
+  const inputs = addPolicyInputs(builder, loss);
   const current_N = builder.stopGradient(logprobs_N);
   const old_N = builder.where(inputs.isOldKnown_N, inputs.oldLogprobs_N, current_N);
   const difference_N = builder.subtract(logprobs_N, old_N);
   const ratio_N = adjustedRatio(builder, difference_N, inputs, config);
   const clipped_N = builder.clip(ratio_N, 1 - config.epsilon, 1 + config.epsilonHigh);
   const advantages_N = adjustedAdvantages(builder, difference_N, inputs, config);
-  const perToken_N = config.ppo
+  return config.ppo
     ? // Pessimistic: whichever of the two promises less.
       builder.negate(
         builder.minimum(builder.multiply(ratio_N, advantages_N), builder.multiply(clipped_N, advantages_N)),
@@ -92,14 +81,27 @@ export function addPolicyLoss(
       builder.negate(
         builder.multiply(builder.multiply(builder.stopGradient(clipped_N), advantages_N), logprobs_N),
       );
-  return { loss: builder.reduceSum(builder.multiply(perToken_N, inputs.weights_N)), perToken_N };
+}
+
+function addPolicyInputs(builder: GraphBuilder, loss: Loss): PolicyInputs {
+  return {
+    oldLogprobs_N: builder.input("old_logprobs", "float32", ["N"]),
+    isOldKnown_N: builder.input("is_old_known", "bool", ["N"]),
+    advantages_N: builder.input("advantages", "float32", ["N"]),
+    sequences: needsSequences(loss)
+      ? {
+          indices_N: builder.input("sequence_indices", "int64", ["N"]),
+          sizes_S: builder.input("sequence_sizes", "float32", ["S"]),
+        }
+      : null,
+  };
 }
 
 function adjustedRatio(
   builder: GraphBuilder,
   difference_N: Value,
-  inputs: LossInputs,
-  config: LossConfig,
+  inputs: PolicyInputs,
+  config: PolicyLossConfig,
 ): Value {
   const { maxNegativeAdvantageImportanceSamplingWeight: cap, epsilon, epsilonHigh } = config;
   let ratio_N = importanceRatio(builder, difference_N, inputs, config);
@@ -116,8 +118,8 @@ function adjustedRatio(
 function importanceRatio(
   builder: GraphBuilder,
   difference_N: Value,
-  inputs: LossInputs,
-  { importanceSamplingLevel: level }: LossConfig,
+  inputs: PolicyInputs,
+  { importanceSamplingLevel: level }: PolicyLossConfig,
 ): Value {
   const exponential = (x: Value): Value => builder.exp(builder.clip(x, -LOG_RATIO_MAX, LOG_RATIO_MAX));
   if (level === "token" || inputs.sequences === null) return exponential(difference_N);
@@ -135,8 +137,8 @@ function importanceRatio(
 function adjustedAdvantages(
   builder: GraphBuilder,
   difference_N: Value,
-  { advantages_N }: LossInputs,
-  { k2Tau }: LossConfig,
+  { advantages_N }: PolicyInputs,
+  { k2Tau }: PolicyLossConfig,
 ): Value {
   if (k2Tau === 0) return advantages_N;
   return builder.subtract(advantages_N, builder.multiply(builder.stopGradient(difference_N), k2Tau));

@@ -1,12 +1,13 @@
 // The loss by itself, computed in double precision: a table of worked numbers, finite differences, extremes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type TrainingConfigInput, resolveTrainingConfig } from "../domain/training-config.ts";
-import { GraphBuilder } from "../graph/builder.ts";
-import type { Dense } from "../graph/dense.ts";
-import { gradient } from "../graph/gradient.ts";
-import { interpret } from "../graph/interpret.ts";
-import { addLossInputs, addPolicyLoss } from "./loss.ts";
+import { type TrainingConfigInput, resolveTrainingConfig } from "../../domain/training-config.ts";
+import { GraphBuilder } from "../../graph/builder.ts";
+import type { Dense } from "../../graph/dense.ts";
+import { gradient } from "../../graph/gradient.ts";
+import { interpret } from "../../graph/interpret.ts";
+import type { Loss } from "../trainer.ts";
+import { addLoss } from "./loss.ts";
 
 interface Tokens {
   readonly logprobs: readonly number[];
@@ -24,10 +25,13 @@ interface Result {
 
 /** All weights are 1. */
 function compute(tokens: Tokens, input: TrainingConfigInput): Result {
-  const config = resolveTrainingConfig(input);
+  return computeLoss(tokens, { kind: "policy", config: resolveTrainingConfig(input) });
+}
+
+function computeLoss(tokens: Tokens, kind: Loss): Result {
   const builder = new GraphBuilder();
   const logprobs_N = builder.input("logprobs", "float32", ["N"]);
-  const { loss, perToken_N } = addPolicyLoss(builder, logprobs_N, addLossInputs(builder, config), config);
+  const { loss, perToken_N } = addLoss(builder, logprobs_N, kind);
   const [slope_N] = gradient(builder, loss, [logprobs_N]);
   const graph = builder.build({ loss, perToken: perToken_N, slope: slope_N });
   const list = (values: readonly number[]): Dense => ({
@@ -158,6 +162,13 @@ test("CISPO weighs every token's gradient by its clipped ratio", () => {
     ratios.map((ratio, index) => (-ratio * fiveTokens.advantages[index]) / 5),
     1e-6,
   );
+});
+
+test("cross-entropy is the mean negative log-probability, whatever the old policy and the advantages", () => {
+  const { loss, perToken, gradient } = computeLoss(fiveTokens, { kind: "cross-entropy" });
+  close([loss], [6.6 / (5 + 1e-6)], 1e-12);
+  close(perToken, [0.5, 1, 2, 0.1, 3], 1e-12);
+  close(gradient, [-0.2, -0.2, -0.2, -0.2, -0.2], 1e-6);
 });
 
 test("stays finite where the old policy gave a token nearly no probability", () => {

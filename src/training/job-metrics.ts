@@ -1,0 +1,100 @@
+// The numbers of a training job under the names that clients know them by: what its start and each of its steps report,
+// and what its version keeps as their means. Pure.
+import type { JobCounts } from "../domain/job.ts";
+import { trainedIndices } from "../trajectories/sequences.ts";
+import type { OptimizerBatch } from "./optimizer-batches.ts";
+import type { ForwardBackwardResult, ForwardResult, OptimizerStepResult } from "./trainer.ts";
+
+/** By name; all finite. */
+export type Metrics = Readonly<Record<string, number>>;
+
+/** Of the event `training_started`. */
+export function startMetrics(stepCount: number, counts: JobCounts): Metrics {
+  return { num_sequences: stepCount, ...countMetrics(counts) };
+}
+
+/** What one optimizer step was made of. */
+export interface StepRecord {
+  /** With the log-probabilities as recorded. */
+  readonly batch: OptimizerBatch;
+  readonly gradient: ForwardBackwardResult;
+  readonly step: OptimizerStepResult;
+  readonly learningRate: number;
+}
+
+/** Of one optimizer step; what a trainer does not report is absent. */
+export function stepMetrics({ batch, gradient, step, learningRate }: StepRecord): Metrics {
+  const { entropy } = gradient.metrics;
+  const { gradient_norm: gradientNorm } = step.metrics;
+  return {
+    loss: gradient.loss,
+    ...(entropy === undefined ? {} : { entropy }),
+    ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
+    learning_rate: learningRate,
+    max_logprob_difference: greatestDifference(batch, gradient),
+  };
+}
+
+/** Of the event `gradient_step`. Clients average each metric over the steps, so the job's counts come with every one. */
+export function stepEventMetrics(step: Metrics, counts: JobCounts): Metrics {
+  return { ...step, ...countMetrics(counts) };
+}
+
+/** Of the version and `training_ended`: means over the steps, and what the job's data was. */
+export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, seconds: number): Metrics {
+  const skipped = Object.entries(counts.skipped);
+  return {
+    ...meansOf(steps),
+    num_sequences: steps.length,
+    "data/step_num_gradient_steps": steps.length,
+    "data/step_num_groups_submitted": counts.groupsSubmitted,
+    "data/step_num_groups_trainable": counts.groupsTrainable,
+    "data/step_num_trajectories": counts.trajectories,
+    "data/step_trainer_tokens": counts.trainableTokens,
+    "time/step_trainer_s": seconds,
+    ...Object.fromEntries(skipped.map(([reason, count]) => [`data/step_num_skipped_${reason}`, count])),
+  };
+}
+
+/** A step's metric to the name of its mean. */
+const meanNames = {
+  loss: "loss/train",
+  entropy: "loss/entropy",
+  grad_norm: "loss/grad_norm",
+  learning_rate: "loss/learning_rate",
+} as const;
+
+function meansOf(steps: readonly Metrics[]): Metrics {
+  if (steps.length === 0) return {};
+  const means: Record<string, number> = {};
+  for (const [name, meanName] of Object.entries(meanNames)) {
+    if (!(name in steps[0])) continue;
+    means[meanName] = steps.reduce((sum, step) => sum + step[name], 0) / steps.length;
+  }
+  return { ...means, "loss/first_max_logprob_difference": steps[0]["max_logprob_difference"] };
+}
+
+/**
+ * The greatest |current - recorded| log-probability of the batch: at a job's first step, on data of the version
+ * it starts from, the difference between serving and training.
+ */
+function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): number {
+  let greatest = 0;
+  batch.forEach((sequence, row) =>
+    trainedIndices(sequence).forEach((index, position) => {
+      const difference = Math.abs(logprobs[row][position] - sequence.oldLogprobs[index]);
+      // False where nothing was recorded.
+      if (difference > greatest) greatest = difference;
+    }),
+  );
+  return greatest;
+}
+
+function countMetrics(counts: JobCounts): Metrics {
+  return {
+    num_groups_submitted: counts.groupsSubmitted,
+    num_groups_trainable: counts.groupsTrainable,
+    num_trajectories: counts.trajectories,
+    num_trainable_tokens: counts.trainableTokens,
+  };
+}
