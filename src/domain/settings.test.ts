@@ -9,6 +9,7 @@ const share: Setting = { kind: "number", default: 0.5, min: 0, max: 1, about };
 const level: Setting = { kind: "choice", default: "a", choices: ["a", "b"], about };
 const isOn: Setting = { kind: "flag", default: false, about };
 const names: Setting = { kind: "list", default: [], about };
+const host: Setting = { kind: "text", default: "here", about };
 const path: Setting = { kind: "text", default: null, about };
 
 test("values are read from JSON and from text alike", () => {
@@ -39,6 +40,7 @@ test("what does not fit is refused with its name, the value and the limit", () =
     [isOn, "perhaps", /true or false/],
     [names, 3, /a list of texts/],
     [path, 3, /a text/],
+    [host, null, /a text/],
   ];
   for (const [setting, given, message] of cases) {
     assert.throws(
@@ -46,6 +48,16 @@ test("what does not fit is refused with its name, the value and the limit", () =
       (error) => error instanceof ServiceError && error.code === "invalid" && message.test(error.message),
     );
   }
+});
+
+test("a text with a default is never null, to the compiler either", () => {
+  const values = defaultsOf({
+    host: { kind: "text", default: "here", about },
+    path: { kind: "text", default: null, about },
+  } as const);
+  const certain: string = values.host;
+  const uncertain: string | null = values.path;
+  assert.deepEqual([certain, uncertain], ["here", null]);
 });
 
 test("defaults come from the schema", () => {

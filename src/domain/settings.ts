@@ -12,6 +12,7 @@ export type Setting =
       readonly max: number;
       readonly about: string;
     }
+  /** Where the default is null, null may also be given, and stands for "not set". */
   | { readonly kind: "text"; readonly default: string | null; readonly about: string }
   | {
       readonly kind: "choice";
@@ -32,7 +33,9 @@ type ValueOf<S extends Setting> = S extends { readonly kind: "integer" | "number
       ? readonly string[]
       : S extends { readonly kind: "choice"; readonly choices: readonly (infer Choice)[] }
         ? Choice
-        : string | null;
+        : S extends { readonly kind: "text"; readonly default: string }
+          ? string
+          : string | null;
 
 /** The values a schema describes. */
 export type SettingsOf<Schema extends SettingsSchema> = {
@@ -69,8 +72,8 @@ export function readSetting(
       return number;
     }
     case "text":
-      if (typeof value !== "string" && value !== null) throw refusal(name, value, "a text");
-      return value;
+      if (typeof value === "string" || (value === null && setting.default === null)) return value;
+      throw refusal(name, value, "a text");
     case "choice":
       if (typeof value !== "string" || !setting.choices.includes(value))
         throw refusal(name, value, `one of ${setting.choices.join(", ")}`);

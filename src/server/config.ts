@@ -129,7 +129,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 
 function refuseUnsafe(config: HoneConfig): void {
   const { auth, host, databaseUrl } = config.server;
-  const isLoopback = host === "localhost" || host === "::1" || (host ?? "").startsWith("127.");
+  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
   if (auth === "off" && !isLoopback) {
     throw new ServiceError({
       code: "invalid",

@@ -33,15 +33,14 @@ export function adminKeyFile(dataFolder: string): string {
  */
 export async function ensureFirstKey(keys: KeyStore, config: HoneConfig, clock: Clock): Promise<FirstKey> {
   const { apiKey, data, entity } = config.server;
-  const dataFolder = data ?? ".hone";
   if (apiKey !== null) {
     if (apiKey.length < 8)
       throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
     if ((await keys.findByHash(hashSecret(apiKey))) === null)
-      await keys.create(describeKey(apiKey, { entity: entity ?? "local", role: "admin" }, clock));
+      await keys.create(describeKey(apiKey, { entity, role: "admin" }, clock));
     return { secret: apiKey, isNew: false };
   }
-  const file = adminKeyFile(dataFolder);
+  const file = adminKeyFile(data);
   if ((await keys.list()).some((key) => key.revokedAt === null)) {
     return { secret: existsSync(file) ? readFileSync(file, "utf8").trim() : null, isNew: false };
   }
@@ -49,7 +48,7 @@ export async function ensureFirstKey(keys: KeyStore, config: HoneConfig, clock: 
   // The file is written first: a key in the store whose secret nobody has would lock everyone out.
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   await chmod(file, 0o600);
-  await keys.create(describeKey(secret, { entity: entity ?? "local", role: "admin" }, clock));
+  await keys.create(describeKey(secret, { entity, role: "admin" }, clock));
   return { secret, isNew: true };
 }
 
@@ -69,7 +68,7 @@ export function createKey(
     });
   return withKeys(flags, async (keys, config) => {
     const secret = newSecret();
-    const entity = flags.entity ?? config.server.entity ?? "local";
+    const entity = flags.entity ?? config.server.entity;
     const key = describeKey(
       secret,
       { entity, role, ...(flags.owner === undefined ? {} : { owner: flags.owner }) },
@@ -124,7 +123,5 @@ async function withKeys<T>(
 /** The SQLite file that the configuration names. */
 export function databaseFile(config: HoneConfig): string {
   const { databaseUrl, data } = config.server;
-  return databaseUrl === null
-    ? join(data ?? ".hone", "hone.db")
-    : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
+  return databaseUrl === null ? join(data, "hone.db") : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
 }
