@@ -11,6 +11,7 @@ import { systemClock } from "../domain/clock.ts";
 import type { Generation, GenerationRequest } from "../domain/generation.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
+import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { createChildEngine, type ChildEngine } from "./child-engine.ts";
 import { engineSettings, type EngineSettings } from "./settings.ts";
@@ -81,6 +82,17 @@ const until = async (condition: () => boolean): Promise<void> => {
     await systemClock.sleep(10);
   }
 };
+
+const underTest = (settings: Partial<EngineSettings> = {}): ServiceUnderTest => {
+  const engine = create(settings);
+  return { service: engine, upCount: () => (engine.processId() === null ? 0 : 1) };
+};
+
+checkService({
+  name: "engine",
+  make: () => underTest(),
+  failing: { code: "timeout", make: () => underTest({ startDeadlineMs: 1 }) },
+});
 
 test("serves the recorded tokens, alone and beside others, with and without an adapter", async () => {
   const engine = create();

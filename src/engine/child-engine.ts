@@ -11,6 +11,7 @@ import type {
   Generation,
   GenerationRequest,
 } from "../domain/generation.ts";
+import { serviceOf } from "../domain/lifecycle.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger, LogLevel } from "../telemetry/logger.ts";
 import { startChild, type Child } from "../processes/child.ts";
@@ -32,7 +33,7 @@ export interface ChildEngineOptions {
   readonly logLevel: LogLevel;
 }
 
-/** An engine that also tells which process computes, for those who watch it. */
+/** An engine that also says which process computes, for those who watch it. */
 export interface ChildEngine extends Engine {
   /** Null while there is none. */
   processId(): number | null;
@@ -62,14 +63,16 @@ class ProcessEngine implements ChildEngine {
   readonly #settings: EngineSettings;
   readonly #logger: Logger;
   readonly #running = new Map<number, Running>();
-  readonly #stopping = new AbortController();
   readonly #restartedAtMs: number[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #process: Child<EngineProtocol> | null = null;
   #lastKey = 0;
   #kvCacheBytes = 0;
-  #background: Promise<void> = Promise.resolve();
-  #stopped: Promise<void> | null = null;
+  #restarting: Promise<void> = Promise.resolve();
+  readonly #life = serviceOf("engine", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
 
   constructor(options: ChildEngineOptions) {
     this.#options = options;
@@ -81,21 +84,12 @@ class ProcessEngine implements ChildEngine {
     return this.#process?.id ?? null;
   }
 
-  async start(): Promise<void> {
-    this.#enter({ kind: "starting", reason: "The engine is loading the model." });
-    const launched = this.#launch();
-    this.#background = launched.catch(() => undefined);
-    try {
-      await launched;
-    } catch (error) {
-      if (!this.#stopping.signal.aborted) this.#enter({ kind: "failed", reason: messageOf(error) });
-      throw error;
-    }
+  start(): Promise<void> {
+    return this.#life.start();
   }
 
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop();
-    return this.#stopped;
+    return this.#life.stop();
   }
 
   submit(request: GenerationRequest): Generation {
@@ -185,7 +179,17 @@ class ProcessEngine implements ChildEngine {
     }
   }
 
-  async #launch(): Promise<void> {
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#enter({ kind: "starting", reason: "The engine is loading the model." });
+    try {
+      await this.#launch(signal);
+    } catch (error) {
+      if (!signal.aborted) this.#enter({ kind: "failed", reason: messageOf(error) });
+      throw error;
+    }
+  }
+
+  async #launch(signal: AbortSignal): Promise<void> {
     const { clock, modelFolder, cacheFolder, logLevel } = this.#options;
     const settings = this.#settings;
     const launched = await startChild<EngineProtocol>(
@@ -198,32 +202,31 @@ class ProcessEngine implements ChildEngine {
         silenceDeadlineMs: settings.stepDeadlineMs,
         onEvent: (events) => this.#receive(events),
       },
-      { signal: this.#stopping.signal },
+      { signal },
     );
     this.#process = launched;
     const { contextLength, vocabularySize, bytesPerPosition } = launched.ready;
     const memoryMax = positionsThatFit({ ...settings, bytesPerPosition });
     const limits = { contextLength, vocabularySize, positionCountMax: Math.min(contextLength, memoryMax) };
     this.#enter({ kind: "ready", limits });
-    void launched.exited.then((how) => this.#lose(how));
+    void launched.exited.then((how) => this.#lose(how, signal));
   }
 
-  #lose(how: string): void {
+  #lose(how: string, signal: AbortSignal): void {
     this.#process = null;
     this.#kvCacheBytes = 0;
-    if (this.#stopping.signal.aborted) return;
+    if (signal.aborted) return;
     this.#logger.error({ how, requestCount: this.#running.size }, "the engine's process was lost");
     const reason = `The engine's process ${how} and is being started again.`;
     this.#enter({ kind: "restarting", reason });
     this.#failAll("The engine broke down while it computed this request; try again.");
-    this.#background = this.#restart(reason);
+    this.#restarting = this.#restart(reason, signal);
   }
 
   /** Tries until it is up, is stopped, or has tried too often. */
-  async #restart(firstReason: string): Promise<void> {
+  async #restart(firstReason: string, signal: AbortSignal): Promise<void> {
     let reason = firstReason;
     const { clock } = this.#options;
-    const { signal } = this.#stopping;
     while (!signal.aborted) {
       const delayMs = restartDelayMs(
         this.#restartedAtMs,
@@ -237,7 +240,7 @@ class ProcessEngine implements ChildEngine {
       try {
         await clock.sleep(delayMs, { signal });
         this.#restartedAtMs.push(clock.monotonicMs());
-        await this.#launch();
+        await this.#launch(signal);
         return;
       } catch (error) {
         reason = messageOf(error);
@@ -247,11 +250,9 @@ class ProcessEngine implements ChildEngine {
   }
 
   async #stop(): Promise<void> {
-    const message = "The engine was stopped while it started.";
-    this.#stopping.abort(new ServiceError({ code: "unavailable", message }));
     this.#enter({ kind: "stopped", reason: "The engine is stopped." });
     this.#failAll("The engine is being stopped.");
-    await this.#background;
+    await this.#restarting;
     await this.#process?.stop(this.#settings.stopDeadlineMs);
     this.#process = null;
   }

@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/fake-clock.ts";
-import type { JobEvent, JobOutcome, JobRunner } from "../domain/job.ts";
+import type { JobEvent, JobOutcome, JobRunner, JobStore } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
+import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { type Database, openDatabase } from "../storage/database.ts";
 import { JobQueue } from "./job-queue.ts";
@@ -138,6 +139,39 @@ class Bench {
     return page.items.map(({ type, data }) => [type, data]);
   }
 }
+
+/** A queue on a store of its own, up when its two loops wait: one for work, one for lost leases. */
+async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<ServiceUnderTest> {
+  const { clock, database } = await Bench.open(t);
+  const service = new JobQueue(
+    {
+      jobs: { ...database.jobs, ...jobs },
+      models: database.models,
+      runner: { run: twoSteps },
+      clock,
+      logger: silentLogger,
+      owner: "server",
+    },
+    { ...defaultsOf(jobSettings), concurrency: 1 },
+  );
+  const upCount = async (): Promise<number> => {
+    await clock.advance(0);
+    return clock.sleepingCount / 2;
+  };
+  return { service, upCount };
+}
+
+checkService({
+  name: "job queue",
+  make: (t) => idleQueue(t),
+  failing: {
+    code: "internal",
+    make: (t) =>
+      idleQueue(t, {
+        rescue: () => Promise.reject(new ServiceError({ code: "internal", message: "The disk is full." })),
+      }),
+  },
+});
 
 test("a submitted job runs at once, makes the next version, and tells its events", async (t) => {
   const bench = await Bench.open(t);

@@ -7,7 +7,7 @@ import {
   type JobEvent,
   type TrainingJob,
 } from "../domain/job.ts";
-import type { Service } from "../domain/lifecycle.ts";
+import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { Attempt, type AttemptDependencies } from "./attempt.ts";
@@ -21,7 +21,10 @@ export class JobQueue implements Service {
   readonly #events: EventWatch;
   readonly #attempts = new Map<string, { readonly attempt: Attempt; readonly over: Promise<void> }>();
   readonly #bells: readonly Doorbell[];
-  readonly #stopping = new AbortController();
+  readonly #life = serviceOf("job queue", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
   #loops: Promise<unknown> | null = null;
 
   constructor(dependencies: AttemptDependencies, settings: JobSettings) {
@@ -32,18 +35,13 @@ export class JobQueue implements Service {
   }
 
   /** Takes up what a crash left running, then begins to run jobs. */
-  async start(): Promise<void> {
-    const { jobs, owner, logger } = this.#dependencies;
-    const rescued = await jobs.rescue({ owner });
-    if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
-    this.#loops = Promise.all([...this.#bells.map((bell) => this.#work(bell)), this.#watchLeases()]);
+  start(): Promise<void> {
+    return this.#life.start();
   }
 
   /** Parks the running jobs: they are queued again, as if not tried. Resolves when all are. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    for (const { attempt } of this.#attempts.values()) attempt.interrupt("park");
-    await this.#loops;
+  stop(): Promise<void> {
+    return this.#life.stop();
   }
 
   /**
@@ -104,12 +102,26 @@ export class JobQueue implements Service {
     };
   }
 
-  async #work(bell: Doorbell): Promise<void> {
-    const { signal } = this.#stopping;
+  async #start(signal: AbortSignal): Promise<void> {
+    const { jobs, owner, logger } = this.#dependencies;
+    const rescued = await jobs.rescue({ owner });
+    if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
+    this.#loops = Promise.all([
+      ...this.#bells.map((bell) => this.#work(bell, signal)),
+      this.#watchLeases(signal),
+    ]);
+  }
+
+  async #stop(): Promise<void> {
+    for (const { attempt } of this.#attempts.values()) attempt.interrupt("park");
+    await this.#loops;
+  }
+
+  async #work(bell: Doorbell, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const job = await this.#claim();
       if (job === null) await bell.wait(this.#settings.pollMs, { signal });
-      else await this.#attempt(job);
+      else await this.#attempt(job, signal);
     }
   }
 
@@ -124,13 +136,13 @@ export class JobQueue implements Service {
     }
   }
 
-  async #attempt(job: TrainingJob): Promise<void> {
+  async #attempt(job: TrainingJob, signal: AbortSignal): Promise<void> {
     // An earlier attempt that lost the job may still be on its way out; two must not run side by side.
     await this.#attempts.get(job.id)?.over;
     const attempt = new Attempt(this.#dependencies, this.#settings, job, () => {
       this.#events.tell(job.id);
     });
-    if (this.#stopping.signal.aborted) attempt.interrupt("park");
+    if (signal.aborted) attempt.interrupt("park");
     const over = attempt.run();
     this.#attempts.set(job.id, { attempt, over });
     await over;
@@ -139,9 +151,8 @@ export class JobQueue implements Service {
   }
 
   /** Queues again what other servers, and attempts here that could not be settled, left behind. */
-  async #watchLeases(): Promise<void> {
+  async #watchLeases(signal: AbortSignal): Promise<void> {
     const { jobs, clock, logger } = this.#dependencies;
-    const { signal } = this.#stopping;
     const bell = new Doorbell(clock);
     while (!signal.aborted) {
       await bell.wait(this.#settings.leaseMs, { signal });

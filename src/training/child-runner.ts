@@ -4,6 +4,7 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner } from "../domain/job.ts";
+import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunRequest } from "./child-protocol.ts";
@@ -21,11 +22,10 @@ export interface ChildJobRunnerOptions {
   readonly logger: Logger;
 }
 
-export interface ChildJobRunner extends JobRunner {
+/** A runner whose `stop` ends all its processes. Jobs that still run then are lost attempts. */
+export interface ChildJobRunner extends JobRunner, Service {
   /** The processes that train or wait for work, for those who watch them. */
   processIds(): readonly number[];
-  /** Ends the processes that wait for work; running jobs end by their own signal. */
-  stop(): Promise<void>;
 }
 
 /** A runner that forks a process per base model when it is first needed. */
@@ -38,9 +38,19 @@ class ProcessJobRunner implements ChildJobRunner {
   /** Processes without a job, by base model; at most one each. */
   readonly #idle = new Map<string, TrainingProcess>();
   readonly #busy = new Set<TrainingProcess>();
+  readonly #life = serviceOf("training runner", { stop: () => this.#stop() });
+  #isStopped = false;
 
   constructor(options: ChildJobRunnerOptions) {
     this.#options = options;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
   }
 
   async run(
@@ -71,10 +81,9 @@ class ProcessJobRunner implements ChildJobRunner {
     return [...this.#busy, ...this.#idle.values()].flatMap(({ id }) => id ?? []);
   }
 
-  async stop(): Promise<void> {
-    const processes = [...this.#idle.values()];
-    this.#idle.clear();
-    await Promise.all(processes.map((training) => training.end()));
+  async #stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all([...this.#idle.values(), ...this.#busy].map((training) => training.end()));
   }
 
   async #prepare({ job, model, from, resultStep }: JobAssignment, scratch: string): Promise<RunRequest> {
@@ -122,7 +131,7 @@ class ProcessJobRunner implements ChildJobRunner {
   #keepProcess(baseModel: string, training: TrainingProcess): void {
     const { idleMs } = this.#options.settings;
     const idle = this.#idle.get(baseModel);
-    if (idleMs === 0 || typeof idle?.id === "number") {
+    if (this.#isStopped || idleMs === 0 || typeof idle?.id === "number") {
       void training.end();
       return;
     }

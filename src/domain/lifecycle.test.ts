@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serviceOf, serviceOfParts, type Service } from "./lifecycle.ts";
+import { ServiceError } from "./service-error.ts";
+import { checkService, type ServiceUnderTest } from "./testing/check-service.ts";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const refusal = new ServiceError({ code: "invalid", message: "It cannot start." });
+
+/** A life that takes a while to begin and to end. */
+function slow(fails = false): ServiceUnderTest {
+  let count = 0;
+  const service = serviceOf("slow thing", {
+    start: async () => {
+      count += 1;
+      await turn();
+      if (fails) throw refusal;
+    },
+    stop: async () => {
+      await turn();
+      count = Math.max(0, count - 1);
+    },
+  });
+  return { service, upCount: () => count };
+}
+
+/** Several of them as one; up when all are. */
+function composed(fails = false): ServiceUnderTest {
+  const parts = [slow(), slow(fails), slow()];
+  const service = serviceOfParts("whole", async (start) => {
+    for (const part of parts) await start(part.service);
+  });
+  const upCount = (): number => Math.max(...parts.map((part) => Number(part.upCount())));
+  return { service, upCount };
+}
+
+checkService({ name: "one life", make: () => slow(), failing: { code: "invalid", make: () => slow(true) } });
+checkService({
+  name: "parts",
+  make: () => composed(),
+  failing: { code: "invalid", make: () => composed(true) },
+});
+
+test("what has neither a start nor an end is a service too", async () => {
+  const service = serviceOf("nothing", {});
+  await service.start();
+  await service.stop();
+});
+
+/** Parts that write down what happens to them. */
+function recorded(log: string[], name: string, life: { failsTo?: "start" | "stop" } = {}): Service {
+  const act = async (what: "start" | "stop"): Promise<void> => {
+    log.push(`${what} ${name}`);
+    await turn();
+    if (life.failsTo === what)
+      throw new ServiceError({ code: "invalid", message: `${name} fails to ${what}` });
+  };
+  return serviceOf(name, { start: () => act("start"), stop: () => act("stop") });
+}
+
+test("parts start in order and stop in reverse, those that never started not at all", async () => {
+  const log: string[] = [];
+  const parts = [recorded(log, "a"), recorded(log, "b", { failsTo: "start" }), recorded(log, "c")];
+  const service = serviceOfParts("whole", async (start) => {
+    for (const part of parts) await start(part);
+  });
+  await assert.rejects(service.start(), /b fails to start/);
+  await service.stop();
+  assert.deepEqual(log, ["start a", "start b", "stop b", "stop a"]);
+});
+
+test("a part that comes too late to start is stopped all the same", async () => {
+  let isOpen = true;
+  const late = serviceOf("file", { start: () => assert.fail(), stop: async () => void (isOpen = false) });
+  const whole = serviceOfParts("whole", async (start) => {
+    await turn();
+    await start(late);
+  });
+  const started = assert.rejects(whole.start(), { code: "unavailable" });
+  await whole.stop();
+  await started;
+  assert.equal(isOpen, false);
+});
+
+test("a part that cannot be stopped does not keep the others up", async () => {
+  const log: string[] = [];
+  const parts = [recorded(log, "a"), recorded(log, "b", { failsTo: "stop" }), recorded(log, "c")];
+  const service = serviceOfParts("whole", async (start) => {
+    for (const part of parts) await start(part);
+  });
+  await service.start();
+  await assert.rejects(service.stop(), /b fails to stop/);
+  assert.deepEqual(log.slice(3), ["stop c", "stop b", "stop a"]);
+});
+
+test("a stop does not wait for a start that would never end, and the start learns of it", async () => {
+  const endless = serviceOf("endless thing", {
+    start: (signal) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
+  });
+  const whole = serviceOfParts("whole", (start) => start(endless));
+  const started = assert.rejects(whole.start(), {
+    message: "The endless thing was stopped while it started.",
+  });
+  await turn();
+  await whole.stop();
+  await started;
+});
