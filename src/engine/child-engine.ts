@@ -42,7 +42,7 @@ export interface ChildEngine extends Engine {
 interface Running {
   readonly id: string;
   readonly stream: GenerationStream;
-  /** Whether the engine has told anything of it yet. */
+  /** Whether anything came of it yet. */
   hasBegun: boolean;
 }
 
@@ -170,12 +170,12 @@ class ProcessEngine implements ChildEngine {
 
   #receive(events: EngineEvents): void {
     this.#kvCacheBytes = events.kvCacheBytes;
-    for (const news of events.news) {
-      const running = this.#running.get(news.key);
+    for (const output of events.outputs) {
+      const running = this.#running.get(output.key);
       if (running === undefined) continue;
       running.hasBegun = true;
-      if (news.kind === "event") running.stream.push(news.event);
-      else running.stream.fail(new ServiceError({ code: news.code, message: news.message }));
+      if (output.kind === "event") running.stream.push(output.event);
+      else running.stream.fail(new ServiceError({ code: output.code, message: output.message }));
     }
   }
 

@@ -19,7 +19,7 @@ async function load(
   const runner = await openModel(options, logger);
   const loop = new EngineLoop(runner, {
     ...options.settings,
-    tell: (news) => void emit({ news, kvCacheBytes: loop.kvCacheBytes }),
+    emit: (outputs) => void emit({ outputs, kvCacheBytes: loop.kvCacheBytes }),
   });
   const finished = loop.run().catch((error: unknown) => {
     logger.error({ err: error }, "the engine broke down");

@@ -1,8 +1,8 @@
 // The messages between the server's process and the engine's. Requests are named by numbers that are never used twice,
-// so that news of one that has just ended cannot be taken for news of another with the same id.
+// so that what comes of one that has just ended cannot be taken for another's with the same id.
 import type { GenerationRequest } from "../domain/generation.ts";
 import type { LogLevel } from "../telemetry/logger.ts";
-import type { LoopNews } from "./loop/engine-loop.ts";
+import type { LoopOutput } from "./loop/settle.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /** Everything the engine needs to know before it can serve. */
@@ -27,9 +27,9 @@ export interface LoadedModel {
   readonly bytesPerPosition: number;
 }
 
-/** One for each graph call that brought something, and one for each step. */
+/** One for each call that brought something, and one for each step. */
 export interface EngineEvents {
-  readonly news: readonly LoopNews[];
+  readonly outputs: readonly LoopOutput[];
   readonly kvCacheBytes: number;
 }
 

@@ -55,7 +55,7 @@ test("gives events in order, also those that came before anyone read, and ends w
   assert.deepEqual(calls, ["end"]);
 });
 
-test("lets events of a stopped choice fall, and ends when every choice was stopped", async () => {
+test("drops events of a stopped choice, and ends when every choice was stopped", async () => {
   const { stream, calls } = setUp(2);
   stream.stopChoice(0);
   stream.stopChoice(0);
@@ -75,7 +75,7 @@ test("abort throws cancelled to the reader, once", async () => {
   assert.deepEqual(calls, ["end", "abort"]);
 });
 
-test("a failure comes after what was told before it", async () => {
+test("a failure comes after what was emitted before it", async () => {
   const { stream } = setUp(1);
   stream.push(token(0, 1));
   stream.fail(new ServiceError({ code: "unavailable", message: "gone" }));

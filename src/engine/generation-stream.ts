@@ -29,7 +29,7 @@ export class GenerationStream implements Generation {
     this.events = { [Symbol.asyncIterator]: () => this.#read() };
   }
 
-  /** Takes the next event; those of choices that were stopped are let fall. */
+  /** Takes the next event; those of choices that were stopped are dropped. */
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
     if (event.kind !== "prompt-computed" && !this.#liveChoices.has(event.choice)) return;

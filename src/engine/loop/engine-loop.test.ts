@@ -112,9 +112,9 @@ test("an abort frees everything within one step, and the others go on unharmed",
   await loop.step();
   await loop.step();
   loop.abort(1);
-  const told = transcript(1).events.length;
+  const eventCount = transcript(1).events.length;
   while (loop.hasWork) await loop.step();
-  assert.equal(transcript(1).events.length, told);
+  assert.equal(transcript(1).events.length, eventCount);
   assert.deepEqual(transcript(2).ids(), expectedIds(other, 0));
 });
 
@@ -152,6 +152,36 @@ test("stopping one choice leaves the others as they would have been", async () =
   assert.deepEqual(transcript(0).ids(2), expectedIds(request, 2));
 });
 
+test("another choice takes over a half computed prompt when the one that led it is stopped", async () => {
+  const prompt = Array.from({ length: 100 }, (_, index) => index % 60);
+  const sampling = { temperature: 1, seed: 8 };
+  const request = requestOf(prompt, { choiceCount: 3, sampling });
+  const runner = new FakeRunner();
+  const { loop, transcript } = observedLoop(runner);
+  loop.submit(0, request);
+  await loop.step();
+  loop.stopChoice(0, 0);
+  await loop.step();
+  loop.stopChoice(0, 1);
+  while (loop.hasWork) await loop.step();
+  assert.deepEqual(runner.prefillSizes, [1, 1, 1, 1]);
+  assert.deepEqual(transcript(0).ids(0), []);
+  assert.deepEqual(transcript(0).ids(1), []);
+  assert.deepEqual(transcript(0).ids(2), expectedIds(request, 2));
+  assert.equal(transcript(0).events[0].kind, "prompt-computed");
+});
+
+test("a later portion says that the prompt is computed when the first was stopped before", async () => {
+  const { loop, transcript } = observedLoop(new FakeRunner(), { ...smallLimits, slotCountMax: 1 });
+  loop.submit(0, requestOf([1, 2], { choiceCount: 2, maxTokens: 3 }));
+  loop.stopChoice(0, 0);
+  while (loop.hasWork) await loop.step();
+  assert.deepEqual(
+    transcript(0).events.map(({ kind }) => kind),
+    ["prompt-computed", "tokens", "tokens", "tokens", "choice-finished"],
+  );
+});
+
 test("an adapter that cannot be read fails its requests alone", async () => {
   const [failed, fine] = await runTogether(new FakeRunner(), [
     requestOf([1], { adapter: { id: "x", folder: "missing" }, choiceCount: 40, maxTokens: 2 }),
@@ -172,7 +202,7 @@ test("a model whose scores are not numbers fails the request and not the engine"
   assert.equal(fine.ids().length, 16);
 });
 
-test("log-probabilities are told where they are asked for", async () => {
+test("tokens carry log-probabilities where they are asked for", async () => {
   const [transcript] = await runTogether(new FakeRunner(), [
     requestOf([1], { topLogprobCount: 3, maxTokens: 4 }),
   ]);

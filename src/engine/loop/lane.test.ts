@@ -2,65 +2,88 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { KvLane } from "../cache/kv-lane.ts";
-import { Lane, noSlot, type SlotHolder } from "./lane.ts";
 import { fakeShape } from "../testing/fake-runner.ts";
+import { requestOf } from "../testing/run-loop.ts";
+import { Lane, slotOf } from "./lane.ts";
+import { openRequest, type Sequence } from "./sequence.ts";
 
-interface Marked extends SlotHolder {
-  mark: number;
-}
-
-const setUp = (): Lane<Marked, Marked> => {
+const setUp = (): Lane => {
   const kv = new KvLane(fakeShape);
   kv.reshape(64, 64);
-  return new Lane<Marked, Marked>("", null, kv);
+  return new Lane("", null, kv);
 };
 
-const write = (lane: Lane<Marked, Marked>, { slot, mark }: Marked): void => {
+const sequencesOf = (count: number): readonly Sequence[] =>
+  openRequest(1, requestOf([1], { choiceCount: count }), { portion: count, arrival: 0 }).sequences;
+
+/** Writes one position that says whose it is. */
+const write = (lane: Lane, sequence: Sequence, mark: number): void => {
+  const slot = slotOf(sequence);
   for (let layer = 0; layer < fakeShape.layerCount; layer++) {
     const keys = new Float32Array(fakeShape.kvHeadCount * fakeShape.headSize).fill(mark);
     lane.kv.write(layer, slot, 0, 1, { keys, values: keys, positionCount: 1 });
   }
   lane.kv.advance(slot, 1);
+  sequence.computedCount = 1;
 };
 
-/** Rows first, prompts after them, every slot with what its holder wrote. */
-const check = (lane: Lane<Marked, Marked>, context: string): void => {
+/** Rows first, prompts after them, every slot with what its sequence wrote. */
+const check = (lane: Lane, marks: ReadonlyMap<Sequence, number>, context: string): void => {
   const holders = [...lane.rows, ...lane.prompts];
   assert.equal(lane.kv.usedCount, holders.length, context);
   assert.deepEqual(
-    holders.map((holder) => holder.slot),
+    holders.map(({ slot }) => slot),
     holders.map((_, index) => index),
     context,
   );
-  for (const { slot, mark } of holders) {
-    assert.equal(lane.kv.keys(1, slot, 1)[0], mark, context);
-    assert.equal(lane.kv.lengths[slot], 1, context);
+  for (const sequence of holders) {
+    const slot = slotOf(sequence);
+    assert.equal(lane.kv.keys(1, slot, 1)[0], marks.get(sequence), context);
+    assert.equal(lane.kv.lengths[slot], sequence.computedCount, context);
   }
 };
 
-test("holders keep what they wrote through any order of coming, growing up and leaving", () => {
+test("sequences keep what they wrote through any order of coming, growing up and leaving", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const random = seededRandom("lane", seed);
     const lane = setUp();
+    const marks = new Map<Sequence, number>();
     for (let step = 1; step <= 80; step++) {
-      const action = random.index(5);
+      const action = random.index(6);
+      const [fresh, follower] = sequencesOf(2);
+      const prompt = lane.prompts[random.index(lane.prompts.length)];
+      const row = lane.rows[random.index(lane.rows.length)];
       if (action === 0 && lane.kv.usedCount < 40) {
-        const prompt = { slot: noSlot, mark: step };
-        lane.addPrompt(prompt);
-        write(lane, prompt);
-      } else if (action === 1 && lane.prompts.length > 0) {
-        const prompt = lane.prompts[random.index(lane.prompts.length)];
-        lane.promote(prompt, { slot: noSlot, mark: prompt.mark });
-        assert.equal(prompt.slot, noSlot);
-      } else if (action === 2 && lane.rows.length > 0 && lane.kv.usedCount < 40) {
-        const original = lane.rows[random.index(lane.rows.length)];
-        lane.addCopy(original, { slot: noSlot, mark: original.mark });
-      } else if (action === 3 && lane.rows.length > 0) {
-        lane.removeRow(lane.rows[random.index(lane.rows.length)]);
-      } else if (action === 4 && lane.prompts.length > 0) {
-        lane.removePrompt(lane.prompts[random.index(lane.prompts.length)]);
+        lane.addPrompt(fresh);
+        write(lane, fresh, step);
+        marks.set(fresh, step);
+      } else if (action === 1 && prompt !== undefined) {
+        lane.promote(prompt);
+      } else if (action === 2 && row !== undefined && lane.kv.usedCount < 40) {
+        lane.addCopy(row, follower);
+        marks.set(follower, marks.get(row) ?? -1);
+      } else if (action === 3 && row !== undefined) {
+        lane.removeRow(row);
+        assert.equal(row.slot, null);
+      } else if (action === 4 && prompt !== undefined) {
+        lane.removePrompt(prompt);
+        assert.equal(prompt.slot, null);
+      } else if (action === 5 && prompt !== undefined) {
+        lane.handOver(prompt, follower);
+        marks.set(follower, marks.get(prompt) ?? -1);
+        assert.equal(prompt.slot, null);
       }
-      check(lane, `seed ${seed}, step ${step}`);
+      check(lane, marks, `seed ${seed}, step ${step}`);
     }
   }
+});
+
+test("says what it holds together with what its sequences were promised", () => {
+  const lane = setUp();
+  const [leader] = sequencesOf(3);
+  lane.addPrompt(leader);
+  assert.deepEqual(lane.load, { laneId: "", slotCount: 3, positionCountMax: 17, decodingCount: 0 });
+  leader.followers = [];
+  lane.promote(leader);
+  assert.deepEqual(lane.load, { laneId: "", slotCount: 1, positionCountMax: 17, decodingCount: 1 });
 });

@@ -1,26 +1,20 @@
-// Who holds which slot of one adapter's lane. Decoding rows come first, prompts on their way after them, so that both
-// kinds are contiguous; slots move when a row leaves, and the holders learn their new place.
+// Which sequence holds which slot of one adapter's keys and values. Decoding rows come first, prompts on their way after
+// them, so that both kinds are contiguous; slots move when a sequence leaves, and each learns its new place.
 // Does not compute and does not decide who gets a slot.
-import { assert } from "../../domain/assert.ts";
-import type { LoadedAdapter } from "../model-runner.ts";
+import { assert, present } from "../../domain/assert.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
+import type { LoadedAdapter } from "../model-runner.ts";
+import type { LaneLoad } from "./scheduler.ts";
+import type { Sequence } from "./sequence.ts";
 
-/** Something that holds a slot; the lane alone writes it. */
-export interface SlotHolder {
-  slot: number;
-}
-
-/** `slot` of a holder that has none. */
-export const noSlot = -1;
-
-export class Lane<Prompt extends SlotHolder, Row extends SlotHolder> {
+export class Lane {
   readonly id: string;
   readonly adapter: LoadedAdapter | null;
   readonly kv: KvLane;
   /** Row i holds slot i. */
-  readonly rows: Row[] = [];
+  readonly rows: Sequence[] = [];
   /** Prompt i holds slot `rows.length + i`. */
-  readonly prompts: Prompt[] = [];
+  readonly prompts: Sequence[] = [];
 
   constructor(id: string, adapter: LoadedAdapter | null, kv: KvLane) {
     this.id = id;
@@ -32,29 +26,51 @@ export class Lane<Prompt extends SlotHolder, Row extends SlotHolder> {
     return this.rows.length === 0 && this.prompts.length === 0;
   }
 
-  /** Gives a prompt an empty slot, for which there must be room. */
-  addPrompt(prompt: Prompt): void {
-    this.prompts.push(prompt);
-    prompt.slot = this.kv.takeSlot();
+  /** What the lane holds, with everything that its sequences were promised. */
+  get load(): LaneLoad {
+    return {
+      laneId: this.id,
+      slotCount: this.rows.length + this.prompts.reduce((sum, prompt) => sum + prompt.slotCount, 0),
+      positionCountMax: Math.max(
+        0,
+        ...this.rows.map((row) => row.positionCountMax),
+        ...this.prompts.map((prompt) => prompt.positionCountMax),
+      ),
+      decodingCount: this.rows.length,
+    };
   }
 
-  /** The slot of a computed prompt becomes that of a row. */
-  promote(prompt: Prompt, row: Row): void {
+  /** Gives a sequence an empty slot, for which there must be room. */
+  addPrompt(sequence: Sequence): void {
+    this.prompts.push(sequence);
+    sequence.slot = this.kv.takeSlot();
+  }
+
+  /** A follower takes the place of the sequence it follows, with what is computed of their prompt. */
+  handOver(leader: Sequence, follower: Sequence): void {
+    this.prompts[this.#placeOf(leader)] = follower;
+    follower.slot = slotOf(leader);
+    follower.cachedCount = leader.cachedCount;
+    follower.computedCount = leader.computedCount;
+    leader.slot = null;
+  }
+
+  /** A prompt that is computed becomes a row. */
+  promote(sequence: Sequence): void {
     const target = this.rows.length;
+    const slot = slotOf(sequence);
+    const place = this.#placeOf(sequence);
     const displaced = this.prompts[0];
-    const index = this.prompts.indexOf(prompt);
-    assert(index >= 0, "a promoted prompt is in its lane");
-    this.kv.swapSlots(prompt.slot, target);
-    this.prompts[index] = displaced;
-    displaced.slot = prompt.slot;
+    this.kv.swapSlots(slot, target);
+    this.prompts[place] = displaced;
+    displaced.slot = slot;
     this.prompts.shift();
-    prompt.slot = noSlot;
-    row.slot = target;
-    this.rows.push(row);
+    sequence.slot = target;
+    this.rows.push(sequence);
   }
 
   /** Adds a row that starts from what another holds; there must be room for its slot. */
-  addCopy(original: Row, row: Row): void {
+  addCopy(original: Sequence, sequence: Sequence): void {
     const target = this.rows.length;
     const last = this.kv.takeSlot();
     const displaced = this.prompts.shift();
@@ -63,43 +79,59 @@ export class Lane<Prompt extends SlotHolder, Row extends SlotHolder> {
       displaced.slot = last;
       this.prompts.push(displaced);
     }
-    this.kv.copySlot(original.slot, target);
-    row.slot = target;
-    this.rows.push(row);
+    this.kv.copySlot(slotOf(original), target);
+    sequence.slot = target;
+    sequence.cachedCount = original.cachedCount;
+    sequence.computedCount = original.computedCount;
+    this.rows.push(sequence);
   }
 
   /** Takes a row's slot away; the last row and the last prompt fill the holes. */
-  removeRow(row: Row): void {
+  removeRow(sequence: Sequence): void {
+    const slot = slotOf(sequence);
     const lastRow = this.rows.pop();
     assert(
-      lastRow !== undefined && (lastRow === row || this.rows[row.slot] === row),
+      lastRow !== undefined && (lastRow === sequence || this.rows[slot] === sequence),
       "a removed row is in its lane",
     );
     const hole = this.rows.length;
-    if (lastRow !== row) {
-      this.kv.copySlot(hole, row.slot);
-      this.rows[row.slot] = lastRow;
-      lastRow.slot = row.slot;
+    if (lastRow !== sequence) {
+      this.kv.copySlot(hole, slot);
+      this.rows[slot] = lastRow;
+      lastRow.slot = slot;
     }
     const lastPrompt = this.prompts.pop();
     if (lastPrompt !== undefined) {
-      this.kv.copySlot(lastPrompt.slot, hole);
+      this.kv.copySlot(slotOf(lastPrompt), hole);
       lastPrompt.slot = hole;
       this.prompts.unshift(lastPrompt);
     }
     this.kv.dropLastSlot();
-    row.slot = noSlot;
+    sequence.slot = null;
   }
 
-  removePrompt(prompt: Prompt): void {
-    const last = this.prompts.pop();
-    assert(last !== undefined, "a removed prompt is in its lane");
-    if (last !== prompt) {
-      this.kv.copySlot(last.slot, prompt.slot);
-      this.prompts[this.prompts.indexOf(prompt)] = last;
-      last.slot = prompt.slot;
+  /** Takes a prompt's slot away; the last prompt fills the hole. */
+  removePrompt(sequence: Sequence): void {
+    const place = this.#placeOf(sequence);
+    const last = present(this.prompts.pop(), "the last prompt of a lane that has one");
+    if (last !== sequence) {
+      const slot = slotOf(sequence);
+      this.kv.copySlot(slotOf(last), slot);
+      this.prompts[place] = last;
+      last.slot = slot;
     }
     this.kv.dropLastSlot();
-    prompt.slot = noSlot;
+    sequence.slot = null;
   }
+
+  #placeOf(prompt: Sequence): number {
+    const place = this.prompts.indexOf(prompt);
+    assert(place >= 0, "a prompt is in its lane");
+    return place;
+  }
+}
+
+/** The slot of a sequence that is in a lane. */
+export function slotOf({ slot }: Sequence): number {
+  return present(slot, "the slot of a sequence in a lane");
 }

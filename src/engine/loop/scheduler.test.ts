@@ -6,11 +6,16 @@ import {
   planStep,
   slotsThatFit,
   type LaneLoad,
-  type StartedPrompt,
+  type PlannedCall,
+  type PlannedPrompt,
   type StepBudget,
   type StepPlan,
-  type WaitingPrompt,
 } from "./scheduler.ts";
+
+/** A prompt with a name for the tests. */
+interface NamedPrompt extends PlannedPrompt {
+  readonly name: number;
+}
 
 const budget: StepBudget = {
   slotCountMax: 8,
@@ -20,10 +25,11 @@ const budget: StepBudget = {
   promptChunkTokens: 40,
 };
 
-const waiting = (key: number, tokenCount: number, more: Partial<WaitingPrompt> = {}): WaitingPrompt => ({
-  key,
+const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
+  name,
   laneId: "a",
   tokenCount,
+  computedCount: 0,
   slotCount: 1,
   positionCountMax: tokenCount + 20,
   ...more,
@@ -36,11 +42,11 @@ const lane = (laneId: string, slotCount: number, decodingCount: number): LaneLoa
   decodingCount,
 });
 
-/** Admitted keys, then for each lane its groups as `key:start+count` and `decode`. */
+/** Names of those admitted, then for each lane its calls in order: `decode`, or chunks as `name:start+count`. */
 const check = (
   input: {
-    readonly waiting?: readonly WaitingPrompt[];
-    readonly started?: readonly StartedPrompt[];
+    readonly waiting?: readonly NamedPrompt[];
+    readonly started?: readonly NamedPrompt[];
     readonly lanes?: readonly LaneLoad[];
     readonly budget?: Partial<StepBudget>;
   },
@@ -50,20 +56,22 @@ const check = (
     ...budget,
     ...input.budget,
   });
-  assert.deepEqual(plan.admittedKeys, expected.admitted);
   assert.deepEqual(
-    Object.fromEntries(plan.lanes.map((entry) => [entry.laneId, describe(entry)])),
-    expected.lanes,
+    plan.admitted.map(({ name }) => name),
+    expected.admitted,
   );
+  const lanes: Record<string, string> = {};
+  for (const call of plan.calls) {
+    const before = lanes[call.laneId];
+    lanes[call.laneId] = before === undefined ? describe(call) : `${before} | ${describe(call)}`;
+  }
+  assert.deepEqual(lanes, expected.lanes);
 };
 
-const describe = ({ prefillGroups, decodes }: StepPlan["lanes"][number]): string =>
-  [
-    ...prefillGroups.map((group) =>
-      group.map(({ key, start, count }) => `${key}:${start}+${count}`).join(" "),
-    ),
-    ...(decodes ? ["decode"] : []),
-  ].join(" | ");
+const describe = (call: PlannedCall<NamedPrompt>): string =>
+  call.kind === "decode"
+    ? "decode"
+    : call.chunks.map(({ prompt: { name }, start, count }) => `${name}:${start}+${count}`).join(" ");
 
 test("does nothing where there is nothing to do", () => {
   check({}, { admitted: [], lanes: {} });
@@ -71,19 +79,19 @@ test("does nothing where there is nothing to do", () => {
 
 test("admits the oldest first and computes short prompts of like length together", () => {
   check(
-    { waiting: [waiting(1, 10), waiting(2, 9), waiting(3, 3)] },
+    { waiting: [prompt(1, 10), prompt(2, 9), prompt(3, 3)] },
     { admitted: [1, 2, 3], lanes: { a: "1:0+10 2:0+9 | 3:0+3" } },
   );
 });
 
 test("computes a long prompt in parts of the same size, whatever else runs", () => {
-  check({ waiting: [waiting(1, 90)] }, { admitted: [1], lanes: { a: "1:0+40" } });
+  check({ waiting: [prompt(1, 90)] }, { admitted: [1], lanes: { a: "1:0+40" } });
   check(
-    { started: [{ key: 1, laneId: "a", tokenCount: 90, computedCount: 40 }], lanes: [lane("a", 4, 3)] },
-    { admitted: [], lanes: { a: "1:40+40 | decode" } },
+    { started: [prompt(1, 90, { computedCount: 40 })], lanes: [lane("a", 4, 3)] },
+    { admitted: [], lanes: { a: "decode | 1:40+40" } },
   );
   check(
-    { started: [{ key: 1, laneId: "a", tokenCount: 90, computedCount: 80 }], lanes: [lane("a", 1, 0)] },
+    { started: [prompt(1, 90, { computedCount: 80 })], lanes: [lane("a", 1, 0)] },
     { admitted: [], lanes: { a: "1:80+10" } },
   );
 });
@@ -91,24 +99,24 @@ test("computes a long prompt in parts of the same size, whatever else runs", () 
 test("gives the oldest prompt its part even where the rows use up the tokens of the step", () => {
   check(
     {
-      started: [{ key: 1, laneId: "a", tokenCount: 40, computedCount: 0 }],
+      started: [prompt(1, 40)],
       lanes: [lane("a", 5, 4)],
       budget: { tokensPerStepMax: 4 },
     },
-    { admitted: [], lanes: { a: "1:0+40 | decode" } },
+    { admitted: [], lanes: { a: "decode | 1:0+40" } },
   );
 });
 
 test("keeps lanes apart and runs each that has work", () => {
   check(
-    { waiting: [waiting(1, 10, { laneId: "b" }), waiting(2, 10)], lanes: [lane("a", 2, 2), lane("c", 1, 1)] },
-    { admitted: [1, 2], lanes: { a: "2:0+10 | decode", b: "1:0+10", c: "decode" } },
+    { waiting: [prompt(1, 10, { laneId: "b" }), prompt(2, 10)], lanes: [lane("a", 2, 2), lane("c", 1, 1)] },
+    { admitted: [1, 2], lanes: { a: "decode | 2:0+10", b: "1:0+10", c: "decode" } },
   );
 });
 
 test("lets nothing overtake the oldest prompt that does not fit", () => {
   check(
-    { waiting: [waiting(1, 10, { slotCount: 4 }), waiting(2, 10)], lanes: [lane("a", 6, 6)] },
+    { waiting: [prompt(1, 10, { slotCount: 4 }), prompt(2, 10)], lanes: [lane("a", 6, 6)] },
     { admitted: [], lanes: { a: "decode" } },
   );
 });
@@ -117,11 +125,11 @@ test("admits only what memory is set aside for", () => {
   // 64 positions of 10 bytes a slot: two slots take 1280 bytes, three as much as four 2560.
   const tight = { kvCacheBytesMax: 2559 };
   check(
-    { waiting: [waiting(1, 10), waiting(2, 10), waiting(3, 10)], budget: tight },
+    { waiting: [prompt(1, 10), prompt(2, 10), prompt(3, 10)], budget: tight },
     { admitted: [1, 2], lanes: { a: "1:0+10 2:0+10" } },
   );
   check(
-    { waiting: [waiting(1, 10), waiting(2, 10), waiting(3, 10)], budget: { kvCacheBytesMax: 2560 } },
+    { waiting: [prompt(1, 10), prompt(2, 10), prompt(3, 10)], budget: { kvCacheBytesMax: 2560 } },
     { admitted: [1, 2, 3], lanes: { a: "1:0+10 2:0+10 3:0+10" } },
   );
 });
@@ -132,8 +140,26 @@ test("says how many choices fit at once", () => {
   assert.equal(slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1280, bytesPerPosition: 10 }), 0);
 });
 
-interface Simulated {
-  readonly prompt: WaitingPrompt;
+test("begins an admitted prompt where what was found in memory ends", () => {
+  check(
+    { waiting: [prompt(1, 90, { computedCount: 64 }), prompt(2, 20)] },
+    { admitted: [1, 2], lanes: { a: "2:0+20 | 1:64+26" } },
+  );
+});
+
+test("computes later parts of like length together, and never with first ones", () => {
+  const started = [
+    prompt(1, 90, { computedCount: 60 }),
+    prompt(2, 70, { computedCount: 40 }),
+    prompt(3, 50, { computedCount: 45 }),
+  ];
+  check(
+    { started, waiting: [prompt(4, 30)], lanes: [lane("a", 3, 0)] },
+    { admitted: [4], lanes: { a: "4:0+30 | 1:60+30 2:40+30 | 3:45+5" } },
+  );
+});
+
+interface Simulated extends NamedPrompt {
   readonly answerCount: number;
   computedCount: number;
   generatedCount: number;
@@ -143,35 +169,19 @@ interface Simulated {
 const simulate = (seed: number): void => {
   const random = seededRandom("scheduler", seed);
   const context = `seed ${seed}`;
-  const arrivals = Array.from({ length: 40 }, (_, key) => arrival(random, key));
+  const arrivals = Array.from({ length: 40 }, (_, name) => arrival(random, name));
   const queue: Simulated[] = [];
   const running: Simulated[] = [];
   const admittedOrder: number[] = [];
   for (let step = 0; arrivals.length + queue.length + running.length > 0; step++) {
     assert.ok(step < 3000, `${context}: nobody starves`);
     while (arrivals.length > 0 && random.uniform() < 0.3) queue.push(arrivals.shift() as Simulated);
-    const started = running
-      .filter((item) => item.computedCount < item.prompt.tokenCount)
-      .map(({ prompt, computedCount }) => ({ ...prompt, computedCount }));
+    const started = running.filter((item) => item.computedCount < item.tokenCount);
     const before = loads(running);
-    const plan = planStep(
-      queue.map((item) => item.prompt),
-      started,
-      before,
-      budget,
-    );
-    assert.deepEqual(
-      plan,
-      planStep(
-        queue.map((item) => item.prompt),
-        started,
-        before,
-        budget,
-      ),
-      context,
-    );
-    admittedOrder.push(...plan.admittedKeys);
-    running.push(...queue.splice(0, plan.admittedKeys.length));
+    const plan = planStep(queue, started, before, budget);
+    assert.deepEqual(plan, planStep(queue, started, before, budget), context);
+    admittedOrder.push(...plan.admitted.map(({ name }) => name));
+    running.push(...queue.splice(0, plan.admitted.length));
     checkBudget(running, plan, context);
     apply(plan, running, before);
     for (const item of running.filter((candidate) => candidate.generatedCount >= candidate.answerCount)) {
@@ -185,34 +195,34 @@ const simulate = (seed: number): void => {
   );
 };
 
-const arrival = (random: Random, key: number): Simulated => {
+const arrival = (random: Random, name: number): Simulated => {
   const tokenCount = 1 + random.index(120);
   const answerCount = 1 + random.index(60);
-  const prompt = {
-    key,
-    laneId: `lane ${random.index(3)}`,
-    tokenCount,
-    slotCount: 1 + random.index(4),
-    positionCountMax: tokenCount + answerCount,
-  };
-  return { prompt, answerCount, computedCount: 0, generatedCount: 0 };
+  const more = { laneId: `lane ${random.index(3)}`, slotCount: 1 + random.index(4) };
+  const computedCount = random.index(3) === 0 ? random.index(tokenCount) : 0;
+  const positionCountMax = tokenCount + answerCount;
+  const base = prompt(name, tokenCount, { ...more, computedCount, positionCountMax });
+  return { ...base, answerCount, computedCount, generatedCount: 0 };
 };
 
 const loads = (running: readonly Simulated[]): readonly LaneLoad[] => {
-  const ids = [...new Set(running.map((item) => item.prompt.laneId))];
+  const ids = [...new Set(running.map((item) => item.laneId))];
   return ids.map((laneId) => {
-    const inLane = running.filter((item) => item.prompt.laneId === laneId);
-    const decoding = inLane.filter((item) => item.computedCount === item.prompt.tokenCount);
+    const inLane = running.filter((item) => item.laneId === laneId);
+    const decoding = inLane.filter((item) => item.computedCount === item.tokenCount);
     return {
       laneId,
-      slotCount: inLane.reduce((sum, item) => sum + item.prompt.slotCount, 0),
-      positionCountMax: Math.max(...inLane.map((item) => item.prompt.positionCountMax)),
-      decodingCount: decoding.reduce((sum, item) => sum + item.prompt.slotCount, 0),
+      slotCount: inLane.reduce((sum, item) => sum + item.slotCount, 0),
+      positionCountMax: Math.max(...inLane.map((item) => item.positionCountMax)),
+      decodingCount: decoding.reduce((sum, item) => sum + item.slotCount, 0),
     };
   });
 };
 
-const checkBudget = (running: readonly Simulated[], plan: StepPlan, context: string): void => {
+const groupsOf = (plan: StepPlan<Simulated>) =>
+  plan.calls.flatMap((call) => (call.kind === "prefill" ? [call.chunks] : []));
+
+const checkBudget = (running: readonly Simulated[], plan: StepPlan<Simulated>, context: string): void => {
   const after = loads(running);
   const bytes = after.reduce(
     (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget.bytesPerPosition),
@@ -220,33 +230,38 @@ const checkBudget = (running: readonly Simulated[], plan: StepPlan, context: str
   );
   assert.ok(bytes <= budget.kvCacheBytesMax, `${context}: memory`);
   assert.ok(after.reduce((sum, load) => sum + load.slotCount, 0) <= budget.slotCountMax, `${context}: slots`);
-  const chunks = plan.lanes.flatMap((entry) => entry.prefillGroups.flat());
+  const chunks = groupsOf(plan).flat();
   assert.equal(
-    new Set(chunks.map((chunk) => chunk.key)).size,
+    new Set(chunks.map((chunk) => chunk.prompt)).size,
     chunks.length,
     `${context}: one part a prompt`,
   );
   const tokens = chunks.reduce((sum, chunk) => sum + chunk.count, 0);
   const rows = after.reduce((sum, load) => sum + load.decodingCount, 0);
   assert.ok(chunks.length <= 1 || tokens + rows <= budget.tokensPerStepMax, `${context}: tokens`);
-  for (const group of plan.lanes.flatMap((entry) => entry.prefillGroups)) {
+  for (const group of groupsOf(plan)) {
     const real = group.reduce((sum, chunk) => sum + chunk.count, 0);
     const padded = group.length * Math.max(...group.map((chunk) => chunk.count));
     assert.ok(real >= 0.75 * padded, `${context}: padding`);
+    assert.equal(new Set(group.map(({ start }) => start === 0)).size, 1, `${context}: first or later parts`);
+    assert.equal(new Set(group.map((chunk) => chunk.prompt.laneId)).size, 1, `${context}: one lane`);
   }
 };
 
-const apply = (plan: StepPlan, running: readonly Simulated[], before: readonly LaneLoad[]): void => {
+const apply = (
+  plan: StepPlan<Simulated>,
+  running: readonly Simulated[],
+  before: readonly LaneLoad[],
+): void => {
   for (const load of before) {
-    const entry = plan.lanes.find((candidate) => candidate.laneId === load.laneId);
-    assert.equal(entry?.decodes ?? false, load.decodingCount > 0, "rows always go on");
+    const decodes = plan.calls.some(({ kind, laneId }) => kind === "decode" && laneId === load.laneId);
+    assert.equal(decodes, load.decodingCount > 0, "rows always go on");
   }
   for (const item of running) {
-    if (item.computedCount === item.prompt.tokenCount) item.generatedCount += 1;
+    if (item.computedCount === item.tokenCount) item.generatedCount += 1;
   }
-  for (const { key, start, count } of plan.lanes.flatMap((entry) => entry.prefillGroups.flat())) {
-    const item = running.find((candidate) => candidate.prompt.key === key);
-    assert.ok(item !== undefined && item.computedCount === start, "parts follow one another");
+  for (const { prompt: item, start, count } of groupsOf(plan).flat()) {
+    assert.ok(running.includes(item) && item.computedCount === start, "parts follow one another");
     item.computedCount += count;
   }
 };

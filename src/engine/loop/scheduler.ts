@@ -4,24 +4,17 @@
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 
-/** A request that holds nothing yet. */
-export interface WaitingPrompt {
-  readonly key: number;
-  /** Rows of different lanes cannot share a graph call. */
+/** What is asked of a prompt; whoever plans passes things of its own that can answer, and gets them back in the plan. */
+export interface PlannedPrompt {
+  /** Rows of different lanes cannot share a call. */
   readonly laneId: string;
   readonly tokenCount: number;
+  /** Tokens that need no computing any more. One that waits may have some: what was found in memory. */
+  readonly computedCount: number;
   /** One for each choice. */
   readonly slotCount: number;
   /** Positions that each slot may come to hold. */
   readonly positionCountMax: number;
-}
-
-/** An admitted prompt with tokens still to compute. */
-export interface StartedPrompt {
-  readonly key: number;
-  readonly laneId: string;
-  readonly tokenCount: number;
-  readonly computedCount: number;
 }
 
 /** What a lane holds, with everything that was promised to admitted requests. */
@@ -42,28 +35,31 @@ export interface StepBudget {
 }
 
 /** Tokens [start, start + count) of a prompt. */
-export interface PromptChunk {
-  readonly key: number;
+export interface PromptChunk<Prompt> {
+  readonly prompt: Prompt;
   readonly start: number;
   readonly count: number;
 }
 
-export interface LanePlan {
-  readonly laneId: string;
-  /** Chunks of one group are computed together, right-padded to the longest. */
-  readonly prefillGroups: readonly (readonly PromptChunk[])[];
-  /** Whether its decoding rows get a token; true whenever it has some. */
-  readonly decodes: boolean;
-}
+/** What is computed together. */
+export type PlannedCall<Prompt> =
+  /** One token for each decoding row of the lane. */
+  | { readonly kind: "decode"; readonly laneId: string }
+  /** Parts of prompts, right-padded to the longest: all of them first parts, or all of them later ones. */
+  | {
+      readonly kind: "prefill";
+      readonly laneId: string;
+      readonly chunks: readonly PromptChunk<Prompt>[];
+    };
 
-export interface StepPlan {
+export interface StepPlan<Prompt> {
   /** Waiting prompts that start now, oldest first. */
-  readonly admittedKeys: readonly number[];
-  /** Lanes with something to do. */
-  readonly lanes: readonly LanePlan[];
+  readonly admitted: readonly Prompt[];
+  /** In this order. */
+  readonly calls: readonly PlannedCall<Prompt>[];
 }
 
-/** Chunks share a graph call while at least this part of the padded tokens is real. */
+/** Chunks share a call while at least this part of the padded tokens is real. */
 const leastRealPart = 0.75;
 
 /**
@@ -72,26 +68,27 @@ const leastRealPart = 0.75;
  * @param waiting oldest first
  * @param started oldest first
  */
-export function planStep(
-  waiting: readonly WaitingPrompt[],
-  started: readonly StartedPrompt[],
+export function planStep<Prompt extends PlannedPrompt>(
+  waiting: readonly Prompt[],
+  started: readonly Prompt[],
   lanes: readonly LaneLoad[],
   budget: StepBudget,
-): StepPlan {
+): StepPlan<Prompt> {
   const admitted = admit(waiting, lanes, budget);
-  const candidates = [...started, ...admitted.map((prompt) => ({ ...prompt, computedCount: 0 }))];
   const decodingCount = lanes.reduce((sum, lane) => sum + lane.decodingCount, 0);
-  const chunks = chooseChunks(candidates, decodingCount, budget);
-  const laneIds = new Set([...lanes.map((lane) => lane.laneId), ...chunks.map((chunk) => chunk.laneId)]);
-  const plans = [...laneIds].map((laneId) => ({
-    laneId,
-    prefillGroups: groupChunks(chunks.filter((chunk) => chunk.laneId === laneId)),
-    decodes: lanes.some((lane) => lane.laneId === laneId && lane.decodingCount > 0),
-  }));
-  return {
-    admittedKeys: admitted.map((prompt) => prompt.key),
-    lanes: plans.filter((plan) => plan.decodes || plan.prefillGroups.length > 0),
-  };
+  const chunks = chooseChunks([...started, ...admitted], decodingCount, budget);
+  const laneIds = new Set([
+    ...lanes.map(({ laneId }) => laneId),
+    ...chunks.map(({ prompt }) => prompt.laneId),
+  ]);
+  const decoding = new Set(lanes.filter((lane) => lane.decodingCount > 0).map(({ laneId }) => laneId));
+  const calls = [...laneIds].flatMap((laneId): readonly PlannedCall<Prompt>[] => [
+    ...(decoding.has(laneId) ? [{ kind: "decode", laneId } as const] : []),
+    ...groupChunks(chunks.filter(({ prompt }) => prompt.laneId === laneId)).map(
+      (group) => ({ kind: "prefill", laneId, chunks: group }) as const,
+    ),
+  ]);
+  return { admitted, calls };
 }
 
 /**
@@ -114,17 +111,17 @@ export function positionsThatFit(budget: Pick<StepBudget, "kvCacheBytesMax" | "b
 }
 
 /** The longest run of waiting prompts, from the oldest, whose whole need can be set aside beside what runs. */
-function admit(
-  waiting: readonly WaitingPrompt[],
+function admit<Prompt extends PlannedPrompt>(
+  waiting: readonly Prompt[],
   lanes: readonly LaneLoad[],
   budget: StepBudget,
-): readonly WaitingPrompt[] {
+): readonly Prompt[] {
   const reserved = new Map(lanes.map((lane) => [lane.laneId, lane as Omit<LaneLoad, "decodingCount">]));
   const bytesOf = (lane: Pick<LaneLoad, "slotCount" | "positionCountMax"> | undefined): number =>
     lane === undefined ? 0 : laneBytes(lane.slotCount, lane.positionCountMax, budget.bytesPerPosition);
   let bytes = lanes.reduce((sum, lane) => sum + bytesOf(lane), 0);
   let slots = lanes.reduce((sum, lane) => sum + lane.slotCount, 0);
-  const admitted: WaitingPrompt[] = [];
+  const admitted: Prompt[] = [];
   for (const prompt of waiting) {
     const old = reserved.get(prompt.laneId);
     const grown = {
@@ -141,41 +138,48 @@ function admit(
   return admitted;
 }
 
-type LaneChunk = PromptChunk & { readonly laneId: string };
-
 /** One chunk of each prompt, oldest first, while the budget lasts; the oldest always gets its chunk. */
-function chooseChunks(
-  prompts: readonly StartedPrompt[],
+function chooseChunks<Prompt extends PlannedPrompt>(
+  prompts: readonly Prompt[],
   decodingCount: number,
   budget: StepBudget,
-): readonly LaneChunk[] {
-  const chunks: LaneChunk[] = [];
+): readonly PromptChunk<Prompt>[] {
+  const chunks: PromptChunk<Prompt>[] = [];
   let left = budget.tokensPerStepMax - decodingCount;
-  for (const { key, laneId, tokenCount, computedCount } of prompts) {
+  for (const prompt of prompts) {
+    const { tokenCount, computedCount } = prompt;
     const count = Math.min(budget.promptChunkTokens, tokenCount - computedCount);
     if (count > left && chunks.length > 0) break;
-    chunks.push({ key, laneId, start: computedCount, count });
+    chunks.push({ prompt, start: computedCount, count });
     left -= count;
   }
   return chunks;
 }
 
-/** First chunks of like length together, each later chunk alone. */
-function groupChunks(chunks: readonly LaneChunk[]): readonly (readonly PromptChunk[])[] {
-  const groups: PromptChunk[][] = [];
-  const first = chunks.filter((chunk) => chunk.start === 0).sort((a, b) => b.count - a.count);
+/** Chunks of like length together: first chunks with first ones, later chunks with later ones. */
+function groupChunks<Prompt>(
+  chunks: readonly PromptChunk<Prompt>[],
+): readonly (readonly PromptChunk<Prompt>[])[] {
+  const first = chunks.filter(({ start }) => start === 0);
+  const later = chunks.filter(({ start }) => start > 0);
+  return [...groupByLength(first), ...groupByLength(later)];
+}
+
+function groupByLength<Prompt>(
+  chunks: readonly PromptChunk<Prompt>[],
+): readonly (readonly PromptChunk<Prompt>[])[] {
+  const groups: PromptChunk<Prompt>[][] = [];
   let realTokens = 0;
-  for (const { key, start, count } of first) {
+  for (const chunk of chunks.toSorted((a, b) => b.count - a.count)) {
     const group = groups.at(-1);
     const paddedTokens = group === undefined ? 0 : (group.length + 1) * group[0].count;
-    if (group !== undefined && realTokens + count >= leastRealPart * paddedTokens) {
-      group.push({ key, start, count });
-      realTokens += count;
+    if (group !== undefined && realTokens + chunk.count >= leastRealPart * paddedTokens) {
+      group.push(chunk);
+      realTokens += chunk.count;
     } else {
-      groups.push([{ key, start, count }]);
-      realTokens = count;
+      groups.push([chunk]);
+      realTokens = chunk.count;
     }
   }
-  const later = chunks.filter((chunk) => chunk.start > 0);
-  return [...groups, ...later.map(({ key, start, count }) => [{ key, start, count }])];
+  return groups;
 }

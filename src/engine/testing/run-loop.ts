@@ -1,4 +1,4 @@
-// For tests: requests in their shortest form, and a loop that is run until it has no work, with what it told by request.
+// For tests: requests in their shortest form, and a loop that is run until it has no work, with its events by request.
 import type {
   AdapterReference,
   GenerationEvent,
@@ -41,7 +41,7 @@ export function withAdapter(request: GenerationRequest, adapter: AdapterReferenc
   return { ...request, prompt: { ...request.prompt, adapter } };
 }
 
-/** All that was told of one request. */
+/** All that was emitted of one request. */
 export class Transcript {
   readonly events: GenerationEvent[] = [];
   failure: string | null = null;
@@ -76,12 +76,12 @@ export const smallLimits = {
   kvCacheBytesMax: 2 ** 24,
   tokensPerStepMax: 64,
   promptChunkTokens: 32,
-} as const satisfies Omit<LoopOptions, "tell">;
+} as const satisfies Omit<LoopOptions, "emit">;
 
 /** A loop whose transcripts are at hand under the requests' keys. */
 export function observedLoop(
   runner: ModelRunner,
-  limits: Omit<LoopOptions, "tell"> = smallLimits,
+  limits: Omit<LoopOptions, "emit"> = smallLimits,
 ): { readonly loop: EngineLoop; readonly transcript: (key: number) => Transcript } {
   const transcripts = new Map<number, Transcript>();
   const transcript = (key: number): Transcript => {
@@ -91,10 +91,10 @@ export function observedLoop(
   };
   const loop = new EngineLoop(runner, {
     ...limits,
-    tell: (news) => {
-      for (const item of news) {
-        if (item.kind === "event") transcript(item.key).events.push(item.event);
-        else transcript(item.key).failure = `${item.code}: ${item.message}`;
+    emit: (outputs) => {
+      for (const output of outputs) {
+        if (output.kind === "event") transcript(output.key).events.push(output.event);
+        else transcript(output.key).failure = `${output.code}: ${output.message}`;
       }
     },
   });
@@ -105,7 +105,7 @@ export function observedLoop(
 export async function runTogether(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],
-  limits: Omit<LoopOptions, "tell"> = smallLimits,
+  limits: Omit<LoopOptions, "emit"> = smallLimits,
 ): Promise<readonly Transcript[]> {
   const { loop, transcript } = observedLoop(runner, limits);
   requests.forEach((request, key) => loop.submit(key, request));

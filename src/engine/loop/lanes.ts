@@ -1,0 +1,94 @@
+// All lanes with the memory behind them: one for the base model and for each adapter in use, opened when a sequence needs
+// it and closed when it is empty. That whatever is admitted fits was seen to before, by the scheduler.
+import { present } from "../../domain/assert.ts";
+import type { AdapterReference } from "../../domain/generation.ts";
+import { KvCache } from "../cache/kv-cache.ts";
+import type { ModelRunner } from "../model-runner.ts";
+import { Lane } from "./lane.ts";
+import { successorOf, type Sequence } from "./sequence.ts";
+
+export class Lanes implements Iterable<Lane> {
+  readonly #runner: ModelRunner;
+  readonly #cache: KvCache;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(runner: ModelRunner, kvCacheBytesMax: number) {
+    this.#runner = runner;
+    this.#cache = new KvCache(runner.shape, kvCacheBytesMax);
+  }
+
+  get kvCacheBytes(): number {
+    return this.#cache.bytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lanes.size === 0;
+  }
+
+  [Symbol.iterator](): Iterator<Lane> {
+    return this.#lanes.values();
+  }
+
+  find(id: string): Lane | undefined {
+    return this.#lanes.get(id);
+  }
+
+  /**
+   * Gives a sequence a slot in the lane of its adapter.
+   *
+   * @throws ServiceError when the adapter cannot be read
+   */
+  admit(sequence: Sequence): void {
+    const lane = this.#open(sequence.laneId, sequence.running.request.prompt.adapter);
+    const positionCountMax = Math.max(sequence.positionCountMax, lane.load.positionCountMax);
+    this.#cache.ensure(lane.kv, lane.kv.usedCount + 1, 1, positionCountMax);
+    lane.addPrompt(sequence);
+  }
+
+  /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
+  makeRoom(lane: Lane, positionCount: number): void {
+    this.#cache.ensure(lane.kv, lane.kv.usedCount, positionCount, lane.load.positionCountMax);
+  }
+
+  /** A prompt that is computed becomes a row for each of its choices that goes on; where none does, the sweep takes it. */
+  beginRows(leader: Sequence): void {
+    const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
+    const first = successorOf(leader);
+    if (first === null) return;
+    const { positionCountMax } = lane.load;
+    if (first !== leader) lane.handOver(leader, first);
+    const { followers } = first;
+    first.followers = [];
+    lane.promote(first);
+    this.#cache.ensure(lane.kv, lane.kv.usedCount + followers.length, 0, positionCountMax);
+    for (const follower of followers) lane.addCopy(first, follower);
+  }
+
+  /** Takes away every sequence that wants nothing more. Only between calls of the runner: slots move. */
+  sweep(): void {
+    for (const lane of this.#lanes.values()) {
+      const usedCount = lane.kv.usedCount;
+      for (const row of lane.rows.filter(({ isFinished }) => isFinished)) lane.removeRow(row);
+      for (const prompt of lane.prompts.slice()) {
+        const successor = successorOf(prompt);
+        if (successor === null) lane.removePrompt(prompt);
+        else if (successor !== prompt) lane.handOver(prompt, successor);
+      }
+      if (lane.isEmpty) {
+        this.#cache.closeLane(lane.kv);
+        this.#lanes.delete(lane.id);
+      } else if (lane.kv.usedCount < usedCount) {
+        this.#cache.relax(lane.kv, lane.load.positionCountMax);
+      }
+    }
+  }
+
+  #open(id: string, adapter: AdapterReference | null): Lane {
+    const open = this.#lanes.get(id);
+    if (open !== undefined) return open;
+    const loaded = adapter === null ? null : this.#runner.loadAdapter(adapter);
+    const lane = new Lane(id, loaded, this.#cache.openLane());
+    this.#lanes.set(id, lane);
+    return lane;
+  }
+}

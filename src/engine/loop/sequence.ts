@@ -1,0 +1,113 @@
+// One choice of a request while the engine has it: its tokens, how many of them are computed, and where they are kept.
+// Choices of one request share the computation of their prompt: one leads, the others follow it until the prompt is
+// computed, and each then starts from a copy. Data with its simplest questions; nothing here computes or decides.
+import { choiceCountOf, type FinishReason, type GenerationRequest } from "../../domain/generation.ts";
+import { seededRandom, type Random } from "../../domain/random.ts";
+
+/** A request that was submitted to the engine and has not ended. */
+export interface RunningRequest {
+  /** Names the request in what the engine emits; given by whoever submitted it, never used twice. */
+  readonly key: number;
+  readonly request: GenerationRequest;
+  readonly stopTokenIds: ReadonlySet<number>;
+  /** One for each choice. */
+  readonly sequences: readonly Sequence[];
+  /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
+  isPromptComputed: boolean;
+}
+
+/** How a choice ended by itself. */
+export interface Finish {
+  readonly reason: FinishReason;
+  readonly stopTokenId: number | null;
+}
+
+export class Sequence {
+  readonly running: RunningRequest;
+  readonly choice: number;
+  /** Its place among all sequences by the time they came. */
+  readonly arrival: number;
+  /** The stream that it alone draws from. */
+  readonly random: Random;
+  readonly answerTokenIds: number[] = [];
+  /** Choices that begin with a copy of this one's prompt; they hold nothing and do nothing before. */
+  followers: readonly Sequence[] = [];
+  /** Tokens of the prompt that were in memory when it was admitted. */
+  cachedCount = 0;
+  /** Tokens, from the first of the prompt, whose keys and values are in its slot. */
+  computedCount = 0;
+  /** Written by its lane alone; null while it has none. */
+  slot: number | null = null;
+  /** It wants no more tokens; it leaves its slot at the next sweep. */
+  isFinished = false;
+
+  constructor(running: RunningRequest, choice: number, arrival: number) {
+    this.running = running;
+    this.choice = choice;
+    this.arrival = arrival;
+    this.random = seededRandom(running.request.sampling.seed, choice);
+  }
+
+  /** Sequences of different lanes use different weights: the adapter's id, empty for the base model. */
+  get laneId(): string {
+    return this.running.request.prompt.adapter?.id ?? "";
+  }
+
+  get tokenCount(): number {
+    return this.running.request.prompt.tokenIds.length + this.answerTokenIds.length;
+  }
+
+  /** Tokens it may come to hold. */
+  get positionCountMax(): number {
+    const { prompt, stopping } = this.running.request;
+    return prompt.tokenIds.length + stopping.maxTokens;
+  }
+
+  /** Slots that it and its followers come to need. */
+  get slotCount(): number {
+    return 1 + this.followers.length;
+  }
+
+  /** Takes a drawn token; returns how the choice ends with it, null when it goes on. */
+  append(tokenId: number): Finish | null {
+    const { stopTokenIds, request } = this.running;
+    this.answerTokenIds.push(tokenId);
+    if (stopTokenIds.has(tokenId)) return { reason: "stop", stopTokenId: tokenId };
+    const isFull = this.answerTokenIds.length === request.stopping.maxTokens;
+    return isFull ? { reason: "length", stopTokenId: null } : null;
+  }
+}
+
+/**
+ * A request with a sequence for each choice. Of every `portion` of them one leads; the others follow it.
+ *
+ * @param options.arrival how many sequences came before
+ */
+export function openRequest(
+  key: number,
+  request: GenerationRequest,
+  options: { readonly portion: number; readonly arrival: number },
+): RunningRequest {
+  const sequences: Sequence[] = [];
+  const stopTokenIds = new Set(request.stopping.stopTokenIds);
+  const running: RunningRequest = { key, request, stopTokenIds, sequences, isPromptComputed: false };
+  for (let choice = 0; choice < choiceCountOf(request); choice++) {
+    sequences.push(new Sequence(running, choice, options.arrival + choice));
+  }
+  for (let first = 0; first < sequences.length; first += options.portion) {
+    sequences[first].followers = sequences.slice(first + 1, first + options.portion);
+  }
+  return running;
+}
+
+/**
+ * Of a leader and its followers the first that wants more tokens, followed by the others that do; null when none does.
+ * It gets the slot only when its lane hands it over.
+ */
+export function successorOf(leader: Sequence): Sequence | null {
+  if (!leader.isFinished && !leader.followers.some(({ isFinished }) => isFinished)) return leader;
+  const [first, ...others] = [leader, ...leader.followers].filter((sequence) => !sequence.isFinished);
+  if (first === undefined) return null;
+  first.followers = others;
+  return first;
+}
