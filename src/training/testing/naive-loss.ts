@@ -1,0 +1,75 @@
+// The losses as plain arithmetic on lists of numbers, written from the formulas and not from embedded/loss.ts, which they
+// check. Slopes are finite differences: nothing is derived by hand. Slow, and only as exact as differences are.
+import type { Loss, PolicyLossConfig, TrainingSequence } from "../trainer.ts";
+import { trainedIndices } from "../../trajectories/sequences.ts";
+
+/** What a loss sees of one sequence: its trained tokens in order. */
+export interface LossInput {
+  readonly sequence: Pick<TrainingSequence, "mask" | "oldLogprobs" | "advantage" | "weight">;
+  readonly logprobs: ArrayLike<number>;
+}
+
+/** The part of the loss that these sequences give when the whole batch trains `tokenCount` tokens. */
+export function naiveLoss(inputs: readonly LossInput[], loss: Loss, tokenCount: number): number {
+  return inputs.reduce(
+    (sum, { sequence, logprobs }) =>
+      sum + lossOf(sequence, { live: logprobs, frozen: logprobs }, loss) / (tokenCount + 1e-6),
+    0,
+  );
+}
+
+/** The slope of {@link naiveLoss} by each log-probability of one sequence. */
+export function naiveSlopes({ sequence, logprobs }: LossInput, loss: Loss, tokenCount: number): number[] {
+  const step = 1e-6;
+  return Array.from(logprobs, (_, index) => {
+    const moved = (by: number): number => {
+      const live = Array.from(logprobs, (value, at) => (at === index ? value + by : value));
+      return lossOf(sequence, { live, frozen: logprobs }, loss);
+    };
+    return (moved(step) - moved(-step)) / (2 * step) / (tokenCount + 1e-6);
+  });
+}
+
+/** Log-probabilities as gradients see them: `frozen` is the same numbers where no gradient flows. */
+interface Logprobs {
+  readonly live: ArrayLike<number>;
+  readonly frozen: ArrayLike<number>;
+}
+
+function lossOf(sequence: LossInput["sequence"], { live, frozen }: Logprobs, loss: Loss): number {
+  const { advantage, weight } = sequence;
+  if (loss.kind === "cross-entropy") return Array.from(live).reduce((sum, each) => sum - each * weight, 0);
+  const { config } = loss;
+  const old = trainedIndices(sequence).map((index) => sequence.oldLogprobs[index]);
+  const differences = (logprobs: ArrayLike<number>): number[] =>
+    Array.from(logprobs, (value, at) => value - (Number.isNaN(old[at]) ? frozen[at] : old[at]));
+  const frozenDifferences = differences(frozen);
+  const ratios = adjustedRatios(differences(live), config);
+  const frozenRatios = adjustedRatios(frozenDifferences, config);
+  const clip = (ratio: number): number =>
+    Math.min(Math.max(ratio, 1 - config.epsilon), 1 + config.epsilonHigh);
+  return ratios.reduce((sum, ratio, at) => {
+    const adjusted = advantage - config.k2Tau * frozenDifferences[at];
+    const token = config.ppo
+      ? -Math.min(ratio * adjusted, clip(ratio) * adjusted)
+      : -clip(frozenRatios[at]) * adjusted * live[at];
+    return sum + token * weight;
+  }, 0);
+}
+
+function adjustedRatios(differences: readonly number[], config: PolicyLossConfig): number[] {
+  const mean = differences.reduce((sum, each) => sum + each, 0) / (differences.length + 1e-8);
+  const cap = config.maxNegativeAdvantageImportanceSamplingWeight;
+  const power = (exponent: number): number => Math.exp(Math.min(Math.max(exponent, -20), 20));
+  return differences.map((difference) => {
+    let ratio = {
+      token: power(difference),
+      sequence: power(mean),
+      average: (power(difference) + power(mean)) / 2,
+      geometric_average: power((difference + mean) / 2),
+    }[config.importanceSamplingLevel];
+    if (cap > 0) ratio = Math.min(ratio, cap);
+    const isInside = ratio > 1 - config.epsilon && ratio < 1 + config.epsilonHigh;
+    return config.maskProbRatio && !isInside ? 0 : ratio;
+  });
+}

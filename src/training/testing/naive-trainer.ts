@@ -1,0 +1,297 @@
+// The trainer that the embedded one is compared with: written to be obviously right. The reference interpreter computes
+// in double precision, one sequence at a time; the loss is arithmetic from its formula, and so is AdamW. Nothing is
+// packed, padded or kept from call to call. For tests on tiny models.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, present } from "../../domain/assert.ts";
+import { ServiceError, notFound } from "../../domain/service-error.ts";
+import { GraphBuilder } from "../../graph/builder.ts";
+import type { Dense } from "../../graph/dense.ts";
+import { gradient } from "../../graph/gradient.ts";
+import type { Graph } from "../../graph/graph.ts";
+import { interpret } from "../../graph/interpret.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
+import { loraParameters } from "../../model/parameters.ts";
+import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
+import { addTrainingForward } from "../../model/training-forward.ts";
+import { weightsInMemory } from "../../model/weights.ts";
+import { trainedIndices } from "../../trajectories/sequences.ts";
+import {
+  type ForwardBackwardResult,
+  type ForwardResult,
+  type Loss,
+  type OptimizerStep,
+  type OptimizerStepResult,
+  type SaveTarget,
+  type SavedVersion,
+  type Trainer,
+  type TrainerCall,
+  type TrainerProvider,
+  type TrainerStart,
+  type TrainingSequence,
+  requireTrainable,
+} from "../trainer.ts";
+import { naiveLoss, naiveSlopes } from "./naive-loss.ts";
+
+export interface NaiveTrainerOptions {
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, Float32Array>;
+  readonly lora: { readonly rank: number; readonly alpha: number };
+  readonly dataFolder: string;
+  readonly sequenceLengthMax: number;
+}
+
+/** Numbers by the name of an adapter matrix. */
+type Matrices = ReadonlyMap<string, Float64Array>;
+
+/** All that changes while it trains; replaced as a whole, never in place. */
+interface NaiveState {
+  readonly stepCount: number;
+  readonly matrices: Matrices;
+  readonly firstMoments: Matrices;
+  readonly secondMoments: Matrices;
+}
+
+const stateFileName = "naive-state.json";
+
+export class NaiveTrainers implements TrainerProvider {
+  readonly capabilities = { losses: ["policy", "cross-entropy"] } as const;
+  readonly sequenceLengthMax: number;
+  readonly #options: NaiveTrainerOptions;
+
+  constructor(options: NaiveTrainerOptions) {
+    this.#options = options;
+    this.sequenceLengthMax = options.sequenceLengthMax;
+  }
+
+  async open({ from, seed }: TrainerStart): Promise<Trainer> {
+    const { config, lora, dataFolder } = this.#options;
+    const adapter =
+      from === null
+        ? createLoraAdapter(config, { ...lora, seed })
+        : readLoraAdapter(join(dataFolder, from.adapterFolder), config);
+    const stateFile = from?.trainerState ?? null;
+    const state = stateFile === null ? newState(adapter) : readState(join(dataFolder, stateFile), adapter);
+    return new NaiveTrainer(this.#options, adapter, state);
+  }
+}
+
+class NaiveTrainer implements Trainer {
+  readonly #options: NaiveTrainerOptions;
+  /** Its shape alone counts: the numbers are in the state. */
+  readonly #adapter: LoraAdapter;
+  readonly #graph: Graph;
+  readonly #weightFeeds: Readonly<Record<string, Dense>>;
+  #state: NaiveState;
+  #gradient: Matrices | null = null;
+  #isClosed = false;
+  readonly #results = new Map<string, unknown>();
+
+  constructor(options: NaiveTrainerOptions, adapter: LoraAdapter, state: NaiveState) {
+    this.#options = options;
+    this.#adapter = adapter;
+    this.#graph = buildGraph(options.config, adapter);
+    this.#weightFeeds = weightFeeds(this.#graph, options);
+    this.#state = state;
+  }
+
+  forward(data: readonly TrainingSequence[], call: TrainerCall): Promise<ForwardResult> {
+    return this.#once("forward", call, () => {
+      requireTrainable(data, this.#options);
+      return { logprobs: data.map((sequence) => Float32Array.from(this.#compute(sequence).logprobs)) };
+    });
+  }
+
+  forwardBackward(
+    data: readonly TrainingSequence[],
+    loss: Loss,
+    call: TrainerCall,
+  ): Promise<ForwardBackwardResult> {
+    return this.#once("forwardBackward", call, () => {
+      requireTrainable(data, this.#options);
+      const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
+      const inputs = data.map((sequence) => ({ sequence, logprobs: this.#compute(sequence).logprobs }));
+      const lossValue = naiveLoss(inputs, loss, tokenCount);
+      if (!Number.isFinite(lossValue)) throw notFinite("loss");
+      const gradients = inputs.map((input) => {
+        const slopes = naiveSlopes(input, loss, tokenCount);
+        return this.#compute(input.sequence, slopes).gradient;
+      });
+      this.#gradient = gradients.reduce(sumOf, this.#gradient);
+      const logprobs = inputs.map((input) => Float32Array.from(input.logprobs));
+      return { loss: lossValue, logprobs, metrics: {} };
+    });
+  }
+
+  optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult> {
+    return this.#once("optimStep", call, () => {
+      if (this.#gradient === null)
+        throw new ServiceError({ code: "invalid", message: "There is no gradient to step with." });
+      const squares = [...this.#gradient.values()].flatMap((values) => [...values].map((each) => each ** 2));
+      const norm = Math.sqrt(squares.reduce((sum, square) => sum + square, 0));
+      if (!Number.isFinite(norm)) throw notFinite("gradient");
+      this.#state = steppedState(this.#state, this.#gradient, norm, step);
+      this.#gradient = null;
+      return { metrics: { gradient_norm: norm } };
+    });
+  }
+
+  save({ folder, adapterFolder }: SaveTarget, call: TrainerCall): Promise<SavedVersion> {
+    return this.#once("save", call, () => {
+      const matrices = new Map(
+        [...this.#state.matrices].map(([name, values]) => [name, Float32Array.from(values)]),
+      );
+      const { config } = this.#options;
+      writeLoraAdapter(folder, { ...this.#adapter, matrices }, { config, baseModelName: "naive" });
+      const plain = (named: Matrices): unknown =>
+        Object.fromEntries([...named].map(([name, values]) => [name, [...values]]));
+      const { stepCount, firstMoments, secondMoments } = this.#state;
+      const state = {
+        stepCount,
+        matrices: plain(this.#state.matrices),
+        firstMoments: plain(firstMoments),
+        secondMoments: plain(secondMoments),
+      };
+      writeFileSync(join(folder, stateFileName), JSON.stringify(state));
+      return { trainerState: join(adapterFolder, stateFileName) };
+    });
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return Promise.resolve();
+  }
+
+  /** Each call is over before the next line runs, so calls take effect in their order. */
+  async #once<Result>(method: string, { id, signal }: TrainerCall, compute: () => Result): Promise<Result> {
+    if (this.#isClosed) throw new ServiceError({ code: "unavailable", message: "The trainer is closed." });
+    if (signal.aborted) throw new ServiceError({ code: "cancelled", message: "The call was aborted." });
+    const key = `${method} ${id}`;
+    if (!this.#results.has(key)) this.#results.set(key, compute());
+    return this.#results.get(key) as Result; // What this method returned for this id.
+  }
+
+  /** One sequence's log-probabilities, and the gradient of their sum weighted by `slopes`. */
+  #compute(
+    sequence: TrainingSequence,
+    slopes: readonly number[] = [],
+  ): { readonly logprobs: readonly number[]; readonly gradient: Matrices } {
+    const indices = trainedIndices(sequence);
+    const row = (values: readonly number[]): Dense => ({
+      dims: [values.length],
+      data: Float64Array.from(values),
+    });
+    const { matrices } = this.#state;
+    const outputs = interpret(this.#graph, {
+      ...this.#weightFeeds,
+      ...Object.fromEntries(
+        loraParameters(this.#options.config, this.#adapter).map(({ name, shape }) => [
+          name,
+          { dims: shape, data: present(matrices.get(name), name) },
+        ]),
+      ),
+      tokens: { dims: [1, sequence.tokenIds.length], data: Float64Array.from(sequence.tokenIds) },
+      places: row(indices.map((index) => index - 1)),
+      targets: row(indices.map((index) => sequence.tokenIds[index])),
+      slopes: row(indices.map((_, at) => slopes[at] ?? 0)),
+    });
+    return {
+      logprobs: [...outputs["logprobs"].data],
+      gradient: new Map([...matrices.keys()].map((name) => [name, outputs[`gradient.${name}`].data])),
+    };
+  }
+}
+
+/** One sequence's log-probabilities, and the gradient of their sum weighted by the input `slopes`. */
+function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
+  const builder = new GraphBuilder();
+  const inputs = {
+    tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+    places_N: builder.input("places", "int64", ["N"]),
+    targets_N: builder.input("targets", "int64", ["N"]),
+  };
+  const { logprobs_N, learned } = addTrainingForward(builder, config, inputs, {
+    learns: { kind: "lora", targets, rank, scale },
+    hasEntropy: false,
+  });
+  const slopes_N = builder.input("slopes", "float32", ["N"]);
+  const weighted = builder.reduceSum(builder.multiply(logprobs_N, slopes_N));
+  const gradients = gradient(builder, weighted, [...learned.values()]);
+  const named = [...learned.keys()].map((name, index) => [`gradient.${name}`, gradients[index]]);
+  return builder.build({ logprobs: logprobs_N, ...Object.fromEntries(named) });
+}
+
+function weightFeeds(graph: Graph, { config, weights }: NaiveTrainerOptions): Record<string, Dense> {
+  const sources = weightsInMemory(config, weights);
+  return Object.fromEntries(
+    graph.parameters.map(({ name, value }) => {
+      const source = present(sources.get(name), name);
+      assert("data" in source, `${name} is in memory`);
+      return [name, { dims: value.shape.map(Number), data: Float64Array.from(source.data) }];
+    }),
+  );
+}
+
+/** AdamW as its paper (arXiv:1711.05101, algorithm 2) writes it, after clipping by the global norm. */
+function steppedState(state: NaiveState, gradients: Matrices, norm: number, step: OptimizerStep): NaiveState {
+  const stepCount = state.stepCount + 1;
+  const scale = step.gradientNormMax > 0 ? Math.min(1, step.gradientNormMax / (norm + 1e-6)) : 1;
+  const each = (
+    compute: (name: string, index: number) => number,
+    { matrices }: NaiveState = state,
+  ): Matrices =>
+    new Map([...matrices].map(([name, values]) => [name, values.map((_, index) => compute(name, index))]));
+  const of = (named: Matrices, name: string, index: number): number => present(named.get(name), name)[index];
+  const slope = (name: string, index: number): number => of(gradients, name, index) * scale;
+  const firstMoments = each(
+    (name, index) => step.beta1 * of(state.firstMoments, name, index) + (1 - step.beta1) * slope(name, index),
+  );
+  const secondMoments = each(
+    (name, index) =>
+      step.beta2 * of(state.secondMoments, name, index) + (1 - step.beta2) * slope(name, index) ** 2,
+  );
+  const matrices = each((name, index) => {
+    const value = of(state.matrices, name, index);
+    const mean = of(firstMoments, name, index) / (1 - step.beta1 ** stepCount);
+    const square = of(secondMoments, name, index) / (1 - step.beta2 ** stepCount);
+    const decayed = value - step.learningRate * step.weightDecay * value;
+    return decayed - (step.learningRate * mean) / (Math.sqrt(square) + step.epsilon);
+  });
+  return { stepCount, matrices, firstMoments, secondMoments };
+}
+
+function newState({ matrices }: LoraAdapter): NaiveState {
+  const zeros = (): Matrices =>
+    new Map([...matrices].map(([name, values]) => [name, new Float64Array(values.length)]));
+  const doubles = new Map([...matrices].map(([name, values]) => [name, Float64Array.from(values)]));
+  return { stepCount: 0, matrices: doubles, firstMoments: zeros(), secondMoments: zeros() };
+}
+
+function readState(file: string, { matrices }: LoraAdapter): NaiveState {
+  if (!existsSync(file)) throw notFound("trainer state", stateFileName);
+  // What `save` wrote.
+  const stored = JSON.parse(readFileSync(file, "utf8")) as Record<
+    "matrices" | "firstMoments" | "secondMoments",
+    Record<string, number[]>
+  > & { stepCount: number };
+  const named = (values: Record<string, number[]>): Matrices =>
+    new Map([...matrices.keys()].map((name) => [name, Float64Array.from(values[name])]));
+  return {
+    stepCount: stored.stepCount,
+    matrices: named(stored.matrices),
+    firstMoments: named(stored.firstMoments),
+    secondMoments: named(stored.secondMoments),
+  };
+}
+
+function sumOf(left: Matrices | null, right: Matrices): Matrices | null {
+  if (left === null) return right;
+  const added = (name: string, values: Float64Array): Float64Array =>
+    values.map((value, index) => value + present(right.get(name), name)[index]);
+  return new Map([...left].map(([name, values]) => [name, added(name, values)]));
+}
+
+function notFinite(what: string): ServiceError {
+  return new ServiceError({ code: "unsupported", message: `The ${what} is not finite.` });
+}
