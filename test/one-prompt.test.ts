@@ -65,8 +65,9 @@ const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
   const { request } = readChatRequest(body);
-  const engine = { contextLength: 100_000, vocabularySize };
+  const limits = { contextLength: 100_000, vocabularySize, positionCountMax: 100_000 };
   // Rendering reads the engine's limits alone.
+  const engine = { status: () => ({ state: { kind: "ready", limits } }) };
   const base = { tokenizer, template, engine, contextLength: 100_000 } as unknown as ServedBase;
   return renderChatPrompt(request, base);
 }
