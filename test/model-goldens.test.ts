@@ -11,7 +11,14 @@ import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "../src/m
 import { loraParameters } from "../src/model/parameters.ts";
 import { readLoraAdapter } from "../src/model/peft-folder.ts";
 import { readFloats, readIntegers, readSafetensorsHeader } from "../src/model/safetensors.ts";
-import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "../src/model/serving-graphs.ts";
+import {
+  buildContinuationGraph,
+  buildDecodeGraph,
+  buildPrefillGraph,
+  cacheNames,
+  laterPartCount,
+  laterPartNames,
+} from "../src/model/serving-graphs.ts";
 import { addTrainingForward } from "../src/model/training-forward.ts";
 import { readModelWeights, type WeightSource } from "../src/model/weights.ts";
 import { createSession, type Session } from "../src/runtime/session.ts";
@@ -185,6 +192,29 @@ class RowCache {
   }
 }
 
+/** What the graph of later parts is fed for one part alone, with scores wanted after its last token. */
+function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
+  const places = tokens.map((_, index) => index);
+  const { length } = cache;
+  const feeds: Feeds = {
+    tokens: integers(tokens, [tokens.length]),
+    positions: integers(
+      places.map((place) => length + place),
+      [tokens.length],
+    ),
+    places: integers([tokens.length - 1], [1]),
+    order: integers(places, [tokens.length]),
+  };
+  for (let part = 0; part < laterPartCount; part++) {
+    const names = laterPartNames(part);
+    const rows = part === 0 ? places : [0];
+    feeds[names.rows] = integers(rows, [rows.length]);
+    feeds[names.pastLength] = integers([part === 0 ? length : 0], [1]);
+    for (const [name, tensor] of Object.entries(cache.feeds())) feeds[`${name}.${part}`] = tensor;
+  }
+  return feeds;
+}
+
 interface Greedy {
   readonly ids: readonly number[];
   /** Next-token scores before each id. */
@@ -214,22 +244,13 @@ async function decodeGreedily(
   let logits = floatData(prefill["logits"]);
   if (chunkSize > 0) {
     const chunk = prompt.slice(prompt.length - chunkSize);
-    const outputs = await withSession(
-      buildDecodeGraph(config, { hasLora, tokenCount: "T" }),
-      model,
-      (session) =>
-        session.run({
-          tokens: integers([...chunk, 7], [1, chunkSize + 1]),
-          past_lengths: integers([cache.length], [1]),
-          places: integers([chunkSize - 1], [1]),
-          ...cache.feeds(),
-          ...lora,
-        }),
+    const outputs = await withSession(buildContinuationGraph(config, { hasLora }), model, (session) =>
+      session.run({ ...continuation(cache, chunk), ...lora }),
     );
     cache.append(outputs, chunkSize);
     logits = floatData(outputs["logits"]);
   }
-  return withSession(buildDecodeGraph(config, { hasLora, tokenCount: 1 }), model, async (session) => {
+  return withSession(buildDecodeGraph(config, { hasLora }), model, async (session) => {
     const ids = [greatestIndex(logits)];
     const allLogits = [logits];
     while (ids.length < count) {

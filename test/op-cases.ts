@@ -81,11 +81,14 @@ const tables = (positions: number, half: number): OpCase["inputs"] => ({
   ...floats("sin", [positions, half]),
 });
 const headOptions = { queryHeads: 4, kvHeads: 2, headSize: 8, scale: 0.3 };
-const qkv = (length: number, shape: string | number): OpCase["inputs"] => ({
-  ...floats("q", [2, length, 32], { shape: ["B", shape, 32] }),
-  ...floats("k", [2, length, 16], { shape: ["B", shape, 16] }),
-  ...floats("v", [2, length, 16], { shape: ["B", shape, 16] }),
-});
+const qkv = (length: number, shape: string | number, rows: 1 | 2 = 2): OpCase["inputs"] => {
+  const batch = rows === 1 ? 1 : "B";
+  return {
+    ...floats("q", [rows, length, 32], { shape: [batch, shape, 32] }),
+    ...floats("k", [rows, length, 16], { shape: [batch, shape, 16] }),
+    ...floats("v", [rows, length, 16], { shape: [batch, shape, 16] }),
+  };
+};
 
 export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   input: [{ inputs: matrix, build: (_, value) => value("x") }],
@@ -284,6 +287,20 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       return [attention, keys, values];
     },
   })),
+  continuedAttention: [0, 3].map((window): OpCase => ({
+    inputs: {
+      ...qkv(5, "T", 1),
+      ...floats("pastKeys", [1, 2, 6, 8], { shape: [1, 2, "C", 8] }),
+      ...floats("pastValues", [1, 2, 6, 8], { shape: [1, 2, "C", 8] }),
+      ...ints("past", [1], [4]),
+    },
+    build: (b, value) =>
+      b.continuedAttention(
+        { q: value("q"), k: value("k"), v: value("v") },
+        { keys: value("pastKeys"), values: value("pastValues"), length: value("past") },
+        { queryHeads: 4, kvHeads: 2, scale: 0.3, window },
+      ),
+  })),
 };
 
 /** Larger pieces that are made of several operations. */
@@ -297,20 +314,15 @@ export const compositeCases: Readonly<Record<string, OpCase>> = {
         { ...headOptions, mask: causalMask(b, "T", 2) },
       ),
   },
-  cacheAttention: cacheCase(3, "T"),
-  "cacheAttention of one token": cacheCase(1, 1),
-};
-
-function cacheCase(length: number, shape: string | number): OpCase {
-  return {
+  cacheAttention: {
     inputs: {
-      ...qkv(length, shape),
+      ...qkv(1, 1),
       ...floats("cacheKeys", [2, 2, 6, 8], { shape: ["B", 2, "C", 8] }),
       ...floats("cacheValues", [2, 2, 6, 8], { shape: ["B", 2, "C", 8] }),
       ...ints("past", [2], [5, 2], ["B"]),
     },
     build: (b, value) => {
-      const mask = cacheMask(b, { pastLengths: value("past"), length: shape, capacity: "C", window: 4 });
+      const mask = cacheMask(b, { pastLengths: value("past"), capacity: "C", window: 4 });
       const inputs = {
         q: value("q"),
         k: value("k"),
@@ -321,8 +333,8 @@ function cacheCase(length: number, shape: string | number): OpCase {
       const { attention, keys, values } = cacheAttention(b, inputs, { ...headOptions, mask });
       return [attention, keys, values];
     },
-  };
-}
+  },
+};
 
 function floats(
   name: string,

@@ -33,7 +33,7 @@ export async function createGenerator(
   options: { readonly threads: number },
 ): Promise<Generator> {
   const prefill = await createSession(buildPrefillGraph(config, { hasLora: false }), { weights, ...options });
-  const decode = await createSession(buildDecodeGraph(config, { hasLora: false, tokenCount: 1 }), {
+  const decode = await createSession(buildDecodeGraph(config, { hasLora: false }), {
     weights,
     ...options,
   });

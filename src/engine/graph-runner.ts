@@ -1,19 +1,26 @@
 // The model runner over compiled graphs: picks the graph, feeds it, and writes what comes back into the lane.
 // Does not know requests; a call is for rows of one lane and one adapter.
-import { present } from "../domain/assert.ts";
+import { present, unreachable } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import type { Graph } from "../graph/graph.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { modelParameters } from "../model/parameters.ts";
-import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "../model/serving-graphs.ts";
+import {
+  buildContinuationGraph,
+  buildDecodeGraph,
+  buildPrefillGraph,
+  cacheNames,
+  laterPartCount,
+} from "../model/serving-graphs.ts";
 import { readModelWeights, type WeightSource } from "../model/weights.ts";
 import { createSession, type Session } from "../runtime/session.ts";
 import { AdapterCache } from "./adapter-cache.ts";
-import type { KvLane } from "./cache/kv-lane.ts";
+import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
+import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
 import type { EngineSettings } from "./settings.ts";
 
 export interface FolderRunnerOptions {
@@ -57,14 +64,14 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
   return runner;
 }
 
-/** Whole prompts, one token over a cache, several tokens over a cache. */
-type GraphKind = "prompt" | "token" | "chunk";
+/** First parts of prompts, later parts, and one token a row. */
+type GraphKind = "first" | "later" | "token";
 
-/**
- * Whole prompts are padded to a multiple of this. Fused attention works in blocks of rows, and sums a block of one row in
- * another order than a longer one: which rows are last in their block must not depend on the prompts beside.
- */
-const promptGranule = 8;
+/** Parts of prompts that are computed in one call. */
+interface PartGroup {
+  readonly kind: "first" | "later";
+  readonly group: readonly PromptPart[];
+}
 
 /** Weights beyond this are not copied for graphs that do well without. */
 const largeModelBytes = 256 * 1024 * 1024;
@@ -96,7 +103,7 @@ class GraphRunner implements ModelRunner {
 
   async prepare(): Promise<void> {
     await this.#session("token", false);
-    await this.#session("prompt", false);
+    await this.#session("first", false);
   }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
@@ -113,8 +120,8 @@ class GraphRunner implements ModelRunner {
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]> {
     const logits = new Map<PromptPart, Float32Array>();
-    for (const group of groupParts(lane, adapter, parts)) {
-      const results = await this.#prefillTogether(lane, adapter, group);
+    for (const { kind, group } of this.#groups(lane, adapter, parts)) {
+      const results = await this.#prefillTogether(kind, lane, adapter, group);
       group.forEach((part, index) => logits.set(part, results[index]));
     }
     return parts.map((part) => present(logits.get(part), "the scores of a part"));
@@ -137,7 +144,7 @@ class GraphRunner implements ModelRunner {
     const outputs = await this.#run("token", adapter, feeds);
     this.#keep(
       lane,
-      tokenIds.map((_, slot) => ({ slot, count: 1 })),
+      tokenIds.map((_, slot) => ({ slot, range: { row: slot, start: 0, count: 1 } })),
       { outputs, positionCount: 1 },
     );
     return float32Data(outputs["logits"]);
@@ -148,35 +155,44 @@ class GraphRunner implements ModelRunner {
     this.#sessions.clear();
   }
 
+  /** The parts that share a call: first parts, or later parts as many as their graph has room for. */
+  #groups(lane: KvLane, adapter: LoadedAdapter | null, parts: readonly PromptPart[]): readonly PartGroup[] {
+    const isFirst = ({ slot }: PromptPart): boolean => lane.lengths[slot] === 0;
+    const groupsOf = (
+      kind: "first" | "later",
+      members: readonly PromptPart[],
+      countMax: number,
+    ): PartGroup[] => {
+      // Rows of one call get the numbers they would get alone only from arranged weights, and not with an adapter.
+      const size = adapter === null && this.#isPrepacked(kind, false) ? countMax : 1;
+      const starts = members.flatMap((_, index) => (index % size === 0 ? [index] : []));
+      return starts.map((start) => ({ kind, group: members.slice(start, start + size) }));
+    };
+    return [
+      ...groupsOf("first", parts.filter(isFirst), Infinity),
+      ...groupsOf(
+        "later",
+        parts.filter((part) => !isFirst(part)),
+        laterPartCount,
+      ),
+    ];
+  }
+
   async #prefillTogether(
+    kind: "first" | "later",
     lane: KvLane,
     adapter: LoadedAdapter | null,
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]> {
-    const [first] = parts;
-    const past = lane.lengths[first.slot];
-    const longest = Math.max(...parts.map(({ tokenIds }) => tokenIds.length));
-    const length = past > 0 ? longest : Math.ceil(longest / promptGranule) * promptGranule;
-    const tokens_BT = new BigInt64Array(parts.length * length);
-    parts.forEach(({ tokenIds }, row) => {
-      tokenIds.forEach((id, position) => (tokens_BT[row * length + position] = BigInt(id)));
-    });
-    const places = parts.map((part, row) => wantedTokens(part).map((token) => row * length + token));
-    const places_N = places.flat();
-    // As in decoding: with an adapter there are always several rows. Without one, no row at all is as good as some.
-    if (adapter !== null && places_N.length < 2) places_N.push(0, 0);
-    const feeds: Record<string, Tensor> = {
-      tokens: int64Tensor([parts.length, length], tokens_BT),
-      places: int64Tensor([places_N.length], places_N),
-    };
-    if (past > 0) {
-      feeds["past_lengths"] = int64Tensor([1], [past]);
-      this.#feedCache(feeds, lane, { slot: first.slot, count: 1 });
-    }
-    const outputs = await this.#run(past > 0 ? "chunk" : "prompt", adapter, feeds);
-    const rows = parts.map(({ slot, tokenIds }) => ({ slot, count: tokenIds.length }));
-    this.#keep(lane, rows, { outputs, positionCount: length });
-    return splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, places);
+    const layout = kind === "first" ? layOutFirstParts(parts) : layOutLaterParts(lane, parts);
+    const caches = kind === "first" ? {} : laterPartCaches(lane, parts, this.shape);
+    const outputs = await this.#run(kind, adapter, { ...layout.feeds, ...caches });
+    this.#keep(
+      lane,
+      parts.map(({ slot }, index) => ({ slot, range: layout.ranges[index] })),
+      { outputs, positionCount: layout.positionCount },
+    );
+    return splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, layout.rowCounts);
   }
 
   async #run(
@@ -197,7 +213,7 @@ class GraphRunner implements ModelRunner {
     const session = await createSession(graphOf(kind, config, hasLora), {
       weights,
       threads,
-      prepackWeights: !this.#isLarge || isAlwaysPrepacked(kind, hasLora),
+      prepackWeights: this.#isPrepacked(kind, hasLora),
     });
     this.#sessions.set(name, session);
     return session;
@@ -217,10 +233,10 @@ class GraphRunner implements ModelRunner {
     }
   }
 
-  /** Writes the new keys and values of each row, whose slot and count of real positions are given. */
+  /** Writes the new keys and values of each slot, whose place in the outputs is given. */
   #keep(
     lane: KvLane,
-    rows: readonly { readonly slot: number; readonly count: number }[],
+    entries: readonly { readonly slot: number; readonly range: EntryRange }[],
     result: { readonly outputs: Readonly<Record<string, Tensor>>; readonly positionCount: number },
   ): void {
     const { outputs, positionCount } = result;
@@ -228,58 +244,43 @@ class GraphRunner implements ModelRunner {
       const names = cacheNames(layer);
       const keys = float32Data(outputs[names.newKeys]);
       const values = float32Data(outputs[names.newValues]);
-      rows.forEach(({ slot, count }, row) =>
-        lane.write(layer, slot, row, count, { keys, values, positionCount }),
-      );
+      for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
     }
-    for (const { slot, count } of rows) lane.advance(slot, count);
+    for (const { slot, range } of entries) lane.advance(slot, range.count);
+  }
+
+  /**
+   * Whether a session keeps its own arranged copy of the weights also of a large model: where rows of several requests
+   * meet, since only arranged weights give a row the same numbers alone and among others. The rest goes without the copy.
+   */
+  #isPrepacked(kind: GraphKind, hasLora: boolean): boolean {
+    return !this.#isLarge || kind === "token" || !hasLora;
   }
 }
 
-/**
- * The parts that share a call: all first parts. A later part is by itself, and so is every part with an adapter: the rows
- * of its products would depend on those of the others.
- */
-function groupParts(
-  lane: KvLane,
-  adapter: LoadedAdapter | null,
-  parts: readonly PromptPart[],
-): readonly (readonly PromptPart[])[] {
-  const isFirst = ({ slot }: PromptPart): boolean => adapter === null && lane.lengths[slot] === 0;
-  const first = parts.filter(isFirst);
-  const alone = parts.filter((part) => !isFirst(part)).map((part) => [part]);
-  return first.length === 0 ? alone : [first, ...alone];
+function graphOf(kind: GraphKind, config: ModelConfig, hasLora: boolean): Graph {
+  switch (kind) {
+    case "first":
+      return buildPrefillGraph(config, { hasLora });
+    case "later":
+      return buildContinuationGraph(config, { hasLora });
+    case "token":
+      return buildDecodeGraph(config, { hasLora });
+    default:
+      return unreachable(kind);
+  }
 }
 
-/** The tokens of a part after which scores are wanted, by their place in it. */
-function wantedTokens({ tokenIds, logits }: PromptPart): readonly number[] {
-  if (logits === "all") return tokenIds.map((_, token) => token);
-  return logits === "last" ? [tokenIds.length - 1] : [];
-}
-
-/** Views of consecutive rows, as many for each part as it has places. */
+/** Views of consecutive rows, so many for each part. */
 function splitRows(
   logits_NV: Float32Array,
   vocabularySize: number,
-  places: readonly (readonly number[])[],
+  rowCounts: readonly number[],
 ): readonly Float32Array[] {
   let end = 0;
-  return places.map(({ length }) => {
+  return rowCounts.map((count) => {
     const start = end;
-    end += length * vocabularySize;
+    end += count * vocabularySize;
     return logits_NV.subarray(start, end);
   });
-}
-
-/**
- * Whether a session keeps its own arranged copy of the weights also of a large model: where rows of several requests meet,
- * since only arranged weights give a row the same numbers alone and among others. The rest goes without the copy.
- */
-function isAlwaysPrepacked(kind: GraphKind, hasLora: boolean): boolean {
-  return kind === "token" || (kind === "prompt" && !hasLora);
-}
-
-function graphOf(kind: GraphKind, config: ModelConfig, hasLora: boolean): Graph {
-  if (kind === "prompt") return buildPrefillGraph(config, { hasLora });
-  return buildDecodeGraph(config, { hasLora, tokenCount: kind === "token" ? 1 : "T" });
 }

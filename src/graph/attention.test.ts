@@ -39,7 +39,9 @@ for (const window of [undefined, 3]) {
   ] as const) {
     test(`${count} tokens after ${past} attend as in the whole sequence (window ${window})`, () => {
       for (const capacity of [LENGTH, LENGTH + 3]) {
-        checkRows(attendCache({ past, count, capacity, window }), whole, past);
+        checkRows(attendCache({ past, count, capacity, window, isFused: true }), whole, past);
+        if (count > 1) continue;
+        checkRows(attendCache({ past, count, capacity, window, isFused: false }), whole, past);
       }
     });
   }
@@ -58,18 +60,26 @@ function attendCache(options: {
   readonly count: number;
   readonly capacity: number;
   readonly window: number | undefined;
+  readonly isFused: boolean;
 }): Dense {
-  const { past, count, capacity, window } = options;
+  const { past, count, capacity, window, isFused } = options;
   const b = new GraphBuilder();
-  const [query, key, value] = sequenceInputs(b, count === 1 ? 1 : "T");
-  const cacheShape = ["B", KV_HEADS, "C", HEAD_SIZE];
-  const length = count === 1 ? 1 : "T";
-  const pastLengths = b.input("past", "int64", ["B"]);
-  const mask = cacheMask(b, { pastLengths, length, capacity: "C", window });
-  const cacheKeys = b.input("cacheKeys", "float32", cacheShape);
-  const cacheValues = b.input("cacheValues", "float32", cacheShape);
-  const inputs = { q: query, k: key, v: value, cacheKeys, cacheValues };
-  const { attention } = cacheAttention(b, inputs, { ...heads, mask });
+  const [query, key, value] = sequenceInputs(b, count === 1 ? 1 : "T", 1);
+  const cacheShape = [1, KV_HEADS, "C", HEAD_SIZE];
+  const length = b.input("past", "int64", [1]);
+  const keys = b.input("cacheKeys", "float32", cacheShape);
+  const values = b.input("cacheValues", "float32", cacheShape);
+  const attention = isFused
+    ? b.continuedAttention(
+        { q: query, k: key, v: value },
+        { keys, values, length },
+        { queryHeads: QUERY_HEADS, kvHeads: KV_HEADS, scale: heads.scale, window: window ?? 0 },
+      )
+    : cacheAttention(
+        b,
+        { q: query, k: key, v: value, cacheKeys: keys, cacheValues: values },
+        { ...heads, mask: cacheMask(b, { pastLengths: length, capacity: "C", window }) },
+      ).attention;
   const cut = (x: Dense) =>
     denseFrom([1, count, x.dims[2] ?? 0], ([, token = 0, channel = 0]) =>
       elementAt(x, [0, past + token, channel]),
@@ -90,9 +100,9 @@ function attendCache(options: {
   return present(interpret(b.build({ attention }), feeds)["attention"], "attention");
 }
 
-function sequenceInputs(b: GraphBuilder, length: string | number) {
+function sequenceInputs(b: GraphBuilder, length: string | number, rows: string | number = "B") {
   const input = (name: string, headCount: number) =>
-    b.input(name, "float32", ["B", length, headCount * HEAD_SIZE]);
+    b.input(name, "float32", [rows, length, headCount * HEAD_SIZE]);
   return [input("q", QUERY_HEADS), input("k", KV_HEADS), input("v", KV_HEADS)] as const;
 }
 

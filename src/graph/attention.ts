@@ -39,38 +39,33 @@ export function causalMask(builder: GraphBuilder, length: Dimension, window?: nu
 }
 
 /**
- * The mask of new tokens over a cache, of which each row has filled its own length, and themselves.
+ * The mask of one new token a row over a cache, of which each row has filled its own length, and itself.
  *
- * @param options.pastLengths int64 [B], the filled part of the cache and the position of the first new token
- * @param options.length T, the number of new tokens; `options.capacity` C, the cache's size
+ * @param options.pastLengths int64 [B], the filled part of the cache and the position of the new token
+ * @param options.capacity C, the cache's size
  * @param options.window how many tokens a position sees, itself included; absent means all before it
- * @returns float32 [B, 1, 1, T, T+C], new tokens first
+ * @returns float32 [B, 1, 1, 1, 1+C], the new token first
  */
 export function cacheMask(
   builder: GraphBuilder,
   options: {
     readonly pastLengths: Value;
-    readonly length: Dimension;
     readonly capacity: Dimension;
     readonly window?: number | undefined;
   },
 ): Value {
-  const { pastLengths, length, capacity, window } = options;
+  const { pastLengths, capacity, window } = options;
   const rows = dimensionAt(pastLengths.shape, 0);
-  const past = builder.reshape(pastLengths, [rows, 1, 1]);
-  const offsets = builder.iota(length);
-  const queries = builder.add(past, builder.reshape(offsets, [1, length, 1]));
-  const newKeys = builder.add(past, builder.reshape(offsets, [1, 1, length]));
-  const slots = builder.reshape(builder.iota(capacity), [1, 1, capacity]);
+  const past = builder.reshape(pastLengths, [rows, 1]);
+  const slots = builder.reshape(builder.iota(capacity), [1, capacity]);
   const inCache = builder.less(slots, past);
   const cacheVisible =
     window === undefined
-      ? builder.expand(inCache, [rows, length, capacity])
-      : builder.and(inCache, builder.less(builder.subtract(queries, slots), window));
-  const newVisible = isVisible(builder, queries, newKeys, window);
-  const mask = toMask(builder, builder.concat([newVisible, cacheVisible], 2));
-  const keys = dimensionSum([capacity, length]);
-  return builder.reshape(mask, [rows, 1, 1, length, keys]);
+      ? inCache
+      : builder.and(inCache, builder.less(builder.subtract(past, slots), window));
+  const newVisible = builder.full([rows, 1], 1, "bool");
+  const mask = toMask(builder, builder.concat([newVisible, cacheVisible], 1));
+  return builder.reshape(mask, [rows, 1, 1, 1, dimensionSum([capacity, 1])]);
 }
 
 /**
@@ -108,47 +103,21 @@ export interface CacheAttentionResults {
 }
 
 /**
- * Attention of new tokens to a cache and to themselves, for serving.
+ * Attention of one new token a row to a cache and to itself, for serving.
  *
- * The cache is only read: an output as large as the cache would be copied on every run. New tokens
- * come first in the softmax, so that a larger cache adds nothing but zeros to the end of its sums:
+ * The cache is only read: an output as large as the cache would be copied on every run. The new token
+ * comes first in the softmax, so that a larger cache adds nothing but zeros to the end of its sums:
  * a row's result is bit for bit the same whatever the other rows and the capacity are, provided that
  * capacities are multiples of 64 and exceed every past length.
  *
- * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
- * @param options.mask `cacheMask` of the same B, T and C
- * @returns attention [B, T, Hq*K], and the new keys and values as the cache wants them: [B, Hkv, T, K], or if T is the
- * number 1 the same numbers as [B, Hkv, 1, 1, K]
+ * Every query head is a matrix of one row over its key head, broadcast: products of one row read the cache as it lies,
+ * while those of a few rows first pack all of it (measured: twice to four times slower).
+ *
+ * @param inputs q [B, 1, Hq*K]; k and v [B, 1, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
+ * @param options.mask `cacheMask` of the same B and C
+ * @returns attention [B, 1, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K]
  */
 export function cacheAttention(
-  builder: GraphBuilder,
-  inputs: CacheAttentionInputs,
-  options: AttentionOptions,
-): CacheAttentionResults {
-  const { q, cacheKeys, cacheValues } = inputs;
-  if (dimensionAt(q.shape, 1) === 1) return singleTokenAttention(builder, inputs, options);
-  const length = dimensionAt(q.shape, 1);
-  const queries = groupQueries(builder, q, options);
-  const keys = splitHeads(builder, inputs.k, options);
-  const values = splitHeads(builder, inputs.v, options);
-  const product = { transposeB: true, alpha: options.scale };
-  const scores = builder.concat(
-    [builder.matMul(queries, keys, product), builder.matMul(queries, cacheKeys, product)],
-    3,
-  );
-  const probabilities = maskedSoftmax(builder, scores, { q, ...options });
-  const attended = builder.add(
-    builder.matMul(builder.slice(probabilities, 3, 0, length), values),
-    builder.matMul(builder.slice(probabilities, 3, length), cacheValues),
-  );
-  return { attention: ungroupQueries(builder, attended, q, options), keys, values };
-}
-
-/**
- * One new token per row. Every query head is a matrix of one row over its key head, broadcast: products of one row
- * read the cache as it lies, while those of a few rows first pack all of it (measured: twice to four times slower).
- */
-function singleTokenAttention(
   builder: GraphBuilder,
   inputs: CacheAttentionInputs,
   options: AttentionOptions,

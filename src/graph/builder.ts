@@ -21,12 +21,12 @@ export interface MatMulOptions {
   readonly alpha?: number;
 }
 
-export interface CausalAttentionOptions {
+export interface FusedAttentionOptions {
   readonly queryHeads: number;
   readonly kvHeads: number;
   readonly scale: number;
-  /** How many tokens a position sees, itself included; absent means all before it. */
-  readonly window?: number | undefined;
+  /** How many tokens a position sees, itself included; 0 or absent means all before it. */
+  readonly window?: number;
 }
 
 export class GraphBuilder {
@@ -323,16 +323,34 @@ export class GraphBuilder {
     q: Value,
     k: Value,
     v: Value,
-    options: CausalAttentionOptions,
+    options: FusedAttentionOptions,
   ): { readonly attention: Value; readonly keys: Value; readonly values: Value } {
-    const { queryHeads, kvHeads, scale, window = 0 } = options;
-    const attributes = { queryHeads, kvHeads, scale, window };
-    const [attention, keys, values] = this.#node("causalAttention", [q, k, v], attributes).outputs;
+    const [attention, keys, values] = this.#node("causalAttention", [q, k, v], {
+      window: 0,
+      ...options,
+    }).outputs;
     return {
       attention: present(attention, "the attention"),
       keys: present(keys, "the keys"),
       values: present(values, "the values"),
     };
+  }
+
+  /**
+   * Attention of some tokens to the filled part of a cache and to themselves, fused, for serving (it has no gradient).
+   * For two tokens or more the numbers are, to the last bit, those of `causalAttention` of the whole sequence.
+   *
+   * @param inputs q [1, T, Hq*K]; k and v [1, T, Hkv*K]; positions already applied
+   * @param past keys and values [1, Hkv, C, K] of which the first `length` (int64 [1], at most C) are filled
+   * @returns [1, T, Hq*K]
+   */
+  continuedAttention(
+    inputs: { readonly q: Value; readonly k: Value; readonly v: Value },
+    past: { readonly keys: Value; readonly values: Value; readonly length: Value },
+    options: FusedAttentionOptions,
+  ): Value {
+    const operands = [inputs.q, inputs.k, inputs.v, past.keys, past.values, past.length];
+    return this.#append("continuedAttention", operands, { window: 0, ...options });
   }
 
   /** Ends building: the graph that computes these outputs, without operations nobody needs. */

@@ -266,6 +266,7 @@ export const gradientRules: {
     ];
   },
   causalAttention: NOT_DIFFERENTIABLE,
+  continuedAttention: NOT_DIFFERENTIABLE,
 };
 
 function unary<K extends OpKind>(

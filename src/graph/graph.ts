@@ -115,12 +115,19 @@ export interface OpAttributes {
    * keys [B, Hkv, T, K], values [B, Hkv, T, K]); every row starts at its first token.
    * Serving only: it has no gradient. `window` 0 means unlimited.
    */
-  readonly causalAttention: {
-    readonly queryHeads: number;
-    readonly kvHeads: number;
-    readonly scale: number;
-    readonly window: number;
-  };
+  readonly causalAttention: FusedAttention;
+  /**
+   * (q [1, T, Hq*K], k [1, T, Hkv*K], v [1, T, Hkv*K], past keys [1, Hkv, C, K], past values [1, Hkv, C, K],
+   * past length int64 [1]) → [1, T, Hq*K]: tokens that go on where the filled part of a cache ends. Serving only.
+   */
+  readonly continuedAttention: FusedAttention;
+}
+
+interface FusedAttention {
+  readonly queryHeads: number;
+  readonly kvHeads: number;
+  readonly scale: number;
+  readonly window: number;
 }
 
 interface Reduction {

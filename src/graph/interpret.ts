@@ -205,25 +205,48 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     };
     return [denseFrom(from.dims, rotate)];
   },
-  causalAttention,
+  causalAttention: ([q, k, v], attributes) => {
+    const { kvHeads, queryHeads } = attributes;
+    const [rows = 0, length = 0, width = 0] = operand(q).dims;
+    const headSize = width / queryHeads;
+    const cached = (x: Dense) =>
+      denseFrom([rows, kvHeads, length, headSize], ([row = 0, head = 0, token = 0, channel = 0]) =>
+        elementAt(x, [row, token, head * headSize + channel]),
+      );
+    const attention = fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes);
+    return [attention, cached(operand(k)), cached(operand(v))];
+  },
+  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength], attributes) => {
+    const past = elementAt(operand(pastLength), [0]);
+    const joined = (cache: Dense, x: Dense) => {
+      const [, length = 0, width = 0] = x.dims;
+      const headSize = cache.dims[3] ?? 1;
+      return denseFrom([1, past + length, width], ([, token = 0, place = 0]) =>
+        token < past
+          ? elementAt(cache, [0, Math.floor(place / headSize), token, place % headSize])
+          : elementAt(x, [0, token - past, place]),
+      );
+    };
+    const keys = joined(operand(pastKeys), operand(k));
+    const values = joined(operand(pastValues), operand(v));
+    return [fusedAttention({ q: operand(q), k: keys, v: values, past }, attributes)];
+  },
 };
 
-function causalAttention(
-  operands: readonly Dense[],
+/** Queries from position `past` on, over keys and values from position 0 on. */
+function fusedAttention(
+  { q, k, v, past }: { readonly q: Dense; readonly k: Dense; readonly v: Dense; readonly past: number },
   { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
-): readonly Dense[] {
-  const q = operand(operands[0]);
-  const k = operand(operands[1]);
-  const v = operand(operands[2]);
-  const [rows = 0, length = 0, width = 0] = q.dims;
-  const headSize = width / queryHeads;
+): Dense {
+  const headSize = (q.dims[2] ?? 0) / queryHeads;
   const group = queryHeads / kvHeads;
   const channels = Array.from({ length: headSize }, (_, channel) => channel);
-  const attend = ([row = 0, token = 0, place = 0]: readonly number[]) => {
+  return denseFrom(q.dims, ([row = 0, token = 0, place = 0]) => {
     const head = Math.floor(place / headSize);
     const offset = Math.floor(head / group) * headSize;
-    const first = window === 0 ? 0 : Math.max(0, token - window + 1);
-    const tokens = Array.from({ length: token - first + 1 }, (_, index) => first + index);
+    const position = past + token;
+    const first = window === 0 ? 0 : Math.max(0, position - window + 1);
+    const tokens = Array.from({ length: position - first + 1 }, (_, index) => first + index);
     const score = (other: number) =>
       sum(
         channels.map(
@@ -237,12 +260,7 @@ function causalAttention(
     return sum(
       tokens.map((other, index) => Math.exp(weights[index] ?? 0) * elementAt(v, [row, other, channel])),
     );
-  };
-  const cached = (x: Dense) =>
-    denseFrom([rows, kvHeads, length, headSize], ([row = 0, head = 0, token = 0, channel = 0]) =>
-      elementAt(x, [row, token, head * headSize + channel]),
-    );
-  return [denseFrom(q.dims, attend), cached(k), cached(v)];
+  });
 }
 
 function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind> {

@@ -6,8 +6,8 @@
  */
 import { present } from "../domain/assert.ts";
 import type { Shape } from "./dimension.ts";
-import type { Graph, Node, OpKind, Value } from "./graph.ts";
-import { CONTRIB_DOMAIN, OnnxModelWriter } from "./onnx-model.ts";
+import type { Graph, Node, OpAttributes, OpKind, Value } from "./graph.ts";
+import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
 import type { ParameterPlace, OnnxNodeOptions } from "./onnx-model.ts";
 import { dimensionAt } from "./shape-rules.ts";
 
@@ -99,8 +99,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   geluTanh: direct("Gelu", { attributes: { approximate: "tanh" } }),
   not: direct("Not"),
   cast: ({ attributes: { dtype } }, operands, lowering) => {
-    const to = { float32: 1, int32: 6, int64: 7, bool: 9 }[dtype];
-    emit(lowering, "Cast", operands, { attributes: { to } });
+    emit(lowering, "Cast", operands, { attributes: { to: dataTypeNumbers[dtype] } });
   },
   clip: ({ attributes: { minimum, maximum } }, operands, lowering) => {
     const limits = [minimum, maximum].map((limit) => lowering.model.constant("float32", [], [limit]));
@@ -213,30 +212,55 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       },
     );
   },
-  causalAttention: ({ inputs, attributes }, [q, k, v], { model, results }) => {
-    const { queryHeads, kvHeads, scale, window } = attributes;
+  causalAttention: ({ inputs, attributes }, operands, lowering) => {
     const { shape } = present(inputs[0], "queries");
-    const length = model.dimension(dimensionAt(shape, 1));
-    // The kernel counts from the last valid position, one below the length.
-    const last = model.node("Sub", [length, model.constant("int64", [1], [1])]);
-    const lasts = model.node("Expand", [last, model.dimension(dimensionAt(shape, 0))]);
-    const int32 = { attributes: { to: 6 } };
-    const rowLengths = model.node("Cast", [lasts], int32);
-    const total = model.node("Cast", [model.node("Squeeze", [length])], int32);
-    const names = results.map((name, index) => name || `%unused ${index} of ${results[0]}`);
-    model.node("GroupQueryAttention", [q ?? "", k ?? "", v ?? "", "", "", rowLengths, total], {
-      domain: CONTRIB_DOMAIN,
-      attributes: {
-        num_heads: queryHeads,
-        kv_num_heads: kvHeads,
-        scale: { float: scale },
-        // Here a window counts the position itself, as ours does; -1 is none.
-        local_window_size: window === 0 ? -1 : window,
-      },
-      outputs: names,
-    });
+    const length = lowering.model.dimension(dimensionAt(shape, 1));
+    const totals = { length, rows: lowering.model.dimension(dimensionAt(shape, 0)) };
+    fusedAttention([...operands, "", ""], totals, attributes, lowering);
+  },
+  continuedAttention: ({ inputs, attributes }, operands, lowering) => {
+    const { model } = lowering;
+    const length = model.dimension(dimensionAt(present(inputs[0], "queries").shape, 1));
+    const pastLength = present(operands[5], "the past length");
+    const totals = {
+      length: model.node("Add", [pastLength, length]),
+      rows: model.constant("int64", [1], [1]),
+    };
+    fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
   },
 };
+
+/**
+ * Rows of equal length, past included.
+ *
+ * @param operands q, k, v, and past keys and values or "" twice
+ * @param totals names of int64 [1]: the length of each row, and how many rows there are
+ */
+function fusedAttention(
+  operands: readonly string[],
+  totals: { readonly length: string; readonly rows: string },
+  { queryHeads, kvHeads, scale, window }: OpAttributes["causalAttention"],
+  { model, results }: Lowering,
+): void {
+  // The kernel counts from the last valid position, one below the length.
+  const last = model.node("Sub", [totals.length, model.constant("int64", [1], [1])]);
+  const int32 = { attributes: { to: dataTypeNumbers.int32 } };
+  const rowLengths = model.node("Cast", [model.node("Expand", [last, totals.rows])], int32);
+  const total = model.node("Cast", [model.node("Squeeze", [totals.length])], int32);
+  // It always returns three results: what attends, and all keys and values.
+  const names = [0, 1, 2].map((index) => results[index] || `%unused ${index} of ${results[0]}`);
+  model.node("GroupQueryAttention", [...operands, rowLengths, total], {
+    domain: CONTRIB_DOMAIN,
+    attributes: {
+      num_heads: queryHeads,
+      kv_num_heads: kvHeads,
+      scale: { float: scale },
+      // Here a window counts the position itself, as ours does; -1 is none.
+      local_window_size: window === 0 ? -1 : window,
+    },
+    outputs: names,
+  });
+}
 
 function emit(
   { model, results }: Lowering,

@@ -15,7 +15,8 @@ const IR_VERSION = 10;
 const OPSET_VERSION = 21;
 export const CONTRIB_DOMAIN = "com.microsoft";
 
-const DATA_TYPE_NUMBERS: { readonly [D in DataType]: number } = {
+/** The numbers that the format gives to types of elements. */
+export const dataTypeNumbers: { readonly [D in DataType]: number } = {
   float32: 1,
   int32: 6,
   int64: 7,
@@ -204,7 +205,7 @@ function encodeValueInfo(name: string, { dtype, shape }: TensorType): Uint8Array
     else dimension.tag(2, WireType.LengthDelimited).string(size);
     shapeWriter.tag(1, WireType.LengthDelimited).bytes(dimension.finish());
   }
-  const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(DATA_TYPE_NUMBERS[dtype]);
+  const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(dataTypeNumbers[dtype]);
   tensorType.tag(2, WireType.LengthDelimited).bytes(shapeWriter.finish());
   const type = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(tensorType.finish());
   const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
@@ -214,7 +215,7 @@ function encodeValueInfo(name: string, { dtype, shape }: TensorType): Uint8Array
 function tensorHeader(name: string, dtype: DataType, shape: readonly number[]): BinaryWriter {
   const writer = new BinaryWriter();
   for (const size of shape) writer.tag(1, WireType.Varint).int64(size);
-  writer.tag(2, WireType.Varint).int32(DATA_TYPE_NUMBERS[dtype]);
+  writer.tag(2, WireType.Varint).int32(dataTypeNumbers[dtype]);
   return writer.tag(8, WireType.LengthDelimited).string(name);
 }
 

@@ -202,25 +202,50 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype, shape }];
   },
   causalAttention: ([q, k, v], { queryHeads, kvHeads }) => {
-    const query = requireType("causalAttention", q, "float32");
-    const key = requireType("causalAttention", k, "float32");
-    const value = requireType("causalAttention", v, "float32");
-    const [batch, length, width] = query.shape;
-    const headSize = typeof width === "number" ? width / queryHeads : Number.NaN;
+    const { query, headSize } = requireHeads("causalAttention", [q, k, v], { queryHeads, kvHeads });
+    const [batch = 0, length = 0] = query.shape;
+    const cache: TensorType = { dtype: "float32", shape: [batch, kvHeads, length, headSize] };
+    return [query, cache, cache];
+  },
+  continuedAttention: ([q, k, v, pastKeys, pastValues, pastLength], { queryHeads, kvHeads }) => {
+    const { query, headSize } = requireHeads("continuedAttention", [q, k, v], { queryHeads, kvHeads });
+    const keys = requireType("continuedAttention", pastKeys, "float32").shape;
+    const values = requireType("continuedAttention", pastValues, "float32").shape;
+    const length = requireType("continuedAttention", pastLength, "int64").shape;
     const fits =
-      query.shape.length === 3 &&
-      Number.isInteger(headSize) &&
-      queryHeads % kvHeads === 0 &&
-      sameShape(key.shape, [batch ?? 0, length ?? 0, kvHeads * headSize]) &&
-      sameShape(value.shape, key.shape);
+      query.shape[0] === 1 &&
+      sameShape(keys, [1, kvHeads, keys[2] ?? 0, headSize]) &&
+      sameShape(values, keys) &&
+      sameShape(length, [1]);
     assert(
       fits,
-      `causalAttention: ${queryHeads} and ${kvHeads} heads of ${formatShape(query.shape)}, ${formatShape(key.shape)}, ${formatShape(value.shape)}`,
+      `continuedAttention: ${formatShape(query.shape)} after ${formatShape(keys)}, ${formatShape(values)}, ${formatShape(length)}`,
     );
-    const cache = [batch ?? 0, kvHeads, length ?? 0, headSize];
-    return [query, { dtype: "float32", shape: cache }, { dtype: "float32", shape: cache }];
+    return [query];
   },
 };
+
+/** Queries [B, T, Hq*K] with keys and values [B, T, Hkv*K]. */
+function requireHeads(
+  operation: string,
+  operands: readonly (TensorType | undefined)[],
+  { queryHeads, kvHeads }: { readonly queryHeads: number; readonly kvHeads: number },
+): { readonly query: TensorType; readonly headSize: number } {
+  const [query, key, value] = [0, 1, 2].map((index) => requireType(operation, operands[index], "float32"));
+  const [batch = 0, length = 0, width] = query.shape;
+  const headSize = typeof width === "number" ? width / queryHeads : Number.NaN;
+  const fits =
+    query.shape.length === 3 &&
+    Number.isInteger(headSize) &&
+    queryHeads % kvHeads === 0 &&
+    sameShape(key.shape, [batch, length, kvHeads * headSize]) &&
+    sameShape(value.shape, key.shape);
+  assert(
+    fits,
+    `${operation}: ${queryHeads} and ${kvHeads} heads of ${formatShape(query.shape)}, ${formatShape(key.shape)}, ${formatShape(value.shape)}`,
+  );
+  return { query, headSize };
+}
 
 /** Broadcasts two shapes as NumPy does; equal sizes or 1, aligned at the last axis. */
 export function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {

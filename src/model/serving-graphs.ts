@@ -1,23 +1,18 @@
-// The two graphs that serve a model: whole prompts without a past, and new tokens over a cache.
+// The three graphs that serve a model: whole prompts, later parts of prompts, and one token a row over a cache.
 // Caches are read only; new keys and values come out, and whoever runs the graph writes them into its cache.
 import { present } from "../domain/assert.ts";
 import { cacheAttention, cacheMask } from "../graph/attention.ts";
 import { GraphBuilder } from "../graph/builder.ts";
-import type { Dimension } from "../graph/dimension.ts";
+import { dimensionProduct } from "../graph/dimension.ts";
 import type { Graph, Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
 import { addDecoder, addLoraInputs, addRotaryTables, weightSource } from "./decoder.ts";
-import type { AttentionInputs, DecoderParts } from "./decoder.ts";
+import type { DecoderParts } from "./decoder.ts";
 import { projectionNames } from "./parameters.ts";
 
 export interface ServingOptions {
   /** Whether the graph takes the LoRA matrices of all seven projections as inputs (rank "R", scale folded into B: `servingLoraInputs`). */
   readonly hasLora: boolean;
-}
-
-export interface DecodeOptions extends ServingOptions {
-  /** 1 makes the leaner graph for one token per row, without the input `places`; "T" takes any number. */
-  readonly tokenCount: 1 | "T";
 }
 
 /** The names of one layer's cache inputs and outputs. */
@@ -57,7 +52,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
         queryHeads: config.headCount,
         kvHeads: config.kvHeadCount,
         scale: config.attentionScale,
-        window: layerConfig.slidingWindow ?? undefined,
+        window: layerConfig.slidingWindow ?? 0,
       });
       return keepNewCache(outputs, layer, result);
     },
@@ -66,49 +61,114 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   return builder.build({ logits, ...outputs });
 }
 
+/** How many parts a call of the graph of later parts has room for. */
+export const laterPartCount = 4;
+
+/** The names of the inputs of one of the parts of {@link buildContinuationGraph}. */
+export function laterPartNames(part: number): {
+  readonly rows: string;
+  readonly pastLength: string;
+  readonly keys: (layer: number) => string;
+  readonly values: (layer: number) => string;
+} {
+  return {
+    rows: `rows.${part}`,
+    pastLength: `past_length.${part}`,
+    keys: (layer) => `keys.${layer}.${part}`,
+    values: (layer) => `values.${layer}.${part}`,
+  };
+}
+
 /**
- * The graph of new tokens over a cache.
+ * The graph of later parts of prompts: {@link laterPartCount} sequences go on, each from a cache of its own.
  *
- * Inputs: `tokens` int64 [B, T], rows padded on the right; `past_lengths` int64 [B], how much of each row's cache is filled, and so
- * the position of its first new token; `places` int64 [N] (only with tokenCount "T"); per layer `keys.i` and
- * `values.i` [B, Hkv, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be finite and is not seen.
- * Outputs: as {@link buildPrefillGraph}; with tokenCount 1 logits are [B, V] and the new keys and values are [B, Hkv, 1, 1, K].
+ * Products are computed over all tokens together and attention by part, since the fused kernel takes one sequence with a
+ * past at a time. A part's rows may repeat a token, which is then computed once.
+ *
+ * Inputs: `tokens` and `positions` int64 [N], of all parts; `places` int64 [P], the tokens after which logits are wanted;
+ * per part p `rows.p` int64 [Tp], its tokens by their index in `tokens`, `past_length.p` int64 [1], and per layer
+ * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [N], where each token first stands among the rows of part
+ * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; per layer `new_keys.i` and `new_values.i` [1, Hkv, N, K].
  */
-export function buildDecodeGraph(config: ModelConfig, options: DecodeOptions): Graph {
+export function buildContinuationGraph(config: ModelConfig, options: ServingOptions): Graph {
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
   const builder = new GraphBuilder();
-  const length = options.tokenCount;
-  const tokens_BT = builder.input("tokens", "int64", ["B", length]);
+  const tokens_N = builder.input("tokens", "int64", ["N"]);
+  const positions_N = builder.input("positions", "int64", ["N"]);
+  const places_P = builder.input("places", "int64", ["P"]);
+  const order_N = builder.input("order", "int64", ["N"]);
+  const parts = Array.from({ length: laterPartCount }, (_, part) => {
+    const names = laterPartNames(part);
+    return {
+      names,
+      rows: builder.input(names.rows, "int64", [`T${part}`]),
+      length: builder.input(names.pastLength, "int64", [1]),
+      cacheShape: [1, kvHeads, `C${part}`, headSize],
+    };
+  });
+  const rowsOf = (x: Value, rows: Value): Value => {
+    const [, count, width] = x.shape;
+    const chosen = builder.gatherRows(builder.reshape(x, [count, width]), rows);
+    return builder.reshape(chosen, [1, ...chosen.shape]);
+  };
+  const byHead = (x: Value): Value =>
+    builder.transpose(builder.reshape(x, [1, "N", kvHeads, headSize]), [0, 2, 1, 3]);
+  const outputs: Record<string, Value> = {};
+  const logits = addDecoder(builder, config, {
+    ...weightParts(builder, config, options),
+    tokens_BT: builder.reshape(tokens_N, [1, "N"]),
+    positions_BT: builder.reshape(positions_N, [1, "N"]),
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const attended = parts.map(({ names, rows, length, cacheShape }) =>
+        builder.continuedAttention(
+          { q: rowsOf(q, rows), k: rowsOf(k, rows), v: rowsOf(v, rows) },
+          {
+            keys: builder.input(names.keys(layer), "float32", cacheShape),
+            values: builder.input(names.values(layer), "float32", cacheShape),
+            length,
+          },
+          { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 },
+        ),
+      );
+      const attention = rowsOf(builder.concat(attended, 1), order_N);
+      return keepNewCache(outputs, layer, { attention, keys: byHead(k), values: byHead(v) });
+    },
+    selectRows: (x) => selectPlaces(builder, x, places_P),
+  });
+  return builder.build({ logits, ...outputs });
+}
+
+/**
+ * The graph of one new token a row over a cache.
+ *
+ * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], how much of each row's cache is filled, and so the position of
+ * its token; per layer `keys.i` and `values.i` [B, Hkv, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be
+ * finite and is not seen. Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K].
+ */
+export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const builder = new GraphBuilder();
+  const tokens_BT = builder.input("tokens", "int64", ["B", 1]);
   const pastLengths_B = builder.input("past_lengths", "int64", ["B"]);
-  const places_N = length === 1 ? null : builder.input("places", "int64", ["N"]);
-  const positions_BT = builder.add(
-    builder.reshape(pastLengths_B, ["B", 1]),
-    builder.reshape(builder.iota(length), [1, length]),
-  );
   const outputs: Record<string, Value> = {};
   const logits = addDecoder(builder, config, {
     ...weightParts(builder, config, options),
     tokens_BT,
-    positions_BT,
-    attend: (inputs) => keepNewCache(outputs, inputs.layer, attendCache(inputs)),
-    selectRows: (x) =>
-      places_N === null ? builder.reshape(x, ["B", x.shape[2]]) : selectPlaces(builder, x, places_N),
+    positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const names = cacheNames(layer);
+      const shape = ["B", kvHeads, "C", headSize];
+      const cacheKeys = builder.input(names.keys, "float32", shape);
+      const cacheValues = builder.input(names.values, "float32", shape);
+      const window = layerConfig.slidingWindow ?? undefined;
+      const mask = cacheMask(builder, { pastLengths: pastLengths_B, capacity: "C", window });
+      const inputs = { q, k, v, cacheKeys, cacheValues };
+      const result = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+      return keepNewCache(outputs, layer, result);
+    },
+    selectRows: (x) => builder.reshape(x, ["B", x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
-
-  function attendCache({ layer, layerConfig, q, k, v }: AttentionInputs): ReturnType<typeof cacheAttention> {
-    const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
-    const window = layerConfig.slidingWindow ?? undefined;
-    const shape: readonly Dimension[] = ["B", kvHeads, "C", headSize];
-    const names = cacheNames(layer);
-    const cacheKeys = builder.input(names.keys, "float32", shape);
-    const cacheValues = builder.input(names.values, "float32", shape);
-    const mask = cacheMask(builder, { pastLengths: pastLengths_B, length, capacity: "C", window });
-    return cacheAttention(
-      builder,
-      { q, k, v, cacheKeys, cacheValues },
-      { queryHeads, kvHeads, headSize, scale, mask },
-    );
-  }
 }
 
 function weightParts(
@@ -138,5 +198,6 @@ function keepNewCache(
 
 /** From x [B, T, D] the rows at flat places, [N, D]. */
 function selectPlaces(builder: GraphBuilder, x: Value, places_N: Value): Value {
-  return builder.gatherRows(builder.reshape(x, ["B*T", x.shape[2]]), places_N);
+  const [rows, length, width] = x.shape;
+  return builder.gatherRows(builder.reshape(x, [dimensionProduct([rows, length]), width]), places_N);
 }

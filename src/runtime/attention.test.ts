@@ -30,7 +30,7 @@ test("a row's attention is the same at every capacity and beside any rows", asyn
 async function decodeSession(): Promise<Session> {
   const b = new GraphBuilder();
   const pastLengths = b.input("past", "int64", ["B"]);
-  const mask = cacheMask(b, { pastLengths, length: 1, capacity: "C" });
+  const mask = cacheMask(b, { pastLengths, capacity: "C" });
   const cacheShape = ["B", KV_HEADS, "C", HEAD_SIZE];
   const { attention } = cacheAttention(
     b,

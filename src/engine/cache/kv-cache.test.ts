@@ -18,7 +18,12 @@ const fill = (lane: KvLane, slot: number, mark: number, count: number): void => 
   const size = shape.kvHeadCount * count * shape.headSize;
   for (let layer = 0; layer < shape.layerCount; layer++) {
     const keys = Float32Array.from({ length: size }, (_, index) => mark * 1000 + layer * 500 + index);
-    lane.write(layer, slot, 0, count, { keys, values: keys.map((value) => -value), positionCount: count });
+    lane.write(
+      layer,
+      slot,
+      { row: 0, start: 0, count },
+      { keys, values: keys.map((value) => -value), positionCount: count },
+    );
   }
   lane.advance(slot, count);
 };
@@ -83,7 +88,7 @@ test("writes the real positions of padded rows", () => {
   const { kvHeadCount, headSize } = shape;
   // Row 1 of two, with 5 positions of which 3 are real.
   const keys = Float32Array.from({ length: 2 * kvHeadCount * 5 * headSize }, (_, index) => index);
-  lane.write(0, slot, 1, 3, { keys, values: keys, positionCount: 5 });
+  lane.write(0, slot, { row: 1, start: 0, count: 3 }, { keys, values: keys, positionCount: 5 });
   lane.advance(slot, 3);
   for (let head = 0; head < kvHeadCount; head++) {
     const start = head * lane.capacity * headSize;

@@ -27,12 +27,19 @@ export function roundUpSlots(count: number): number {
   return slots;
 }
 
-/** New keys or values of one layer as a graph returns them: [row, kv head, position, head size]. */
+/** New keys and values of one layer as a graph returns them: [row, kv head, position, head size]. */
 export interface NewEntries {
   readonly keys: Float32Array;
   readonly values: Float32Array;
   /** Positions a row has in these arrays, padding included. */
   readonly positionCount: number;
+}
+
+/** Positions [start, start + count) of one row of new entries. */
+export interface EntryRange {
+  readonly row: number;
+  readonly start: number;
+  readonly count: number;
 }
 
 /** The slabs of rows that are computed together. A slot is a number below `usedCount`; whoever holds one is told when it moves. */
@@ -115,16 +122,16 @@ export class KvLane {
   }
 
   /**
-   * Writes the first `count` positions of one row after what the slot holds. The length stays until
-   * {@link KvLane.advance}, since layers come one after another.
+   * Writes a range of new entries after what the slot holds. The length stays until {@link KvLane.advance}, since layers
+   * come one after another.
    */
-  write(layer: number, slot: number, row: number, count: number, entries: NewEntries): void {
+  write(layer: number, slot: number, { row, start, count }: EntryRange, entries: NewEntries): void {
     const { kvHeadCount, headSize } = this.shape;
-    const start = this.lengths[slot];
-    assert(start + count <= this.#capacity, "new keys and values fit the slot");
+    const length = this.lengths[slot];
+    assert(length + count <= this.#capacity, "new keys and values fit the slot");
     for (let head = 0; head < kvHeadCount; head++) {
-      const from = (row * kvHeadCount + head) * entries.positionCount * headSize;
-      const to = ((slot * kvHeadCount + head) * this.#capacity + start) * headSize;
+      const from = ((row * kvHeadCount + head) * entries.positionCount + start) * headSize;
+      const to = ((slot * kvHeadCount + head) * this.#capacity + length) * headSize;
       copyRun(entries.keys, from, this.#keys[layer], to, count * headSize);
       copyRun(entries.values, from, this.#values[layer], to, count * headSize);
     }

@@ -81,7 +81,12 @@ export class FakeRunner implements ModelRunner {
     const { layerCount, kvHeadCount, headSize } = this.shape;
     for (let layer = 0; layer < layerCount; layer++) {
       const keys = new Float32Array(kvHeadCount * headSize).fill(id + layer);
-      lane.write(layer, slot, 0, 1, { keys, values: keys.map((value) => -value), positionCount: 1 });
+      lane.write(
+        layer,
+        slot,
+        { row: 0, start: 0, count: 1 },
+        { keys, values: keys.map((value) => -value), positionCount: 1 },
+      );
     }
     lane.advance(slot, 1);
   }
