@@ -32,8 +32,8 @@ export async function createGenerator(
   weights: ReadonlyMap<string, WeightSource>,
   options: { readonly threads: number },
 ): Promise<Generator> {
-  const prefill = await createSession(buildPrefillGraph(config, { hasLora: false }), { weights, ...options });
-  const decode = await createSession(buildDecodeGraph(config, { hasLora: false }), {
+  const prefill = await createSession(buildPrefillGraph(config, { lora: null }), { weights, ...options });
+  const decode = await createSession(buildDecodeGraph(config, { lora: null }), {
     weights,
     ...options,
   });

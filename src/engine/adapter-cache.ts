@@ -1,9 +1,9 @@
 // Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
 // Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
 import type { AdapterReference } from "../domain/generation.ts";
-import { float32Tensor, type Tensor } from "../graph/tensor.ts";
+import { float32Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
-import { servingLoraInputs } from "../model/lora.ts";
+import { servingLoraInputs, type LoraAdapter } from "../model/lora.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
 import type { LoadedAdapter } from "./model-runner.ts";
 
@@ -35,9 +35,13 @@ export class AdapterCache {
   }
 
   #read(id: string, folder: string): LoadedAdapter {
-    const inputs = servingLoraInputs(this.#config, readLoraAdapter(folder, this.#config));
-    const feeds: Record<string, Tensor> = {};
-    for (const [name, { shape, data }] of inputs) feeds[name] = float32Tensor(shape, data);
-    return { id, feeds };
+    return adapterInMemory(id, this.#config, readLoraAdapter(folder, this.#config));
   }
+}
+
+/** An adapter of a model in the form that its serving graphs are fed. */
+export function adapterInMemory(id: string, config: ModelConfig, adapter: LoraAdapter): LoadedAdapter {
+  const inputs = [...servingLoraInputs(config, adapter)];
+  const feeds = inputs.map(([name, { shape, data }]) => [name, float32Tensor(shape, data)] as const);
+  return { id, rank: adapter.rank, feeds: Object.fromEntries(feeds) };
 }

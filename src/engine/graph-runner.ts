@@ -6,6 +6,7 @@ import type { Graph } from "../graph/graph.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
+import { loraFormOf, type LoraForm } from "../model/lora.ts";
 import { modelParameters } from "../model/parameters.ts";
 import {
   buildContinuationGraph,
@@ -13,6 +14,7 @@ import {
   buildPrefillGraph,
   cacheNames,
   laterPartCount,
+  type ServingOptions,
 } from "../model/serving-graphs.ts";
 import { readModelWeights, type WeightSource } from "../model/weights.ts";
 import { createSession, type Session } from "../runtime/session.ts";
@@ -102,8 +104,8 @@ class GraphRunner implements ModelRunner {
   }
 
   async prepare(): Promise<void> {
-    await this.#session("token", false);
-    await this.#session("first", false);
+    await this.#session("token", null);
+    await this.#session("first", null);
   }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
@@ -132,13 +134,10 @@ class GraphRunner implements ModelRunner {
     adapter: LoadedAdapter | null,
     tokenIds: readonly number[],
   ): Promise<Float32Array> {
-    // The kernels sum the products with an adapter's matrices in another order for one row than for several, so there are
-    // always several. The row that is added has no past and is not kept.
-    const padding = adapter !== null && tokenIds.length === 1 ? [0] : [];
-    const count = tokenIds.length + padding.length;
+    const count = tokenIds.length;
     const feeds: Record<string, Tensor> = {
-      tokens: int64Tensor([count, 1], [...tokenIds, ...padding]),
-      past_lengths: int64Tensor([count], [...lane.lengths.slice(0, tokenIds.length), ...padding]),
+      tokens: int64Tensor([count, 1], tokenIds),
+      past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
     };
     this.#feedCache(feeds, lane, { slot: 0, count });
     const outputs = await this.#run("token", adapter, feeds);
@@ -163,8 +162,8 @@ class GraphRunner implements ModelRunner {
       members: readonly PromptPart[],
       countMax: number,
     ): PartGroup[] => {
-      // Rows of one call get the numbers they would get alone only from arranged weights, and not with an adapter.
-      const size = adapter === null && this.#isPrepacked(kind, false) ? countMax : 1;
+      // Only arranged weights give a row the same numbers alone and among others.
+      const size = this.#isPrepacked(kind, loraOf(adapter)) ? countMax : 1;
       const starts = members.flatMap((_, index) => (index % size === 0 ? [index] : []));
       return starts.map((start) => ({ kind, group: members.slice(start, start + size) }));
     };
@@ -200,20 +199,20 @@ class GraphRunner implements ModelRunner {
     adapter: LoadedAdapter | null,
     feeds: Record<string, Tensor>,
   ): Promise<Readonly<Record<string, Tensor>>> {
-    const session = await this.#session(kind, adapter !== null);
+    const session = await this.#session(kind, loraOf(adapter));
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
   /** Made at first use: not every engine serves adapters or long prompts. */
-  async #session(kind: GraphKind, hasLora: boolean): Promise<Session> {
-    const name = `${kind} ${hasLora ? "with" : "without"} adapter`;
+  async #session(kind: GraphKind, lora: LoraForm | null): Promise<Session> {
+    const name = `${kind} ${lora ?? "base"}`;
     const made = this.#sessions.get(name);
     if (made !== undefined) return made;
     const { config, weights, threads } = this.#options;
-    const session = await createSession(graphOf(kind, config, hasLora), {
+    const session = await createSession(graphOf(kind, config, { lora }), {
       weights,
       threads,
-      prepackWeights: this.#isPrepacked(kind, hasLora),
+      prepackWeights: this.#isPrepacked(kind, lora),
     });
     this.#sessions.set(name, session);
     return session;
@@ -253,19 +252,23 @@ class GraphRunner implements ModelRunner {
    * Whether a session keeps its own arranged copy of the weights also of a large model: where rows of several requests
    * meet, since only arranged weights give a row the same numbers alone and among others. The rest goes without the copy.
    */
-  #isPrepacked(kind: GraphKind, hasLora: boolean): boolean {
-    return !this.#isLarge || kind === "token" || !hasLora;
+  #isPrepacked(kind: GraphKind, lora: LoraForm | null): boolean {
+    return !this.#isLarge || kind === "token" || lora === null;
   }
 }
 
-function graphOf(kind: GraphKind, config: ModelConfig, hasLora: boolean): Graph {
+function loraOf(adapter: LoadedAdapter | null): LoraForm | null {
+  return adapter === null ? null : loraFormOf(adapter.rank);
+}
+
+function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions): Graph {
   switch (kind) {
     case "first":
-      return buildPrefillGraph(config, { hasLora });
+      return buildPrefillGraph(config, options);
     case "later":
-      return buildContinuationGraph(config, { hasLora });
+      return buildContinuationGraph(config, options);
     case "token":
-      return buildDecodeGraph(config, { hasLora });
+      return buildDecodeGraph(config, options);
     default:
       return unreachable(kind);
   }

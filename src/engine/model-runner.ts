@@ -16,6 +16,7 @@ export interface PromptPart {
 /** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
+  readonly rank: number;
   /** Its matrices by the names of a graph's inputs; empty where a runner needs none. */
   readonly feeds: Readonly<Record<string, Tensor>>;
 }

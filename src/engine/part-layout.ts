@@ -31,7 +31,7 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   });
   const places = parts.map((part, row) => wantedPlaces(part, row * positionCount));
   return {
-    feeds: { tokens: int64Tensor([parts.length, positionCount], tokens_BT), places: vector(places.flat()) },
+    feeds: { tokens: int64Tensor([parts.length, positionCount], tokens_BT), places: wantedRows(places) },
     ranges: parts.map(({ tokenIds }, row) => ({ row, start: 0, count: tokenIds.length })),
     positionCount,
     rowCounts: places.map(({ length }) => length),
@@ -71,7 +71,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[]): Pa
   feeds["tokens"] = vector(parts.flatMap(({ tokenIds }) => tokenIds));
   feeds["positions"] = vector(positions);
   feeds["order"] = vector(order);
-  feeds["places"] = vector(places.flat());
+  feeds["places"] = wantedRows(places);
   return { feeds, ranges, positionCount: positions.length, rowCounts: places.map(({ length }) => length) };
 }
 
@@ -99,6 +99,12 @@ export function laterPartCaches(
 function wantedPlaces({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
   if (logits === "all") return tokenIds.map((_, token) => start + token);
   return logits === "last" ? [start + tokenIds.length - 1] : [];
+}
+
+/** Never none, for which the runtime does not know all shapes; a row that nobody wants is at the end. */
+function wantedRows(places: readonly (readonly number[])[]): Tensor<"int64"> {
+  const wanted = places.flat();
+  return vector(wanted.length === 0 ? [0] : wanted);
 }
 
 function padded(length: number): number {

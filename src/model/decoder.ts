@@ -1,12 +1,12 @@
 // The one definition of a decoder, for serving and for training, for every architecture that ModelConfig describes.
-// How tokens attend and where weights come from are parameters; caches, losses and sessions are not its concern.
-import { present } from "../domain/assert.ts";
+// How tokens attend and how projections are applied are parameters; caches, losses and sessions are not its concern.
 import type { GraphBuilder } from "../graph/builder.ts";
-import type { Dimension, Shape } from "../graph/dimension.ts";
+import type { Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import type { LayerConfig, ModelConfig } from "./config.ts";
-import { embeddingName, modelParameters, outputProjectionName, projection } from "./parameters.ts";
-import { loraNames, loraParameters, type ProjectionName } from "./parameters.ts";
+import type { Linear } from "./linear.ts";
+import { embeddingName, modelParameters, outputProjection, projection } from "./parameters.ts";
+import type { ProjectionName } from "./parameters.ts";
 
 /** What attends: the rotary embedding is already applied. q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
 export interface AttentionInputs {
@@ -17,20 +17,12 @@ export interface AttentionInputs {
   readonly v: Value;
 }
 
-/** The low-rank matrices of a graph. */
-export interface DecoderLora {
-  /** By `loraNames`; modules that are absent are not adapted. */
-  readonly matrices: ReadonlyMap<string, Value>;
-  /** Multiplies the low-rank product; 1 where it is folded into B. */
-  readonly scale: number;
-}
-
 export interface DecoderParts {
-  /** A weight by its name in {@link modelParameters}. */
+  /** The embedding or the weight of a norm, by its name in {@link modelParameters}. */
   readonly weight: (name: string) => Value;
+  readonly linear: Linear;
   /** The tables of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
-  readonly lora: DecoderLora | null;
   readonly tokens_BT: Value;
   /** int64 [B, T], each in [0, contextLength). */
   readonly positions_BT: Value;
@@ -64,32 +56,21 @@ export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: De
     );
   }
   const normed = builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
-  return builder.matMul(normed, parts.weight(outputProjectionName(config)), { transposeB: true });
+  return parts.linear(outputProjection(config), normed);
 }
 
-/** Declares the LoRA matrices of a graph as inputs, in the order of {@link loraParameters}. */
-export function addLoraInputs(
-  builder: GraphBuilder,
-  config: ModelConfig,
-  options: { readonly targets: readonly ProjectionName[]; readonly rank: Dimension; readonly scale: number },
-): DecoderLora {
-  const matrices = loraParameters(config, options).map(
-    ({ name, shape }) => [name, builder.input(name, "float32", shape)] as const,
-  );
-  return { matrices: new Map(matrices), scale: options.scale };
-}
-
-/** How a graph gets its weights: as parameters that its session holds, or as inputs of every run. */
-export function weightSource(
+/** Declares every weight in the order of {@link modelParameters}: held by the graph's session, or inputs of every run. */
+export function declareWeights(
   builder: GraphBuilder,
   config: ModelConfig,
   kind: "parameters" | "inputs",
 ): ReadonlyMap<string, Value> {
-  const declare = (name: string, shape: Shape): Value =>
-    kind === "inputs"
-      ? builder.input(name, "float32", shape)
-      : builder.parameter(name, shape as readonly number[]);
-  return new Map(modelParameters(config).map(({ name, shape }) => [name, declare(name, shape)]));
+  return new Map(
+    modelParameters(config).map(({ name, shape }) => [
+      name,
+      kind === "inputs" ? builder.input(name, "float32", shape) : builder.parameter(name, shape),
+    ]),
+  );
 }
 
 /** The names of a rotary embedding's two tables among the parameters. */
@@ -163,17 +144,6 @@ class DecoderLayer {
   }
 
   #linear(name: ProjectionName, x: Value): Value {
-    const { path, hasBias } = projection(this.#config, this.#layer, name);
-    const builder = this.#builder;
-    let y = builder.matMul(x, this.#parts.weight(`${path}.weight`), { transposeB: true });
-    if (hasBias) y = builder.add(y, this.#parts.weight(`${path}.bias`));
-    const lora = this.#parts.lora;
-    const names = loraNames(path);
-    const a = lora?.matrices.get(names.a);
-    if (lora === null || a === undefined) return y;
-    // The scale goes where it costs nothing: into the smaller product.
-    const reduced = builder.matMul(x, a, { transposeB: true, alpha: lora.scale });
-    const b = present(lora.matrices.get(names.b), names.b);
-    return builder.add(y, builder.matMul(reduced, b, { transposeB: true }));
+    return this.#parts.linear(projection(this.#config, this.#layer, name), x);
   }
 }

@@ -1,13 +1,8 @@
 // LoRA adapters (arXiv:2106.09685) as values: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. Their files are in peft-folder.ts.
 import { seededRandom } from "../domain/random.ts";
+import type { Shape } from "../graph/dimension.ts";
 import type { ModelConfig } from "./config.ts";
-import {
-  loraNames,
-  loraParameters,
-  loraProjections,
-  projectionNames,
-  type ProjectionName,
-} from "./parameters.ts";
+import { loraNames, loraProjections, projectionNames, type ProjectionName } from "./parameters.ts";
 
 export interface LoraAdapter {
   readonly rank: number;
@@ -47,6 +42,31 @@ export function createLoraAdapter(
   return { rank, alpha, scale: alpha / rank, targets: ordered, matrices };
 }
 
+/**
+ * How a serving graph takes an adapter's A: as it is, or in blocks of rows. Blocks cost three more operations a
+ * projection, so they are for ranks that are too great for one: see `linear.ts`.
+ */
+export type LoraForm = "whole" | "blocks";
+
+/** Most rows of a block. The runtime never shares out so few columns of a product among threads. */
+const blockRankMax = 16;
+
+export function loraFormOf(rank: number): LoraForm {
+  return rank <= blockRankMax ? "whole" : "blocks";
+}
+
+/** The LoRA inputs of a serving graph, for all seven projections, with the scale folded into B. */
+export function servingLoraParameters(
+  config: ModelConfig,
+  form: LoraForm,
+): readonly { readonly name: string; readonly shape: Shape }[] {
+  const [block, rank] = form === "whole" ? [["R"], "R"] : [["J", "W"], "J*W"];
+  return loraProjections(config, projectionNames).flatMap(({ path, inputSize, outputSize }) => [
+    { name: loraNames(path).a, shape: [...block, inputSize] },
+    { name: loraNames(path).b, shape: [outputSize, rank] },
+  ]);
+}
+
 /** A named array to feed a graph's LoRA input with. */
 export interface LoraInput {
   readonly shape: readonly number[];
@@ -54,21 +74,29 @@ export interface LoraInput {
 }
 
 /**
- * The arrays for a serving graph, whose LoRA inputs cover all seven projections: the scale is folded into B, and modules
- * without an adapter get zeros. Null stands for the base model: zeros of rank 1.
+ * The arrays for {@link servingLoraParameters} of the form that the rank asks for. Modules without an adapter get zeros,
+ * and so do the rows that fill the last block. Null stands for the base model: zeros of rank 1.
  */
 export function servingLoraInputs(
   config: ModelConfig,
   adapter: LoraAdapter | null,
 ): ReadonlyMap<string, LoraInput> {
   const rank = adapter?.rank ?? 1;
-  const scale = adapter?.scale ?? 1;
+  const blockCount = Math.ceil(rank / blockRankMax);
+  const blockSize = Math.ceil(rank / blockCount);
+  const filled = blockCount * blockSize;
+  const block = loraFormOf(rank) === "whole" ? [rank] : [blockCount, blockSize];
   const inputs = new Map<string, LoraInput>();
-  for (const { name, shape } of loraParameters(config, { targets: projectionNames, rank })) {
-    const matrix = adapter?.matrices.get(name) ?? new Float32Array(shape[0] * shape[1]);
-    const isB = name.endsWith(".lora_B.weight");
-    const data = isB ? matrix.map((value) => value * scale) : matrix;
-    inputs.set(name, { shape, data });
+  for (const { path, inputSize, outputSize } of loraProjections(config, projectionNames)) {
+    const names = loraNames(path);
+    const a = new Float32Array(filled * inputSize);
+    a.set(adapter?.matrices.get(names.a) ?? []);
+    const b = new Float32Array(outputSize * filled);
+    adapter?.matrices.get(names.b)?.forEach((value, index) => {
+      b[Math.floor(index / rank) * filled + (index % rank)] = value * adapter.scale;
+    });
+    inputs.set(names.a, { shape: [...block, inputSize], data: a });
+    inputs.set(names.b, { shape: [outputSize, filled], data: b });
   }
   return inputs;
 }

@@ -30,12 +30,15 @@ export interface Projection {
   readonly hasBias: boolean;
 }
 
-/** The name of the embedding, which is the output projection too where the two are tied. */
-export const embeddingName = "model.embed_tokens.weight";
+const embeddingPath = "model.embed_tokens";
 
-/** The name of the output projection's weight. */
-export function outputProjectionName(config: ModelConfig): string {
-  return config.isTied ? embeddingName : "lm_head.weight";
+/** The name of the embedding. */
+export const embeddingName = `${embeddingPath}.weight`;
+
+/** The projection from the last norm to the scores; its weight is the embedding where the two are tied. */
+export function outputProjection({ isTied, width, vocabularySize }: ModelConfig): Projection {
+  const path = isTied ? embeddingPath : "lm_head";
+  return { path, inputSize: width, outputSize: vocabularySize, hasBias: false };
 }
 
 /** One projection of one layer. */
@@ -95,7 +98,7 @@ export function loraProjections(
   );
 }
 
-/** The LoRA matrices as named inputs in their fixed order, A before B; the rank may be a symbol. */
+/** The LoRA matrices in their fixed order, A before B; the rank may be a symbol. */
 export function loraParameters<Rank extends number | string>(
   config: ModelConfig,
   { targets, rank }: { readonly targets: readonly ProjectionName[]; readonly rank: Rank },

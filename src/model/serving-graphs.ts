@@ -6,13 +6,14 @@ import { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct } from "../graph/dimension.ts";
 import type { Graph, Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
-import { addDecoder, addLoraInputs, addRotaryTables, weightSource } from "./decoder.ts";
+import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { projectionNames } from "./parameters.ts";
+import { floatLinear } from "./linear.ts";
+import { servingLoraParameters, type LoraForm } from "./lora.ts";
 
 export interface ServingOptions {
-  /** Whether the graph takes the LoRA matrices of all seven projections as inputs (rank "R", scale folded into B: `servingLoraInputs`). */
-  readonly hasLora: boolean;
+  /** In which form the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
+  readonly lora: LoraForm | null;
 }
 
 /** The names of one layer's cache inputs and outputs. */
@@ -174,14 +175,16 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
-  { hasLora }: ServingOptions,
-): Pick<DecoderParts, "weight" | "rotaryTables" | "lora"> {
-  const weights = weightSource(builder, config, "parameters");
+  { lora }: ServingOptions,
+): Pick<DecoderParts, "weight" | "linear" | "rotaryTables"> {
+  const weights = declareWeights(builder, config, "parameters");
   const tables = addRotaryTables(builder, config);
+  const inputs = lora === null ? [] : servingLoraParameters(config, lora);
+  const matrices = new Map(inputs.map(({ name, shape }) => [name, builder.input(name, "float32", shape)]));
   return {
     weight: (name) => present(weights.get(name), name),
+    linear: floatLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
     rotaryTables: (index) => tables[index],
-    lora: hasLora ? addLoraInputs(builder, config, { targets: projectionNames, rank: "R", scale: 1 }) : null,
   };
 }
 

@@ -6,8 +6,9 @@ import type { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
-import { addDecoder, addLoraInputs, addRotaryTables, weightSource } from "./decoder.ts";
-import type { ProjectionName } from "./parameters.ts";
+import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
+import { floatLinear, type DecoderLora } from "./linear.ts";
+import { loraParameters, type ProjectionName } from "./parameters.ts";
 
 export interface TrainingInputs {
   /** int64 [B, T]; rows begin at their first token and are padded on the right with any id. */
@@ -51,14 +52,14 @@ export function addTrainingForward(
 ): TrainingForward {
   const { tokens_BT, places_N, targets_N } = inputs;
   const [rows, length] = tokens_BT.shape;
-  const weights = weightSource(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
+  const weights = declareWeights(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
   const tables = addRotaryTables(builder, config);
-  const lora = learns.kind === "lora" ? addLoraInputs(builder, config, learns) : null;
+  const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
   const logits_NV = addDecoder(builder, config, {
     weight: (name) => present(weights.get(name), name),
+    linear: floatLinear(builder, weights, lora),
     rotaryTables: (index) => tables[index],
-    lora,
     tokens_BT,
     positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
     attend: ({ layerConfig, q, k, v }) => {
@@ -77,6 +78,17 @@ export function addTrainingForward(
     entropy_N: hasEntropy ? entropy(builder, logits_NV) : null,
     learned: learns.kind === "weights" ? weights : (lora?.matrices ?? new Map()),
   };
+}
+
+function addLora(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  options: { readonly targets: readonly ProjectionName[]; readonly rank: Dimension; readonly scale: number },
+): DecoderLora {
+  const matrices = loraParameters(config, options).map(
+    ({ name, shape }) => [name, builder.input(name, "float32", shape)] as const,
+  );
+  return { matrices: new Map(matrices), scale: options.scale };
 }
 
 function entropy(builder: GraphBuilder, logits_NV: Value): Value {

@@ -21,7 +21,7 @@ const write = (lane: Lane, sequence: Sequence, mark: number): void => {
   const slot = slotOf(sequence);
   for (let layer = 0; layer < fakeShape.layerCount; layer++) {
     const keys = new Float32Array(fakeShape.kvHeadCount * fakeShape.headSize).fill(mark);
-    lane.kv.write(layer, slot, 0, 1, { keys, values: keys, positionCount: 1 });
+    lane.kv.write(layer, slot, { row: 0, start: 0, count: 1 }, { keys, values: keys, positionCount: 1 });
   }
   lane.kv.advance(slot, 1);
   sequence.computedCount = 1;

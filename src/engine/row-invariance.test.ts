@@ -1,0 +1,132 @@
+// The runner gives a row the same numbers, to the last bit, whatever is computed with it: other rows of a step, other
+// parts of prompts in a call, and however a prompt is cut into parts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom, type Random } from "../domain/random.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { parseModelConfig, readModelConfig } from "../model/config/read-config.ts";
+import { createLoraAdapter } from "../model/lora.ts";
+import { createRandomWeights } from "../model/random-weights.ts";
+import { readModelWeights, weightsInMemory } from "../model/weights.ts";
+import { adapterInMemory } from "./adapter-cache.ts";
+import { KvLane } from "./cache/kv-lane.ts";
+import { createGraphRunner } from "./graph-runner.ts";
+import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
+
+const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
+
+/** Widths at which the runtime shares the columns of a product out among threads, and cuts its sums differently then. */
+function wideConfig(): ModelConfig {
+  const config = {
+    architectures: ["LlamaForCausalLM"],
+    vocab_size: 64,
+    hidden_size: 576,
+    intermediate_size: 1536,
+    num_hidden_layers: 1,
+    num_attention_heads: 9,
+    num_key_value_heads: 3,
+    head_dim: 64,
+    max_position_embeddings: 64,
+  };
+  return parseModelConfig(config, {}, "a wide model");
+}
+
+function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
+  const adapter = createLoraAdapter(config, { rank, alpha: 2 * rank, seed: rank });
+  const random = seededRandom("adapter", rank);
+  for (const [name, matrix] of adapter.matrices) {
+    if (name.endsWith("lora_B.weight"))
+      matrix.forEach((_, index) => (matrix[index] = random.uniform() - 0.5));
+  }
+  return adapterInMemory(`rank ${rank}`, config, adapter);
+}
+
+function laneOf(runner: ModelRunner, slotCount: number): KvLane {
+  const lane = new KvLane(runner.shape);
+  lane.reshape(Math.max(2, slotCount), 128);
+  for (let slot = 0; slot < slotCount; slot++) lane.takeSlot();
+  return lane;
+}
+
+test("at every rank, a row of an adapter is the same alone and in any batch", async () => {
+  const config = wideConfig();
+  const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1, deviation: 0.2 }));
+  const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
+  const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
+  for (const rank of [1, 8, 16, 17, 32, 64]) {
+    const adapter = randomAdapter(config, rank);
+    /** The scores of the prompt and of one token after it, for rows computed together. */
+    const compute = async (rows: readonly number[]): Promise<readonly Float32Array[]> => {
+      const lane = laneOf(runner, rows.length);
+      const parts = rows.map((row, slot): PromptPart => ({
+        slot,
+        tokenIds: promptOf(row),
+        logits: row % 2 === 0 ? "all" : "last",
+      }));
+      const prompts = await runner.prefill(lane, adapter, parts);
+      const logits_BV = await runner.decode(lane, adapter, rows);
+      const size = config.vocabularySize;
+      return prompts.map((logits, slot) =>
+        Float32Array.from([...logits, ...logits_BV.subarray(slot * size, (slot + 1) * size)]),
+      );
+    };
+    const alone = new Map<number, Float32Array>();
+    for (const row of Array(64).keys()) alone.set(row, (await compute([row]))[0]);
+    for (const size of batchSizes) {
+      const rows = Array.from({ length: size }, (_, index) => (7 * index + size) % 64);
+      const together = await compute(rows);
+      rows.forEach((row, index) =>
+        assert.deepEqual(together[index], alone.get(row), `rank ${rank}, row ${row} in a batch of ${size}`),
+      );
+    }
+  }
+  await runner.close();
+});
+
+/** Prompts cut and grouped at random; every row of scores that comes back is checked. */
+async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, random: Random): Promise<void> {
+  const { vocabularySize } = runner.shape;
+  const prompts = [70, 9, 33, 65, 2, 48].map((length) =>
+    Array.from({ length }, () => random.index(vocabularySize)),
+  );
+  const whole: Float32Array[] = [];
+  for (const tokenIds of prompts) {
+    const lane = laneOf(runner, 1);
+    whole.push(...(await runner.prefill(lane, adapter, [{ slot: 0, tokenIds, logits: "all" }])));
+  }
+  const lane = laneOf(runner, prompts.length);
+  const modes = ["all", "last", "none"] as const;
+  for (;;) {
+    const open = prompts.flatMap((prompt, slot) => (lane.lengths[slot] < prompt.length ? [slot] : []));
+    if (open.length === 0) return;
+    const chosen = open.filter(() => random.uniform() < 0.7);
+    const starts = [...lane.lengths];
+    const parts = chosen.map((slot): PromptPart => {
+      const count = 1 + random.index(40);
+      const tokenIds = prompts[slot].slice(starts[slot], starts[slot] + count);
+      return { slot, tokenIds, logits: modes[random.index(3)] };
+    });
+    const results = parts.length === 0 ? [] : await runner.prefill(lane, adapter, parts);
+    parts.forEach(({ slot, tokenIds, logits }, index) => {
+      const end = (starts[slot] + tokenIds.length) * vocabularySize;
+      const rowCount = { all: tokenIds.length, last: 1, none: 0 }[logits];
+      const expected = whole[slot].subarray(end - rowCount * vocabularySize, end);
+      assert.deepEqual(results[index], expected, `${logits} of ${tokenIds.length} after ${starts[slot]}`);
+    });
+  }
+}
+
+for (const name of ["llama", "mistral-sliding", "gemma3", "qwen3"]) {
+  test(`${name}: parts of prompts give the rows of whole prompts, cut and grouped in any way`, async () => {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    const config = readModelConfig(folder);
+    const weights = readModelWeights(folder, config, { cacheFolder: null });
+    const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
+    for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)]) {
+      for (let seed = 1; seed <= 4; seed++) {
+        await checkCuts(runner, adapter, seededRandom("cuts", name, seed));
+      }
+    }
+    await runner.close();
+  });
+}
