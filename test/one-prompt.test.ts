@@ -69,7 +69,7 @@ function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number
   // Rendering reads the engine's limits alone.
   const engine = { status: () => ({ state: { kind: "ready", limits } }) };
   const base = { tokenizer, template, engine, contextLength: 100_000 } as unknown as ServedBase;
-  return renderChatPrompt(request, base);
+  return renderChatPrompt(request.prompt, base);
 }
 
 /** What stands before the answer of a recorded conversation that kept no prompt ids. */

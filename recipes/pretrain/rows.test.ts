@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { plainConversation } from "../../src/domain/chat.ts";
 import { seededRandom } from "../../src/domain/random.ts";
 import { loadChatTemplate } from "../../src/tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../src/tokenizer/load-tokenizer.ts";
@@ -29,7 +30,7 @@ test("training sees the very tokens that the chat template gives", () => {
         { role: "assistant", content: answer },
       ]),
     ];
-    const conversation = { messages, tools: null, addGenerationPrompt: false, continueFinalMessage: false };
+    const conversation = { messages, ...plainConversation, addGenerationPrompt: false };
     const rendered = renderPrompt(tokenizer, template, conversation);
     assert.deepEqual(encodeChat(tokenizer, chat).tokens, [...rendered, 0]);
   }

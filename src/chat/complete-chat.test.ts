@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { ChatEvent, ChatRequest } from "../domain/chat.ts";
+import type { ChatEvent } from "../domain/chat.ts";
 import { systemClock } from "../domain/clock.ts";
+import type { Constraint } from "../domain/constraint.ts";
 import type {
   Engine,
+  EngineCapabilities,
+  EngineFeature,
   EngineState,
   GeneratedToken,
   GenerationEvent,
@@ -19,6 +22,7 @@ import { silentLogger } from "../telemetry/logger.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
 import type { ResolvedModel } from "./model-directory.ts";
@@ -37,7 +41,7 @@ type Script = readonly (readonly GenerationEvent[] | Error)[];
 
 /** An engine that plays a script, batch by batch, and remembers what it was asked. */
 class ScriptedEngine implements Engine {
-  readonly capabilities = { features: new Set<never>() };
+  readonly capabilities: EngineCapabilities;
   readonly limits = { contextLength: 128, vocabularySize: 512, positionCountMax: 128 };
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
@@ -46,8 +50,9 @@ class ScriptedEngine implements Engine {
   refusal: ServiceError | null = null;
   script: Script;
 
-  constructor(script: Script) {
+  constructor(script: Script, features: readonly EngineFeature[] = []) {
     this.script = script;
+    this.capabilities = { features: new Set(features) };
   }
   start(): Promise<void> {
     return Promise.resolve();
@@ -114,22 +119,12 @@ const oneByOne = (ids: readonly number[], end: GenerationEvent): Script => [
 ];
 
 const message = (role: string, content: string): MessageRecord => ({ role, content });
-const hello: ChatRequest = {
-  messages: [message("user", "hi")],
-  model: null,
-  requestId: "r1",
-  choiceCount: 1,
-  maxTokens: null,
-  temperature: null,
-  topP: null,
-  topK: null,
-  seed: null,
-  stop: [],
-  logprobs: undefined,
-  returnTokenIds: undefined,
-  addGenerationPrompt: true,
-  continueFinalMessage: false,
-  tools: null,
+const hello = chatRequest();
+const anyJson: Constraint = {
+  kind: "json-object",
+  allowsAnyWhitespace: true,
+  whitespacePattern: null,
+  allowsAdditionalProperties: true,
 };
 const base: ResolvedModel = {
   base: "tiny",
@@ -187,13 +182,13 @@ async function collect(events: AsyncIterable<ChatEvent>): Promise<readonly ChatE
 /** Runs a request over a script and sorts what came. */
 async function check(
   script: Script,
-  request: Partial<ChatRequest> = {},
+  request: RequestChanges = {},
   options: Parameters<typeof serve>[1] = {},
 ) {
   const engine = new ScriptedEngine(script);
   const service = serve(engine, options);
   const events = await collect(
-    service.complete({ ...hello, ...request }, caller, { signal: new AbortController().signal }),
+    service.complete(chatRequest(request), caller, { signal: new AbortController().signal }),
   );
   assert.equal(service.runningCount, 0);
   const [first] = events;
@@ -221,10 +216,10 @@ async function check(
 /** Runs a request that must fail, and returns the error; no event may come before it. */
 async function refused(
   engine: ScriptedEngine,
-  request: Partial<ChatRequest> = {},
+  request: RequestChanges = {},
   signal = new AbortController().signal,
 ): Promise<ServiceError> {
-  const events = serve(engine).complete({ ...hello, ...request }, caller, { signal });
+  const events = serve(engine).complete(chatRequest(request), caller, { signal });
   const iterator = events[Symbol.asyncIterator]();
   const error: unknown = await iterator.next().then(
     (result) => assert.fail(`no error but ${JSON.stringify(result)}`),
@@ -249,7 +244,7 @@ for (const name of readdirSync(root)) {
       defaults: await readGenerationDefaults(`${root}/${name}`),
       contextLength: 4096,
     };
-    assert.deepEqual(renderChatPrompt({ ...hello, messages }, served), golden.rendered_ids);
+    assert.deepEqual(renderChatPrompt({ ...hello.prompt, messages }, served), golden.rendered_ids);
     assert.deepEqual(served.defaults, noDefaults);
   });
 }
@@ -311,7 +306,9 @@ test("the finish comes in a delta of its own when the engine tells it later", as
 
 test("a character spread over tokens comes whole; one left incomplete becomes U+FFFD, in the log-probabilities too", async () => {
   const ids = [...idsOf("東"), ...idsOf("京").slice(0, 1)];
-  const { deltas, text } = await check(oneByOne(ids, finished("length")), { logprobs: { topCount: 1 } });
+  const { deltas, text } = await check(oneByOne(ids, finished("length")), {
+    output: { logprobs: { topCount: 1 } },
+  });
   assert.equal(text(), "東\ufffd");
   const logprobs = deltas.flatMap((delta) => delta.logprobs);
   assert.deepEqual(
@@ -326,7 +323,7 @@ test("joined bytes of the log-probabilities are the text, whatever the tokens", 
     fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 511 }), { minLength: 1 }), async (drawn) => {
       const ids = drawn.filter((id) => id !== endOfText).concat(endOfText);
       const { deltas, text } = await check([[prompt, tokens(ids), finished("stop", endOfText)]], {
-        logprobs: { topCount: 1 },
+        output: { logprobs: { topCount: 1 } },
       });
       assert.equal(
         Buffer.from(deltas.flatMap((delta) => delta.logprobs).flatMap((entry) => entry.bytes)).toString(),
@@ -341,7 +338,7 @@ test("joined bytes of the log-probabilities are the text, whatever the tokens", 
 test("log-probabilities name each token, and alternatives in its place", async () => {
   const { deltas, engine, header } = await check(
     oneByOne([...idsOf("a"), endOfText], finished("stop", endOfText)),
-    { logprobs: { topCount: 1 } },
+    { output: { logprobs: { topCount: 1 } } },
   );
   assert.equal(engine.requests[0].outputs.topLogprobCount, 1);
   assert.equal(header.logprobs, "text");
@@ -362,7 +359,7 @@ test("log-probabilities name each token, and alternatives in its place", async (
 
 test("a trained model tells log-probabilities and ids unless told not to; a base model only when asked", async () => {
   const script = oneByOne(idsOf("a"), finished("length"));
-  const modes = async (model: ResolvedModel, request: Partial<ChatRequest>): Promise<unknown> => {
+  const modes = async (model: ResolvedModel, request: RequestChanges): Promise<unknown> => {
     const { header, engine, deltas } = await check(script, request, { model });
     const { topLogprobCount } = engine.requests[0].outputs;
     assert.equal(
@@ -372,11 +369,11 @@ test("a trained model tells log-probabilities and ids unless told not to; a base
     return [header.logprobs, topLogprobCount, header.tokenIds.top, header.tokenIds.inChoices];
   };
   assert.deepEqual(await modes(trained, {}), ["token-id", 0, false, true]);
-  assert.deepEqual(await modes(trained, { logprobs: { topCount: 2 } }), ["text", 2, false, true]);
-  assert.deepEqual(await modes(trained, { logprobs: null }), ["off", null, false, false]);
-  assert.deepEqual(await modes(trained, { returnTokenIds: true }), ["token-id", 0, true, true]);
+  assert.deepEqual(await modes(trained, { output: { logprobs: { topCount: 2 } } }), ["text", 2, false, true]);
+  assert.deepEqual(await modes(trained, { output: { logprobs: null } }), ["off", null, false, false]);
+  assert.deepEqual(await modes(trained, { output: { returnTokenIds: true } }), ["token-id", 0, true, true]);
   assert.deepEqual(await modes(base, {}), ["off", null, false, false]);
-  assert.deepEqual(await modes(base, { logprobs: { topCount: 0 }, returnTokenIds: true }), [
+  assert.deepEqual(await modes(base, { output: { logprobs: { topCount: 0 }, returnTokenIds: true } }), [
     "text",
     0,
     true,
@@ -399,7 +396,7 @@ test("a stop string spread over tokens cuts the text, not the tokens, and frees 
     ids: told,
     usage,
   } = await check([[prompt], ...ids.map((id) => [tokens([id])]), [finished("length")]], {
-    stop: ["x", "STOP"],
+    stopping: { stop: ["x", "STOP"] },
   });
   assert.equal(text(), "one ");
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
@@ -410,13 +407,15 @@ test("a stop string spread over tokens cuts the text, not the tokens, and frees 
 
 test("a stop string completed by the last allowed token wins over the length", async () => {
   const { finishes } = await check([[prompt, tokens(idsOf("a STOP")), finished("length")]], {
-    stop: ["STOP"],
+    stopping: { stop: ["STOP"] },
   });
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
 });
 
 test("what was held back is shown when the answer ends", async () => {
-  const { text, deltas } = await check(oneByOne(idsOf("a STO"), finished("length")), { stop: ["STOP"] });
+  const { text, deltas } = await check(oneByOne(idsOf("a STO"), finished("length")), {
+    stopping: { stop: ["STOP"] },
+  });
   assert.equal(text(), "a STO");
   assert.ok(
     deltas.some((delta) => delta.text === "" && delta.tokenIds.length > 0),
@@ -433,14 +432,14 @@ test("however the engine batches tokens, text, ids and finish are the same", asy
       fc.array(fc.constantFrom("ba", "b京", "🏽a"), { maxLength: 2 }),
       async (texts, sizes, stop) => {
         const ids = idsOf(texts.join(""));
-        const whole = await check([[prompt, tokens(ids), finished("length")]], { stop });
+        const whole = await check([[prompt, tokens(ids), finished("length")]], { stopping: { stop } });
         const batches: (readonly GenerationEvent[])[] = [[prompt]];
         for (let at = 0, turn = 0; at < ids.length; turn++) {
           const size = sizes[turn % sizes.length];
           batches.push([tokens(ids.slice(at, at + size))]);
           at += size;
         }
-        const chunked = await check([...batches, [finished("length")]], { stop });
+        const chunked = await check([...batches, [finished("length")]], { stopping: { stop } });
         assert.equal(chunked.text(), whole.text());
         assert.deepEqual(chunked.ids(), whole.ids());
         assert.deepEqual(chunked.finishes, whole.finishes);
@@ -456,7 +455,7 @@ test("several choices are told apart, and usage counts them all", async () => {
       [prompt, tokens(idsOf("a"), 0), tokens(idsOf("STOP"), 1)],
       [tokens(idsOf("c"), 0), finished("length", null, 0)],
     ],
-    { choiceCount: 2, stop: ["STOP"] },
+    { output: { choices: { kind: "sample", count: 2 } }, stopping: { stop: ["STOP"] } },
   );
   assert.equal(text(0), "ac");
   assert.equal(text(1), "");
@@ -474,9 +473,7 @@ test("several choices are told apart, and usage counts them all", async () => {
 test("the answer has the last message's role when nothing opens the assistant's turn", async () => {
   const messages = [message("user", "hi"), message("bard", "Once")];
   const { header } = await check(oneByOne(idsOf("a"), finished("length")), {
-    messages,
-    addGenerationPrompt: false,
-    continueFinalMessage: true,
+    prompt: { messages, addGenerationPrompt: false, continueFinalMessage: true },
   });
   assert.equal(header.role, "bard");
   assert.match(tokenizer.decode(header.promptTokenIds, { skipSpecialTokens: false }), /bard\nOnce$/);
@@ -484,12 +481,12 @@ test("the answer has the last message's role when nothing opens the assistant's 
 
 test("sampling comes from the request, then the model's makers, then neutral values", async () => {
   const sampling = async (
-    request: Partial<ChatRequest>,
+    request: RequestChanges["sampling"],
     defaults: Partial<GenerationDefaults> = {},
   ): Promise<unknown> => {
     const { engine } = await check(
       oneByOne(idsOf("a"), finished("length")),
-      { seed: 7, ...request },
+      { sampling: { seed: 7, ...request } },
       { defaults },
     );
     return engine.requests[0].sampling;
@@ -527,22 +524,21 @@ test("an answer may fill the context, and no more", async () => {
   const room = engine.limits.contextLength - header.promptTokenIds.length;
   assert.equal(engine.requests[0].stopping.maxTokens, room);
   assert.equal(
-    (await check(oneByOne(idsOf("a"), finished("length")), { maxTokens: room })).engine.requests[0].stopping
-      .maxTokens,
+    (await check(oneByOne(idsOf("a"), finished("length")), { stopping: { maxTokens: room } })).engine
+      .requests[0].stopping.maxTokens,
     room,
   );
-  const error = await refused(new ScriptedEngine([]), { maxTokens: room + 1 });
+  const error = await refused(new ScriptedEngine([]), { stopping: { maxTokens: room + 1 } });
   assert.equal(error.code, "unsupported");
   assert.equal(
     error.message,
-    `'max_tokens' or 'max_completion_tokens' is too large: ${room + 1}. This model's maximum context length is 128 tokens and your request has ${128 - room} input tokens (${room + 1} > 128 - ${128 - room}).`,
+    `\`stopping.maxTokens\` is too large: ${room + 1}. This model's maximum context length is 128 tokens and your request has ${128 - room} input tokens (${room + 1} > 128 - ${128 - room}).`,
   );
-  assert.equal((await refused(new ScriptedEngine([]), { maxTokens: 0 })).code, "invalid");
 });
 
 test("a prompt that is too long, or that the template refuses, never reaches the engine", async () => {
   const engine = new ScriptedEngine([]);
-  const tooLong = await refused(engine, { messages: [message("user", "z".repeat(200))] });
+  const tooLong = await refused(engine, { prompt: { messages: [message("user", "z".repeat(200))] } });
   assert.equal(tooLong.code, "unsupported");
   assert.match(
     tooLong.message,
@@ -552,9 +548,130 @@ test("a prompt that is too long, or that the template refuses, never reaches the
     ...message("assistant", ""),
     tool_calls: [{ type: "function", function: { name: "f", arguments: "{x" } }],
   };
-  const unfit = await refused(engine, { messages: [message("user", "a"), broken] });
+  const unfit = await refused(engine, { prompt: { messages: [message("user", "a"), broken] } });
   assert.equal(unfit.code, "unsupported");
   assert.equal(engine.requests.length, 0);
+});
+
+/** Of each feature a request that asks for it, the fields at fault, and what an engine that has it is asked. */
+const features: {
+  readonly [Feature in EngineFeature]: {
+    readonly asks: RequestChanges;
+    readonly fields: readonly string[];
+    readonly reaches: (request: GenerationRequest) => unknown;
+    readonly as: unknown;
+  };
+} = {
+  "min-p": {
+    asks: { sampling: { minP: 0.1 } },
+    fields: ["sampling.minP"],
+    reaches: ({ sampling }) => sampling.minP,
+    as: 0.1,
+  },
+  penalties: {
+    asks: { sampling: { repetitionPenalty: 1, frequencyPenalty: 0.5, presencePenalty: -1 } },
+    fields: ["sampling.frequencyPenalty", "sampling.presencePenalty"],
+    reaches: ({ sampling }) => [sampling.frequencyPenalty, sampling.presencePenalty],
+    as: [0.5, -1],
+  },
+  "logit-bias": {
+    asks: { sampling: { logitBias: [[4, 1]] } },
+    fields: ["sampling.logitBias"],
+    reaches: ({ sampling }) => sampling.logitBias,
+    as: [[4, 1]],
+  },
+  "allowed-token-ids": {
+    asks: { sampling: { allowedTokenIds: [4] } },
+    fields: ["sampling.allowedTokenIds"],
+    reaches: ({ sampling }) => sampling.allowedTokenIds,
+    as: [4],
+  },
+  "bad-words": {
+    asks: { sampling: { badWords: [" a", "東"] } },
+    fields: ["sampling.badWords"],
+    reaches: ({ sampling }) => sampling.badWords,
+    // " a" has a token more than "a", so it is not the same word with a blank in its first token.
+    as: [idsOf("a"), idsOf("東"), idsOf(" 東")],
+  },
+  "logits-processors": {
+    asks: { sampling: { processors: [{ name: "p", args: [], kwargs: {} }] } },
+    fields: ["sampling.processors"],
+    reaches: ({ sampling }) => sampling.processors,
+    as: [{ name: "p", args: [], kwargs: {} }],
+  },
+  "min-tokens": {
+    asks: { stopping: { minTokens: 2 } },
+    fields: ["stopping.minTokens"],
+    reaches: ({ stopping }) => stopping.minTokens,
+    as: 2,
+  },
+  "prompt-logprobs": {
+    asks: { output: { promptLogprobCount: 0 } },
+    fields: ["output.promptLogprobCount"],
+    reaches: ({ outputs }) => outputs.promptLogprobCount,
+    as: 0,
+  },
+  constraint: {
+    asks: { constraint: anyJson },
+    fields: ["constraint"],
+    reaches: ({ constraint }) => constraint,
+    as: anyJson,
+  },
+  beam: {
+    asks: { output: { choices: { kind: "beam", width: 1, lengthPenalty: 2 } } },
+    fields: ["output.choices"],
+    reaches: ({ choices }) => choices,
+    as: { kind: "beam", width: 1, lengthPenalty: 2 },
+  },
+  priority: {
+    asks: { identity: { priority: 3 } },
+    fields: ["identity.priority"],
+    reaches: ({ priority }) => priority,
+    as: 3,
+  },
+  "cache-salt": {
+    asks: { identity: { cacheSalt: "s" } },
+    fields: ["identity.cacheSalt"],
+    reaches: ({ cacheSalt }) => cacheSalt,
+    as: "s",
+  },
+  transfer: {
+    asks: { identity: { transfer: { a: 1 } } },
+    fields: ["identity.transfer"],
+    reaches: ({ transfer }) => transfer,
+    as: { a: 1 },
+  },
+};
+
+for (const [feature, { asks, fields, reaches, as }] of Object.entries(features)) {
+  test(`${feature} is refused by its fields where the engine lacks it, and reaches one that has it`, async () => {
+    const error = await refused(new ScriptedEngine([]), asks);
+    assert.equal(error.code, "unsupported");
+    assert.deepEqual(
+      error.faults.map(({ location }) => location.join(".")),
+      fields,
+    );
+    // The record's keys are the features.
+    const able = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")), [feature as EngineFeature]);
+    const signal = new AbortController().signal;
+    await collect(serve(able).complete(chatRequest(asks), caller, { signal }));
+    assert.deepEqual(reaches(able.requests[0]), as);
+  });
+}
+
+test("every field that an engine cannot serve is named at once", async () => {
+  const error = await refused(new ScriptedEngine([], ["min-p"]), {
+    identity: { priority: 1, cacheSalt: "s" },
+    sampling: { minP: 0.5, repetitionPenalty: 2 },
+  });
+  assert.deepEqual(
+    error.faults.map(({ message }) => message),
+    [
+      "`sampling.repetitionPenalty` is not supported by this server; leave it out or at its default.",
+      "Got priority 1 but Priority scheduling is not enabled; send 0 or leave it out.",
+      "`identity.cacheSalt` is not supported by this server; leave it out or at its default.",
+    ],
+  );
 });
 
 test("an engine that is not up is not asked anything", async () => {

@@ -1,8 +1,8 @@
-// One chat completion from request to last event, free of HTTP: find the model, render, submit, tell. Keeps nothing but
-// the ids of what is running; recording and authentication are others' affair.
+// One chat completion from request to last event, free of HTTP: find the model, render, submit, emit. Keeps nothing but
+// the ids of what is running; neither records nor authenticates.
 import type { Caller } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
-import type { ChatEvent, ChatRequest } from "../domain/chat.ts";
+import { chatFault, type ChatEvent, type ChatRequest } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -11,14 +11,14 @@ import { createChatMetrics } from "./chat-metrics.ts";
 import type { ModelDirectory } from "./model-directory.ts";
 import { planGeneration } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
-import { tellGeneration, usageAtStart } from "./tell-generation.ts";
+import { generationDeltas, usageAtStart } from "./generation-deltas.ts";
 
 export interface ChatService {
   /**
    * Answers a request: one header, deltas, one usage. What is wrong with a request, and an engine that cannot take it, is
    * thrown before the first event. Leaving the loop early, or the signal, frees the engine's slots.
    *
-   * @throws ServiceError `not_found`, `forbidden`, `invalid` (the model's name), `unsupported` (template, context length),
+   * @throws ServiceError `not_found`, `forbidden`, `invalid` (the model's name), `unsupported` (template, context length, what the engine cannot do),
    * `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
    */
   complete(
@@ -49,7 +49,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     signal: AbortSignal,
   ): AsyncGenerator<ChatEvent> {
     const startedMs = clock.monotonicMs();
-    const model = await dependencies.directory.resolve(request.model, caller);
+    const model = await dependencies.directory.resolve(request.identity.model, caller);
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
     const plan = planGeneration(request, model, base);
@@ -59,19 +59,18 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
     let usage = usageAtStart(plan);
-    let isHeaderTold = false;
+    let isHeaderSent = false;
     try {
-      for await (const telling of tellGeneration(generation, plan, {
-        tokenizer: base.tokenizer,
-        stop: request.stop,
-      })) {
-        usage = telling.usage;
-        if (!isHeaderTold) {
-          isHeaderTold = true;
+      const { tokenizer } = base;
+      const { stop } = request.stopping;
+      for await (const batch of generationDeltas(generation, plan, { tokenizer, stop })) {
+        usage = batch.usage;
+        if (!isHeaderSent) {
+          isHeaderSent = true;
           metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
           yield { kind: "header", header: { ...plan.header, createdAt: clock.now() } };
         }
-        yield* telling.deltas;
+        yield* batch.deltas;
       }
       yield { kind: "usage", usage };
     } finally {
@@ -79,7 +78,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
       generation.abort();
       metrics.used(base.model.name, usage);
       logger.debug(
-        { requestId: request.requestId, model: model.fingerprint, ...usage },
+        { requestId: request.identity.requestId, model: model.fingerprint, ...usage },
         "chat request ended",
       );
     }
@@ -91,20 +90,21 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     signal: AbortSignal,
   ): AsyncGenerator<ChatEvent> {
     const startedMs = clock.monotonicMs();
-    const isDuplicate = running.has(request.requestId);
+    const { requestId } = request.identity;
+    const isDuplicate = running.has(requestId);
     // Holds for a consumer that leaves early, which reaches neither the end nor the error.
     let outcome = "cancelled";
     try {
-      if (isDuplicate) throw alreadyRunning(request.requestId);
+      if (isDuplicate) throw alreadyRunning(requestId);
       throwIfAborted(signal);
-      running.add(request.requestId);
+      running.add(requestId);
       yield* answer(request, caller, signal);
       outcome = "completed";
     } catch (error) {
       outcome = error instanceof ServiceError ? error.code : "internal";
       throw error;
     } finally {
-      if (!isDuplicate) running.delete(request.requestId);
+      if (!isDuplicate) running.delete(requestId);
       metrics.ended(outcome, clock.monotonicMs() - startedMs);
     }
   }
@@ -126,6 +126,6 @@ function alreadyRunning(requestId: string): ServiceError {
   return new ServiceError({
     code: "conflict",
     message,
-    faults: [{ location: ["body", "request_id"], message, type: "value_error" }],
+    faults: [chatFault("identity.requestId", { message, type: "value_error" })],
   });
 }

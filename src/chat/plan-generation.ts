@@ -1,93 +1,91 @@
 // What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
 // Pure but for a fresh seed where the request brought none.
-import type { ChatHeader, ChatRequest } from "../domain/chat.ts";
+import { chatFault, type ChatHeader, type ChatRequest } from "../domain/chat.ts";
 import type { GenerationRequest } from "../domain/generation.ts";
 import { freshSeed } from "../domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import { refuseMissingFeatures } from "./missing-features.ts";
 import type { ResolvedModel } from "./model-directory.ts";
 import { renderChatPrompt } from "./render-prompt.ts";
 import { servedLimits } from "./served-base.ts";
-import type { GenerationDefaults, ServedBase } from "./served-base.ts";
+import type { ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
   readonly header: Omit<ChatHeader, "createdAt">;
-  /** The token whose stop is not told as a stop reason. */
+  /** The token that is no stop reason when it ends a choice. */
   readonly endOfTextId: number | null;
 }
 
 /**
- * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does not fit, and for more tokens than fit
+ * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
+ * not fit, for more tokens than fit, and for what the engine cannot do
  */
 export function planGeneration(request: ChatRequest, model: ResolvedModel, base: ServedBase): GenerationPlan {
+  const { identity, stopping, output } = request;
   const { contextLength, vocabularySize } = servedLimits(base);
-  const promptTokenIds = renderChatPrompt(request, base);
+  const promptTokenIds = renderChatPrompt(request.prompt, base);
   const logprobs = logprobMode(request, model);
   const endOfTextId = base.tokenizer.endOfTextId ?? base.defaults.endTokenIds[0] ?? null;
   const stopTokenIds = new Set([
     ...(endOfTextId === null ? [] : [endOfTextId]),
     ...base.defaults.endTokenIds,
   ]);
-  return {
-    generation: {
-      id: request.requestId,
-      prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
-      sampling: resolveSampling(request, base.defaults, vocabularySize),
-      constraint: null,
-      stopping: {
-        maxTokens: resolveMaxTokens(request.maxTokens, promptTokenIds.length, contextLength),
-        minTokens: 0,
-        stopTokenIds: [...stopTokenIds],
-      },
-      outputs: {
-        topLogprobCount: logprobs === "off" ? null : (request.logprobs?.topCount ?? 0),
-        promptLogprobCount: null,
-      },
-      choices: { kind: "sample", count: request.choiceCount },
-      priority: 0,
-      cacheSalt: null,
-      transfer: null,
+  const generation: GenerationRequest = {
+    id: identity.requestId,
+    prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
+    sampling: resolveSampling(request, base, vocabularySize),
+    constraint: request.constraint,
+    stopping: {
+      maxTokens: resolveMaxTokens(stopping.maxTokens, promptTokenIds.length, contextLength),
+      minTokens: stopping.minTokens,
+      stopTokenIds: [...stopTokenIds],
     },
-    header: {
-      model: model.name,
-      fingerprint: model.fingerprint,
-      role: request.addGenerationPrompt ? "assistant" : (request.messages.at(-1)?.role ?? "assistant"),
-      promptTokenIds,
-      logprobs,
-      tokenIds: {
-        top: request.returnTokenIds === true,
-        inChoices: model.isTrained && request.logprobs !== null && request.returnTokenIds !== false,
-      },
+    outputs: {
+      topLogprobCount: logprobs === "off" ? null : (output.logprobs?.topCount ?? 0),
+      promptLogprobCount: output.promptLogprobCount,
     },
-    endOfTextId,
+    choices: output.choices,
+    priority: identity.priority,
+    cacheSalt: identity.cacheSalt,
+    transfer: identity.transfer,
   };
+  refuseMissingFeatures(request, generation, base.engine.capabilities);
+  const header = {
+    model: model.name,
+    fingerprint: model.fingerprint,
+    role: roleOf(request.prompt),
+    promptTokenIds,
+    logprobs,
+    tokenIds: {
+      top: output.returnTokenIds === true,
+      inChoices: model.isTrained && output.logprobs !== null && output.returnTokenIds !== false,
+    },
+  };
+  return { generation, header, endOfTextId };
 }
 
-/** A trained model tells log-probabilities unasked, since rollouts need them, and spells those tokens by id. */
-function logprobMode(request: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
-  if (request.logprobs === undefined) return model.isTrained ? "token-id" : "off";
-  return request.logprobs === null ? "off" : "text";
+/** The answer goes on with the last message where nothing opens a turn of its own. */
+function roleOf({ addGenerationPrompt, messages }: ChatRequest["prompt"]): string {
+  return addGenerationPrompt ? "assistant" : (messages.at(-1)?.role ?? "assistant");
+}
+
+/** A trained model gives log-probabilities unasked, since rollouts need them, and spells those tokens by id. */
+function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
+  if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
+  return output.logprobs === null ? "off" : "text";
 }
 
 function resolveMaxTokens(wanted: number | null, promptLength: number, contextLength: number): number {
   const room = contextLength - promptLength;
-  if (wanted === null) return room;
-  if (wanted < 1) throw refusedMaxTokens("invalid", `max_tokens must be at least 1, got ${wanted}.`);
-  if (wanted <= room) return wanted;
-  throw refusedMaxTokens(
-    "unsupported",
-    `'max_tokens' or 'max_completion_tokens' is too large: ${wanted}. This model's maximum context length is ${contextLength} tokens ` +
-      `and your request has ${promptLength} input tokens (${wanted} > ${contextLength} - ${promptLength}).`,
-  );
-}
-
-function refusedMaxTokens(code: "invalid" | "unsupported", message: string): ServiceError {
-  return new ServiceError({
-    code,
-    message,
-    faults: [{ location: ["body", "max_tokens"], message, type: "value_error" }],
-  });
+  if (wanted === null || wanted <= room) return wanted ?? room;
+  const message =
+    `\`stopping.maxTokens\` is too large: ${wanted}. This model's maximum context length is ${contextLength} tokens ` +
+    `and your request has ${promptLength} input tokens (${wanted} > ${contextLength} - ${promptLength}).`;
+  const faults = [chatFault("stopping.maxTokens", { message, type: "value_error" })];
+  throw new ServiceError({ code: "unsupported", message, faults });
 }
 
 /** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */
@@ -95,19 +93,40 @@ const greedyBelow = 1e-5;
 const temperatureMin = 0.01;
 
 function resolveSampling(
-  request: ChatRequest,
-  defaults: GenerationDefaults,
+  { sampling }: ChatRequest,
+  { defaults, tokenizer }: ServedBase,
   vocabularySize: number,
 ): SamplingParameters {
-  const seed = request.seed === null || request.seed === -1 ? freshSeed() : request.seed;
-  const temperature = request.temperature ?? defaults.temperature ?? 1;
-  if (temperature < greedyBelow) return { ...plainSampling, temperature: 0, seed };
-  const topK = request.topK ?? defaults.topK ?? 0;
-  return {
-    ...plainSampling,
-    temperature: Math.max(temperatureMin, temperature),
-    topP: request.topP ?? defaults.topP ?? 1,
-    topK: topK < 1 || topK >= vocabularySize ? 0 : topK,
-    seed,
+  const onLogits = {
+    repetitionPenalty: sampling.repetitionPenalty ?? plainSampling.repetitionPenalty,
+    frequencyPenalty: sampling.frequencyPenalty ?? plainSampling.frequencyPenalty,
+    presencePenalty: sampling.presencePenalty ?? plainSampling.presencePenalty,
+    logitBias: sampling.logitBias ?? plainSampling.logitBias,
+    allowedTokenIds: sampling.allowedTokenIds,
+    badWords: (sampling.badWords ?? []).flatMap((word) => badWordIds(word, tokenizer)),
+    processors: sampling.processors ?? plainSampling.processors,
+    seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
+  const temperature = sampling.temperature ?? defaults.temperature ?? 1;
+  if (temperature < greedyBelow) return { ...plainSampling, ...onLogits, temperature: 0 };
+  const topK = sampling.topK ?? defaults.topK ?? 0;
+  return {
+    ...onLogits,
+    temperature: Math.max(temperatureMin, temperature),
+    topP: sampling.topP ?? defaults.topP ?? 1,
+    topK: topK < 1 || topK >= vocabularySize ? 0 : topK,
+    minP: sampling.minP ?? plainSampling.minP,
+  };
+}
+
+/**
+ * The tokens of a word as it begins a text, and as it follows a blank where that changes its first token alone: vLLM's rule,
+ * whose interface this is.
+ */
+function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
+  const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });
+  const first = encode(word.trimStart());
+  const second = encode(` ${word.trimStart()}`);
+  const isOther = second.length === first.length && second[0] !== first[0];
+  return isOther ? [first, second] : [first];
 }

@@ -1,4 +1,4 @@
-// Reads an asynchronous sequence in batches of what is there already. An engine tells the last tokens and the end of a
+// Reads an asynchronous sequence in batches of what is there already. An engine emits the last tokens and the end of a
 // choice as two events at once; read as one batch, they become one message to the client.
 
 const batchSizeMax = 256;
@@ -25,7 +25,7 @@ export async function* readyBatches<T>(source: AsyncIterable<T>): AsyncGenerator
       yield batch;
     }
   } finally {
-    // Nobody will look at what the source still says, least of all that it was aborted.
+    // Nobody will look at what the source still emits, least of all that it was aborted.
     next.catch(() => undefined);
     Promise.resolve(iterator.return?.()).catch(() => undefined);
   }

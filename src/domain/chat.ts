@@ -1,6 +1,65 @@
-// One chat completion in the domain's words: what is asked, what comes back. The wire's spelling is http's affair.
-import type { FinishReason } from "./generation.ts";
+// One chat completion in the domain's words: what is asked, what comes back. How a wire spells either is not said here.
+import type { Constraint } from "./constraint.ts";
+import type { ChoiceRequest, FinishReason } from "./generation.ts";
+import type { SamplingParameters } from "./sampling.ts";
+import type { Fault } from "./service-error.ts";
 import type { JsonObject, MessageRecord } from "./trajectory.ts";
+
+/** What a chat template renders; messages, tools and documents in the API's own spelling. */
+export interface Conversation {
+  /** As they were sent: parts of content are not joined, null members are there. */
+  readonly messages: readonly MessageRecord[];
+  readonly tools: readonly JsonObject[] | null;
+  readonly documents: readonly JsonObject[] | null;
+  /** Further variables for the template; they hide the standard ones, but not the messages. */
+  readonly templateArguments: JsonObject;
+  /** Ends the prompt with what opens the assistant's turn. */
+  readonly addGenerationPrompt: boolean;
+  /** Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes `addGenerationPrompt`. */
+  readonly continueFinalMessage: boolean;
+}
+
+/** How a conversation is rendered that asks for nothing else, in serving and in training. */
+export const plainConversation: Omit<Conversation, "messages"> = {
+  tools: null,
+  documents: null,
+  templateArguments: {},
+  addGenerationPrompt: true,
+  continueFinalMessage: false,
+};
+
+export interface ChatPrompt extends Conversation {
+  /** A Jinja template instead of the model's own. */
+  readonly template: string | null;
+  /** Adds the tokenizer's special tokens to those of the template. */
+  readonly addSpecialTokens: boolean;
+  /** Keeps the last so many tokens; -1 as many as fit. */
+  readonly truncation: number | null;
+  /** Puts the last message's text before the answer's. */
+  readonly echo: boolean;
+  readonly reasoningEffort: string | null;
+}
+
+/** As in {@link SamplingParameters}; null is the model's default, or a fresh seed. */
+export type ChatSampling = {
+  readonly [Parameter in Exclude<keyof SamplingParameters, "badWords">]: SamplingParameters[Parameter] | null;
+} & {
+  /** As texts; no one is empty. */
+  readonly badWords: readonly string[] | null;
+};
+
+export interface ChatStopping {
+  /** At least 1; null fills the context. */
+  readonly maxTokens: number | null;
+  readonly minTokens: number;
+  /** Texts that end a choice; none is empty. */
+  readonly stop: readonly string[];
+  readonly stopTokenIds: readonly number[];
+  /** The model's own end tokens do not end a choice. */
+  readonly ignoreEndTokens: boolean;
+  /** Shows what ended a choice in its text. */
+  readonly includeStopText: boolean;
+}
 
 /** Log-probabilities of a reply. */
 export interface LogprobRequest {
@@ -8,29 +67,65 @@ export interface LogprobRequest {
   readonly topCount: number;
 }
 
-/** A validated request; every default is resolved, except those that depend on the model. */
-export interface ChatRequest {
-  /** In the API's own spelling, as the renderer reads them; parts of content are not joined. */
-  readonly messages: readonly MessageRecord[];
-  /** As asked for; null means the server's default model. */
-  readonly model: string | null;
-  /** Without the `chatcmpl-` prefix. */
-  readonly requestId: string;
-  readonly choiceCount: number;
-  /** Null fills the context. */
-  readonly maxTokens: number | null;
-  readonly temperature: number | null;
-  readonly topP: number | null;
-  readonly topK: number | null;
-  readonly seed: number | null;
-  readonly stop: readonly string[];
+export interface ChatOutput {
+  readonly choices: ChoiceRequest;
   /** Undefined: the request did not say, so the model's kind decides. Null: explicitly off. */
   readonly logprobs: LogprobRequest | null | undefined;
+  /** How many alternatives each token of the prompt carries; null where none of it is wanted. */
+  readonly promptLogprobCount: number | null;
   readonly returnTokenIds: boolean | undefined;
-  readonly addGenerationPrompt: boolean;
-  readonly continueFinalMessage: boolean;
-  /** Shown to the template. */
-  readonly tools: readonly JsonObject[] | null;
+  readonly skipSpecialTokens: boolean;
+  readonly spacesBetweenSpecialTokens: boolean;
+  readonly includeReasoning: boolean;
+}
+
+export interface ChatIdentity {
+  /** Without the `chatcmpl-` prefix. */
+  readonly requestId: string;
+  /** As asked for; null means the server's default model. */
+  readonly model: string | null;
+  /** Whom the client asks for, in its own words. */
+  readonly user: string | null;
+  /** Lower is earlier. */
+  readonly priority: number;
+  readonly cacheSalt: string | null;
+  /** Parameters of disaggregated serving. */
+  readonly transfer: JsonObject | null;
+}
+
+/**
+ * A validated request; every default is resolved, except those that depend on the model. What an engine cannot do chat
+ * refuses; what chat cannot do comes here at its default.
+ */
+export interface ChatRequest {
+  readonly identity: ChatIdentity;
+  readonly prompt: ChatPrompt;
+  readonly sampling: ChatSampling;
+  readonly constraint: Constraint | null;
+  readonly stopping: ChatStopping;
+  readonly output: ChatOutput;
+}
+
+type FieldsOf<Group extends keyof ChatRequest> = `${Group}.${string & keyof ChatRequest[Group]}`;
+
+/** A field of a request by its name, such as `sampling.minP`. */
+export type ChatField =
+  | FieldsOf<"identity">
+  | FieldsOf<"prompt">
+  | FieldsOf<"sampling">
+  | "constraint"
+  | FieldsOf<"stopping">
+  | FieldsOf<"output">;
+
+/**
+ * A fault in a field, or below it. Texts name fields in backquotes (`` `sampling.minP` ``), so that a wire can put its own
+ * names there.
+ */
+export function chatFault(
+  field: ChatField,
+  { message, type, below = [] }: Pick<Fault, "message" | "type"> & { readonly below?: readonly string[] },
+): Fault {
+  return { location: [...field.split("."), ...below], message, type };
 }
 
 export interface ChatUsage {
@@ -62,25 +157,43 @@ export interface ChatHeader {
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
 }
 
-/** What a completion tells, in order: one header, deltas, one finish per choice, one usage. */
+/** What one step added to a tool call; a call's deltas are joined by its index. */
+export interface ToolCallDelta {
+  /** Of the call, in its choice. */
+  readonly index: number;
+  /** With the call's first delta. */
+  readonly id?: string;
+  readonly name?: string;
+  /** A piece of the arguments' JSON text. */
+  readonly argumentsText: string;
+}
+
+/** What one step added to a choice. */
+export interface ChatDelta {
+  readonly kind: "delta";
+  readonly choice: number;
+  readonly text: string;
+  /** What the model thought, which is not part of its answer's text. */
+  readonly reasoning: string;
+  readonly toolCalls: readonly ToolCallDelta[];
+  readonly tokenIds: readonly number[];
+  readonly logprobs: readonly ChatLogprob[];
+  /** Set on the last delta of the choice. */
+  readonly finish: ChatFinish | null;
+  /** So far, over all choices; `completionTokens` of this choice alone is `choiceTokens`. */
+  readonly usage: ChatUsage;
+  readonly choiceTokens: number;
+}
+
+/** What a completion emits, in order: one header, deltas, one finish per choice, one usage. */
 export type ChatEvent =
   | { readonly kind: "header"; readonly header: ChatHeader }
-  | {
-      readonly kind: "delta";
-      readonly choice: number;
-      readonly text: string;
-      readonly tokenIds: readonly number[];
-      readonly logprobs: readonly ChatLogprob[];
-      /** Set on the last delta of the choice. */
-      readonly finish: ChatFinish | null;
-      /** So far, over all choices; `completionTokens` of this choice alone is `choiceTokens`. */
-      readonly usage: ChatUsage;
-      readonly choiceTokens: number;
-    }
+  | ChatDelta
   | { readonly kind: "usage"; readonly usage: ChatUsage };
 
 export interface ChatFinish {
-  readonly reason: FinishReason;
+  /** `tool_calls` where the choice asks for tools to be called. */
+  readonly reason: FinishReason | "tool_calls";
   /** The stop token that ended it, where the request or the generation config named it; null for the end-of-text token. */
   readonly stopReason: number | null;
   /** The stop string that ended it. */

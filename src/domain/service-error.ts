@@ -16,7 +16,10 @@ export type ErrorCode =
   | "timeout"
   | "internal";
 
-/** One fault in what a caller sent. `location` starts with `body`, `path`, `query` or `header`; list indices are decimal strings. */
+/**
+ * One fault in what a caller sent. `location` names a field as the domain does (`["stopping", "maxTokens"]`), or starts with
+ * `body`, `path`, `query` or `header` where HTTP found it; list indices are decimal strings.
+ */
 export interface Fault {
   readonly location: readonly string[];
   readonly message: string;

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { plainConversation, type Conversation } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { createChatTemplate } from "./chat-template.ts";
-import type { Conversation } from "./chat-template.ts";
 import { loadChatTemplate } from "./load-chat-template.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { renderPrompt } from "./render-prompt.ts";
@@ -31,9 +31,8 @@ function render(source: string, conversation: Partial<Conversation>): string {
   });
   return template.render({
     messages: [],
-    tools: null,
+    ...plainConversation,
     addGenerationPrompt: false,
-    continueFinalMessage: false,
     ...conversation,
   });
 }
@@ -46,10 +45,13 @@ const user = (content: Conversation["messages"][number]["content"]): Conversatio
 test("gives a template the standard variables, and lays the request's over them", () => {
   const source =
     "{{ bos_token }}|{{ documents[0].title }}|{{ tools is none }}|{{ mode }}|{{ add_generation_prompt }}";
-  const conversation = { documents: [{ title: "t" }], kwargs: { mode: "m", add_generation_prompt: "own" } };
+  const conversation = {
+    documents: [{ title: "t" }],
+    templateArguments: { mode: "m", add_generation_prompt: "own" },
+  };
   assert.equal(render(source, conversation), "<s>|t|true|m|own");
   assert.equal(
-    render("{{ messages | length }}", { messages: [user("a")], kwargs: { messages: [] } }),
+    render("{{ messages | length }}", { messages: [user("a")], templateArguments: { messages: [] } }),
     "1",
     "not over the messages",
   );
@@ -77,7 +79,9 @@ test("tells the template's own message when it raises", () => {
     message: /cannot render these messages: /,
   });
   assert.throws(() => render("{{ messages", {}), { code: "unsupported", message: /has an error: / });
-  assert.throws(() => render("{{ messages }}", { kwargs: { namespace: 1 } }), { code: "unsupported" });
+  assert.throws(() => render("{{ messages }}", { templateArguments: { namespace: 1 } }), {
+    code: "unsupported",
+  });
 });
 
 test("shows today's date", () => {
@@ -105,7 +109,7 @@ test("reads null content as empty, and refuses what is not text", () => {
   assert.equal(render(turns, { messages: [user(null)] }), "<user></user>\n");
   assert.throws(() => render(turns, { messages: [user([{ type: "image_url", image_url: {} }])] }), {
     code: "unsupported",
-    message: /part of type "image_url"; this model reads text parts only/,
+    message: /reads text only; a content part of type "image_url" cannot be shown/,
   });
   assert.throws(() => render(turns, { messages: [user(5)] }), { code: "unsupported" });
 });
@@ -190,12 +194,8 @@ test("refuses a prompt that is empty or leaves no room for an answer", async () 
     clock,
   });
   const count = (content: string, contextLength: number): number =>
-    renderPrompt(
-      tokenizer,
-      template,
-      { messages: [user(content)], tools: null, addGenerationPrompt: true, continueFinalMessage: false },
-      { contextLength },
-    ).length;
+    renderPrompt(tokenizer, template, { messages: [user(content)], ...plainConversation }, { contextLength })
+      .length;
   assert.equal(count("zzzz", 5), 4);
   const tooLong =
     "This model's maximum context length is 4 tokens. However, your request has 4 input tokens. Please reduce the length of the input messages.";
@@ -215,9 +215,8 @@ test("finds templates in tokenizer_config.json: one, or a list of named ones", a
   const rendered = async (tools: Conversation["tools"]): Promise<string> =>
     (await loadChatTemplate(folder, clock)).render({
       messages: [],
+      ...plainConversation,
       tools,
-      addGenerationPrompt: false,
-      continueFinalMessage: false,
     });
   await write({ chat_template: "one {{ eos_token }}", eos_token: { content: "</s>" } });
   assert.equal(await rendered(null), "one </s>");

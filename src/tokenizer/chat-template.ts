@@ -1,26 +1,13 @@
 // From a conversation to the text a model reads. Follows Hugging Face's apply_chat_template: the same variables, the
 // same way to continue a final message. Does not tokenize.
+import { chatFault, type Conversation } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import { textOfPart } from "../domain/content-part.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { JsonObject, MessageRecord } from "../domain/trajectory.ts";
 import { detectContentFormat } from "./content-format.ts";
 import { compileJinja } from "./jinja-program.ts";
 import type { JinjaProgram } from "./jinja-program.ts";
-import { toTemplateMessage } from "./template-messages.ts";
-
-/** What a template renders; messages and tools in the API's own spelling. */
-export interface Conversation {
-  readonly messages: readonly MessageRecord[];
-  readonly tools: readonly JsonObject[] | null;
-  readonly documents?: readonly JsonObject[] | null;
-  /** Ends the prompt with what opens the assistant's turn. */
-  readonly addGenerationPrompt: boolean;
-  /** Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes `addGenerationPrompt`. */
-  readonly continueFinalMessage: boolean;
-  /** Further variables for the template; they hide the standard ones, but not the messages. */
-  readonly kwargs?: JsonObject;
-}
+import { toTemplateMessages } from "./template-messages.ts";
 
 export interface ChatTemplate {
   /**
@@ -62,10 +49,10 @@ function compile(source: string, { specialTokens, clock }: ChatTemplateOptions):
     program.run({
       ...specialTokens,
       tools: conversation.tools,
-      documents: conversation.documents ?? null,
+      documents: conversation.documents,
       add_generation_prompt: conversation.addGenerationPrompt,
-      ...conversation.kwargs,
-      messages: conversation.messages.map((message) => toTemplateMessage(message, format)),
+      ...conversation.templateArguments,
+      messages: toTemplateMessages(conversation.messages, format),
     });
 }
 
@@ -93,10 +80,10 @@ function renderContinued(conversation: Conversation, render: Render): string {
 }
 
 function notContinued(reason: string): ServiceError {
-  const message = `continue_final_message is set, but the final message cannot be continued: ${reason}.`;
+  const message = `\`prompt.continueFinalMessage\` is set, but the final message cannot be continued: ${reason}.`;
   return new ServiceError({
     code: "unsupported",
     message,
-    faults: [{ location: ["body", "continue_final_message"], message, type: "value_error" }],
+    faults: [chatFault("prompt.continueFinalMessage", { message, type: "value_error" })],
   });
 }

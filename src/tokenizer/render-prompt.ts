@@ -1,7 +1,8 @@
 // The one way from a conversation to the token ids of a prompt, for serving and for training alike: were there two, a
 // model would train on other prompts than it is served.
+import { chatFault, type Conversation } from "../domain/chat.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { ChatTemplate, Conversation } from "./chat-template.ts";
+import type { ChatTemplate } from "./chat-template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -39,6 +40,6 @@ function fault(message: string): ServiceError {
   return new ServiceError({
     code: "unsupported",
     message,
-    faults: [{ location: ["body", "messages"], message, type: "value_error" }],
+    faults: [chatFault("prompt.messages", { message, type: "value_error" })],
   });
 }

@@ -1,16 +1,40 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
 // objects, null members left out. Input is in the API's own spelling; nothing here knows a template.
+import { chatFault } from "../domain/chat.ts";
 import { textOfPart } from "../domain/content-part.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { Json, JsonObject, MessageRecord } from "../domain/trajectory.ts";
 import type { ContentFormat } from "./content-format.ts";
 
 /**
- * Prepares one message.
+ * Prepares the messages.
  *
- * @throws ServiceError `unsupported` for content that is no text, or arguments of a tool call that are no JSON
+ * @throws ServiceError `unsupported` naming every content and every part that is no text, or the first arguments of a
+ * tool call that are no JSON
  */
-export function toTemplateMessage(message: MessageRecord, format: ContentFormat): JsonObject {
+export function toTemplateMessages(
+  messages: readonly MessageRecord[],
+  format: ContentFormat,
+): readonly JsonObject[] {
+  const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
+  if (faults.length > 0) throw unsupported(faults);
+  return messages.map((message, index) => toTemplateMessage(message, format, String(index)));
+}
+
+function contentFaults(content: Json, index: string): readonly Fault[] {
+  const fault = (message: string, ...below: readonly string[]): Fault =>
+    chatFault("prompt.messages", { message, type: "unsupported", below: [index, "content", ...below] });
+  if (content === null || typeof content === "string") return [];
+  if (!isJsonArray(content)) return [fault("A message's content must be a text, a list of parts or null.")];
+  return content.flatMap((part, place) => {
+    if (textOfPart(part) !== null) return [];
+    const type = JSON.stringify(isJsonObject(part) ? (part.type ?? null) : null);
+    const message = `This model reads text only; a content part of type ${type} cannot be shown to it.`;
+    return [fault(message, String(place))];
+  });
+}
+
+function toTemplateMessage(message: MessageRecord, format: ContentFormat, index: string): JsonObject {
   const { content, tool_calls: toolCalls, reasoning, reasoning_content: reasoningContent, ...rest } = message;
   const texts = contentTexts(content ?? null);
   const thought = reasoning ?? reasoningContent ?? null;
@@ -18,44 +42,38 @@ export function toTemplateMessage(message: MessageRecord, format: ContentFormat)
     ...withoutNulls(rest),
     content: format === "string" ? texts.join("\n") : texts.map((text) => ({ type: "text", text })),
     ...(thought === null ? {} : { reasoning: thought, reasoning_content: thought }),
-    ...(isJsonArray(toolCalls) && toolCalls.length > 0 ? { tool_calls: toolCalls.map(toTemplateCall) } : {}),
+    ...(isJsonArray(toolCalls) && toolCalls.length > 0
+      ? {
+          tool_calls: toolCalls.map((call, place) =>
+            toTemplateCall(call, [index, "tool_calls", String(place)]),
+          ),
+        }
+      : {}),
   };
 }
 
-/** The text parts of a content, in order; none for null. */
+/** The text parts of a content without faults, in order; none for null. */
 function contentTexts(content: Json): readonly string[] {
   if (content === null) return [];
-  if (typeof content === "string") return [content];
-  if (!isJsonArray(content))
-    throw unsupported("A message's content must be a text, a list of parts or null.");
-  return content.map((part) => {
-    const text = textOfPart(part);
-    if (text !== null) return text;
-    const type = isJsonObject(part) ? part.type : null;
-    throw unsupported(
-      `A message has a content part of type ${JSON.stringify(type ?? null)}; this model reads text parts only.`,
-    );
-  });
+  return (isJsonArray(content) ? content : [content]).map((part) => textOfPart(part) ?? "");
 }
 
 /** Models of every maker's template expect `function.arguments` as an object, while the API carries it as JSON text. */
-function toTemplateCall(call: Json): Json {
+function toTemplateCall(call: Json, place: readonly string[]): Json {
   if (!isJsonObject(call) || call.function === undefined || !isJsonObject(call.function)) return call;
   const { arguments: text } = call.function;
   if (typeof text !== "string") return call;
-  return { ...call, function: { ...call.function, arguments: parseArguments(text) } };
+  return { ...call, function: { ...call.function, arguments: parseArguments(text, place) } };
 }
 
-function parseArguments(text: string): Json {
+function parseArguments(text: string, place: readonly string[]): Json {
   if (text.trim() === "") return {};
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    throw new ServiceError({
-      code: "unsupported",
-      message: `The arguments of a tool call in the messages are not valid JSON: ${JSON.stringify(text.slice(0, 200))}.`,
-      cause,
-    });
+    const message = `The arguments of a tool call in the messages are not valid JSON: ${JSON.stringify(text.slice(0, 200))}.`;
+    const below = [...place, "function", "arguments"];
+    throw unsupported([chatFault("prompt.messages", { message, type: "value_error", below })], cause);
   }
 }
 
@@ -71,10 +89,7 @@ function isJsonObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function unsupported(message: string): ServiceError {
-  return new ServiceError({
-    code: "unsupported",
-    message,
-    faults: [{ location: ["body", "messages"], message, type: "value_error" }],
-  });
+function unsupported(faults: readonly Fault[], cause?: unknown): ServiceError {
+  const message = faults.map((fault) => fault.message).join(" ");
+  return new ServiceError({ code: "unsupported", message, faults, cause });
 }

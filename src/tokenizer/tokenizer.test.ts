@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { plainConversation, type Conversation } from "../domain/chat.ts";
 import { loadChatTemplate } from "./load-chat-template.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { renderPrompt } from "./render-prompt.ts";
 import { createTokenizer } from "./tokenizer.ts";
-import type { Conversation } from "./chat-template.ts";
 
 const root = "test/fixtures/goldens/models";
 const folder = `${root}/qwen3`;
@@ -23,12 +23,7 @@ for (const name of readdirSync(root)) {
     const golden = JSON.parse(readFileSync(`${root}/${name}/golden.json`, "utf8")) as Golden;
     const tokenizer = await loadTokenizer(`${root}/${name}`);
     const template = await loadChatTemplate(`${root}/${name}`);
-    const conversation = {
-      messages: golden.messages,
-      tools: null,
-      addGenerationPrompt: true,
-      continueFinalMessage: false,
-    };
+    const conversation = { messages: golden.messages, ...plainConversation };
     assert.equal(template.render(conversation), golden.rendered);
     assert.deepEqual(renderPrompt(tokenizer, template, conversation), golden.rendered_ids);
     assert.equal(tokenizer.decode(golden.rendered_ids, { skipSpecialTokens: false }), golden.rendered);

@@ -1,5 +1,6 @@
 // A model folder's tokenizer and chat template as trajectories/ wants them. Prompts come from the one renderer that
 // serving uses too.
+import { plainConversation } from "../domain/chat.ts";
 import type { MessageRecord } from "../domain/trajectory.ts";
 import type { ChatTemplate } from "../tokenizer/chat-template.ts";
 import { renderPrompt } from "../tokenizer/render-prompt.ts";
@@ -20,9 +21,8 @@ export function createConversationTokenizer(
       renderPrompt(tokenizer, template, {
         // What has no role the template refuses, or leaves out, as it would in serving.
         messages: messages as readonly MessageRecord[],
+        ...plainConversation,
         tools,
-        addGenerationPrompt: true,
-        continueFinalMessage: false,
       }),
     idOfToken: (text, bytes) => {
       idOfBytes ??= indexTokens(tokenizer);

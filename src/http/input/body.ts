@@ -11,12 +11,18 @@ export type AsksNothing = (value: unknown) => boolean;
 
 /**
  * What becomes of a field: it is read (`Use` may say as what), accepted though nothing here has a use for it, or refused
- * unless it asks for nothing.
+ * unless its value passes, and then read or not.
  */
 export type FieldRule<Use extends string = "read"> =
   | Use
   | "accepted"
-  | { readonly refusedUnless: AsksNothing };
+  | { readonly refusedUnless: AsksNothing; readonly read?: Use };
+
+/** As what a field is read; null for one that is not. */
+export function useOf<Use extends string>(rule: FieldRule<Use>): Use | null {
+  if (typeof rule === "object") return rule.read ?? null;
+  return rule === "accepted" ? null : rule;
+}
 
 export type FieldRules<Body, Use extends string = "read"> = {
   readonly [Field in keyof Body]-?: FieldRule<Use>;

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { locate, type WirePlaces } from "../errors.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
@@ -32,20 +33,29 @@ async function complete(
   reply: FastifyReply,
   dependencies: HttpDependencies,
 ): Promise<unknown> {
-  const { request: chatRequest, form, ignored } = readChatRequest(request.body);
+  const { request: chatRequest, form, places, ignored } = readChatRequest(request.body);
   nameIgnored(reply, ignored);
   const signal = abandonedSignal(reply);
-  const events = dependencies.chat.complete(chatRequest, request.caller, { signal })[Symbol.asyncIterator]();
+  const completion = dependencies.chat.complete(chatRequest, request.caller, { signal });
+  const events = located(completion, places);
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer.
     const header = await firstHeader(events);
-    const rest: AsyncIterable<ChatEvent> = { [Symbol.asyncIterator]: () => events };
-    if (!form.isStream) return await chatResponse(chatRequest, form, header, rest);
+    if (!form.isStream) return await chatResponse(chatRequest, form, header, events);
     const stream = openEventStream(reply, dependencies);
-    await sendAll(stream, chatChunks(chatRequest, form, header, rest), request, dependencies.logger);
+    await sendAll(stream, chatChunks(chatRequest, form, header, events), request, dependencies.logger);
     return reply;
   } finally {
-    await events.return?.();
+    await events.return(undefined);
+  }
+}
+
+/** The events; what they throw names fields as the client sent them. */
+async function* located(events: AsyncIterable<ChatEvent>, places: WirePlaces): AsyncGenerator<ChatEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw locate(error, places);
   }
 }
 

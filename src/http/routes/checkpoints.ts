@@ -6,7 +6,7 @@ import { locate } from "../errors.ts";
 import { readBody } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
 import { checkpointBody, checkpointDeleteForm } from "../wire/model.ts";
-import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { pageBody, pagePlaces, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { reachModel } from "./reach.ts";
 
 const querySchema = Type.Object(pageQueryFields);
@@ -26,7 +26,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
       const value = readQuery(querySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       const page = await models.listVersions(model.id, pageRequest(value, "asc")).catch((error: unknown) => {
-        throw locate(error, ["invalid"], ["query", "after"]);
+        throw locate(error, pagePlaces);
       });
       return pageBody(page, checkpointBody);
     },

@@ -82,7 +82,7 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
 }
 
 function unknownRecord(error: unknown): never {
-  throw locate(error, ["not_found"], ["body", "feedback_id"]);
+  throw locate(error, { not_found: ["body", "feedback_id"] });
 }
 
 /** Before the records are looked at: after a fault in one of them clients would throw all away, not send halves. */

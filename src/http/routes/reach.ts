@@ -2,7 +2,7 @@
 import type { Caller } from "../../domain/access.ts";
 import type { TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
-import { notFound, type ServiceError } from "../../domain/service-error.ts";
+import { notFound } from "../../domain/service-error.ts";
 import { refuseOtherEntity } from "../authentication.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
@@ -37,6 +37,6 @@ export async function reachJob(
   return job;
 }
 
-function missing(kind: string, id: string, location: readonly string[]): ServiceError {
-  return locate(notFound(kind, id.slice(0, 200)), ["not_found"], location) as ServiceError;
+function missing(kind: string, id: string, location: readonly string[]): unknown {
+  return locate(notFound(kind, id.slice(0, 200)), { not_found: location });
 }

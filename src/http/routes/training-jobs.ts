@@ -12,7 +12,7 @@ import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../input/validation.ts";
-import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { pageBody, pagePlaces, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { jobEventBody, readTrainingJob, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
@@ -89,7 +89,7 @@ async function create(
     const { id } = await dependencies.jobQueue.submit(job, read.groups, idempotency);
     return { id };
   } catch (error) {
-    throw locate(error, ["conflict"], ["header", "idempotency-key"]);
+    throw locate(error, { conflict: ["header", "idempotency-key"] });
   }
 }
 
@@ -113,7 +113,7 @@ async function list(
   const modelIds = await listedModels(dependencies, request.caller, value.model_id);
   const filter = { modelIds, state: value.state ?? null };
   const page = await dependencies.jobs.list(filter, pageRequest(value, "desc")).catch((error: unknown) => {
-    throw locate(error, ["invalid"], ["query", "after"]);
+    throw locate(error, pagePlaces);
   });
   return pageBody(page, trainingJobBody);
 }
@@ -142,7 +142,7 @@ async function events(
   const asked = pageRequest(value, "asc");
   if (!(request.headers.accept ?? "").includes("text/event-stream")) {
     const page = await dependencies.jobs.listEvents(job.id, asked).catch((error: unknown) => {
-      throw locate(error, ["invalid"], ["query", "after"]);
+      throw locate(error, pagePlaces);
     });
     return pageBody(page, jobEventBody);
   }

@@ -6,7 +6,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 import { readBody, type BodyForm } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
-import { pageBody, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { pageBody, pagePlaces, pageQueryFields, pageRequest } from "../wire/page.ts";
 import {
   checkGroups,
   metricRowBody,
@@ -67,7 +67,7 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
 function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { trajectories } = dependencies;
   const afterFault = (error: unknown): never => {
-    throw locate(error, ["invalid"], ["query", "after"]);
+    throw locate(error, pagePlaces);
   };
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/trajectories",

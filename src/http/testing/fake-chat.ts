@@ -1,6 +1,7 @@
 // For tests: a chat that says what it is told to say, in the order that the real one promises.
 import type { Caller } from "../../domain/access.ts";
 import type { ChatEvent, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
+import { choiceCountOf } from "../../domain/generation.ts";
 import type { ChatPort } from "../dependencies.ts";
 
 /** What the fake knows of the request it answers. */
@@ -48,33 +49,36 @@ export class FakeChat implements ChatPort {
     this.#onSeen();
     const { texts, isTrained, refusal, failure, hangs } = this.script;
     if (refusal !== null) throw refusal;
-    const wantsLogprobs = request.logprobs !== null && (request.logprobs !== undefined || isTrained);
+    const wantsLogprobs =
+      request.output.logprobs !== null && (request.output.logprobs !== undefined || isTrained);
     yield {
       kind: "header",
       header: {
-        model: request.model ?? "tiny",
+        model: request.identity.model ?? "tiny",
         fingerprint: "tiny@base+test",
         createdAt: new Date(1_700_000_000_000),
         role: "assistant",
         promptTokenIds: [1, 2, 3],
-        logprobs: !wantsLogprobs ? "off" : request.logprobs === undefined ? "token-id" : "text",
+        logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
         tokenIds: {
-          top: request.returnTokenIds ?? false,
-          inChoices: isTrained && request.returnTokenIds !== false,
+          top: request.output.returnTokenIds ?? false,
+          inChoices: isTrained && request.output.returnTokenIds !== false,
         },
       },
     };
     const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
     for (const [index, text] of texts.entries()) {
-      for (let choice = 0; choice < request.choiceCount; choice++) {
+      for (let choice = 0; choice < choiceCountOf(request.output); choice++) {
         const isLast = index === texts.length - 1;
         usage.completionTokens += 1;
         yield {
           kind: "delta",
           choice,
           text,
+          reasoning: "",
+          toolCalls: [],
           tokenIds: [10 + index],
-          logprobs: wantsLogprobs ? [logprob(10 + index, text, request.logprobs?.topCount ?? 0)] : [],
+          logprobs: wantsLogprobs ? [logprob(10 + index, text, request.output.logprobs?.topCount ?? 0)] : [],
           finish: isLast ? { reason: "stop", stopReason: null, matchedStop: null } : null,
           usage: { ...usage },
           choiceTokens: index + 1,

@@ -9,7 +9,7 @@ import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
-import type { EngineHealth, HttpDependencies } from "../dependencies.ts";
+import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
 import { FakeChat } from "./fake-chat.ts";
@@ -24,6 +24,8 @@ export interface FakeServerOptions {
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
   readonly auth?: "on" | "off";
+  /** Answers instead of the fake one. */
+  readonly chat?: ChatPort;
 }
 
 /** Keeps what it is given and answers it back. */
@@ -64,7 +66,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const state = { engine, isDraining: false, isDatabaseDown: false };
   const deletedVersions: { readonly modelId: string; readonly steps: readonly number[] }[] = [];
   const dependencies: HttpDependencies = {
-    chat,
+    chat: options.chat ?? chat,
     engineHealth: () => state.engine,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");

@@ -11,7 +11,11 @@ function paged<Item extends { readonly id: string }>(items: readonly Item[], pag
   const ordered = page.order === "asc" ? items : items.toReversed();
   const start = page.after === null ? 0 : ordered.findIndex(({ id }) => id === page.after) + 1;
   if (page.after !== null && start === 0)
-    throw new ServiceError({ code: "invalid", message: "unknown cursor" });
+    throw new ServiceError({
+      code: "invalid",
+      message: "unknown cursor",
+      faults: [{ location: ["after"], message: "unknown cursor", type: "value_error" }],
+    });
   return { items: ordered.slice(start, start + page.limit), hasMore: ordered.length > start + page.limit };
 }
 

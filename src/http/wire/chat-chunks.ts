@@ -1,11 +1,10 @@
 // The chunks of a streamed answer, in order: one that opens every choice, deltas, the finish with the last delta of
 // each choice, and the usage where it was asked for.
-import type { ChatEvent, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
-
-type Delta = Extract<ChatEvent, { readonly kind: "delta" }>;
 
 /** Turns events into the chunks they become; throws whatever the events throw. */
 export async function* chatChunks(
@@ -15,7 +14,7 @@ export async function* chatChunks(
   events: AsyncIterable<ChatEvent>,
 ): AsyncGenerator<object> {
   const chunk = (choices: readonly object[], rest: object = {}): object => ({
-    id: `chatcmpl-${request.requestId}`,
+    id: `chatcmpl-${request.identity.requestId}`,
     object: "chat.completion.chunk",
     created: Math.floor(header.createdAt.getTime() / 1000),
     model: header.model,
@@ -40,7 +39,7 @@ export async function* chatChunks(
 
 /** All choices in the first chunk: a client must know how many there are before the first text. */
 function openings(request: ChatRequest, header: ChatHeader): readonly object[] {
-  return Array.from({ length: request.choiceCount }, (_, index) => ({
+  return Array.from({ length: choiceCountOf(request.output) }, (_, index) => ({
     index,
     delta: { role: header.role, content: "", reasoning_content: null },
     logprobs: null,
@@ -56,7 +55,7 @@ function openingRest(header: ChatHeader, form: ChatAnswerForm, usage: ChatUsage)
   };
 }
 
-function deltaBody(event: Delta, header: ChatHeader, form: ChatAnswerForm): object {
+function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   return {
     index: event.choice,

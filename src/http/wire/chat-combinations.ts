@@ -1,6 +1,7 @@
 // What a chat request may not combine, and what its lists and objects must hold: everything of its shape that the schema
 // cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
+import { checkConstraint } from "./chat-constraint.ts";
 import { isObject, report, type Findings } from "../input/validation.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -35,7 +36,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkTextParts(body["messages"], findings);
   checkStop(body["stop"], findings);
   checkLists(body, findings);
-  checkConstraints(body, findings);
+  checkConstraint(body, findings);
 }
 
 function valueError(findings: Findings, message: string, ...below: readonly string[]): void {
@@ -93,36 +94,5 @@ function checkLists(body: Body, findings: Findings): void {
         "vllm_xargs",
       );
     }
-  }
-}
-
-const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
-
-/** At most one constraint in all, over `structured_outputs` and `response_format`. */
-function checkConstraints(body: Body, findings: Findings): void {
-  const { structured_outputs: outputs, response_format: format } = body;
-  const given: string[] = isObject(outputs)
-    ? constraintNames.filter(
-        (name) => outputs[name] !== undefined && outputs[name] !== null && outputs[name] !== false,
-      )
-    : [];
-  if (isObject(format) && format["type"] !== "text") given.push("response_format");
-  if (given.length > 1) {
-    const message = `You can only use one kind of structured outputs constraint but multiple are specified: ${given.join(", ")}.`;
-    valueError(
-      findings,
-      message,
-      given.length === 2 && given[1] === "response_format" ? "response_format" : "structured_outputs",
-    );
-  }
-  if (isObject(outputs) && Array.isArray(outputs["choice"]) && outputs["choice"].length === 0) {
-    valueError(findings, "Choice '[]' cannot be an empty list", "structured_outputs", "choice");
-  }
-  if (isObject(format) && format["type"] === "json_schema" && (format["json_schema"] ?? null) === null) {
-    valueError(
-      findings,
-      "When response_format type is 'json_schema', the 'json_schema' field must be provided.",
-      "response_format",
-    );
   }
 }

@@ -1,75 +1,102 @@
-// What becomes of every field of a chat request. A known option that is not served is refused by name, never ignored;
-// one that is set to its default asks for nothing and passes.
-import { is, isEmpty, never, type BodyForm } from "../input/body.ts";
+// What becomes of every field of a chat request: read as a field of the domain's request, read into how the answer is
+// written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
+// refuses it by what the engine says of itself.
+import type { ChatField } from "../../domain/chat.ts";
+import { is, isEmpty, never, useOf, type BodyForm } from "../input/body.ts";
 import { isObject } from "../input/validation.ts";
+import type { WirePlaces } from "../errors.ts";
 import { checkCombinations } from "./chat-combinations.ts";
-import { chatRequestSchema } from "./chat-request.ts";
+import { constraintNames } from "./chat-constraint.ts";
+import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
 
-export const chatForm: BodyForm<typeof chatRequestSchema> = {
+/** Of the fields that are read as one the first that was sent is the one that counts. */
+export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer form"> = {
   schema: chatRequestSchema,
   more: checkCombinations,
   fields: {
-    messages: "read",
-    model: "read",
-    frequency_penalty: { refusedUnless: is(0) },
-    logit_bias: { refusedUnless: isEmpty },
-    logprobs: "read",
-    top_logprobs: "read",
-    max_tokens: "read",
-    max_completion_tokens: "read",
-    n: "read",
-    presence_penalty: { refusedUnless: is(0) },
-    response_format: { refusedUnless: (value) => isObject(value) && value["type"] === "text" },
-    seed: "read",
-    stop: "read",
-    stream: "read",
-    stream_options: "read",
-    temperature: "read",
-    top_p: "read",
-    tools: "read",
+    request_id: "identity.requestId",
+    model: "identity.model",
+    user: "identity.user",
+    priority: "identity.priority",
+    cache_salt: "identity.cacheSalt",
+    kv_transfer_params: "identity.transfer",
+
+    messages: "prompt.messages",
+    tools: "prompt.tools",
     // The schema takes `none` alone: tools are shown to the template, calls are not read out of the answer.
     tool_choice: "accepted",
-    reasoning_effort: { refusedUnless: never },
-    include_reasoning: { refusedUnless: is(true) },
     parallel_tool_calls: "accepted",
-    user: "accepted",
-    use_beam_search: { refusedUnless: is(false) },
-    top_k: "read",
-    min_p: { refusedUnless: is(0) },
-    repetition_penalty: { refusedUnless: is(1) },
-    length_penalty: { refusedUnless: is(1) },
-    stop_token_ids: { refusedUnless: isEmpty },
-    include_stop_str_in_output: { refusedUnless: is(false) },
-    ignore_eos: { refusedUnless: is(false) },
-    min_tokens: { refusedUnless: is(0) },
-    skip_special_tokens: { refusedUnless: is(true) },
-    spaces_between_special_tokens: { refusedUnless: is(true) },
-    truncate_prompt_tokens: { refusedUnless: never },
-    prompt_logprobs: { refusedUnless: never },
-    allowed_token_ids: { refusedUnless: never },
-    bad_words: { refusedUnless: isEmpty },
-    echo: { refusedUnless: is(false) },
-    add_generation_prompt: "read",
-    continue_final_message: "read",
-    add_special_tokens: { refusedUnless: is(false) },
     documents: { refusedUnless: isEmpty },
     chat_template: { refusedUnless: never },
     chat_template_kwargs: { refusedUnless: isEmpty },
+    add_generation_prompt: "prompt.addGenerationPrompt",
+    continue_final_message: "prompt.continueFinalMessage",
+    add_special_tokens: { refusedUnless: is(false) },
+    truncate_prompt_tokens: { refusedUnless: never },
+    echo: { refusedUnless: is(false) },
+    reasoning_effort: { refusedUnless: never },
     // A text model has no input to process.
     mm_processor_kwargs: "accepted",
-    structured_outputs: { refusedUnless: asksNoConstraint },
-    priority: { refusedUnless: is(0) },
-    request_id: "read",
-    logits_processors: { refusedUnless: isEmpty },
-    return_tokens_as_token_ids: "read",
-    return_token_ids: "read",
-    cache_salt: { refusedUnless: never },
-    kv_transfer_params: { refusedUnless: isEmpty },
+
+    temperature: "sampling.temperature",
+    top_p: "sampling.topP",
+    top_k: "sampling.topK",
+    min_p: "sampling.minP",
+    repetition_penalty: "sampling.repetitionPenalty",
+    frequency_penalty: "sampling.frequencyPenalty",
+    presence_penalty: "sampling.presencePenalty",
+    logit_bias: "sampling.logitBias",
+    allowed_token_ids: "sampling.allowedTokenIds",
+    bad_words: "sampling.badWords",
+    logits_processors: "sampling.processors",
     vendor_xargs: { refusedUnless: isEmpty },
     vllm_xargs: { refusedUnless: isEmpty },
+    seed: "sampling.seed",
+
+    structured_outputs: { read: "constraint", refusedUnless: isConstraintAlone },
+    response_format: "constraint",
+
+    max_completion_tokens: "stopping.maxTokens",
+    max_tokens: "stopping.maxTokens",
+    min_tokens: "stopping.minTokens",
+    stop: "stopping.stop",
+    stop_token_ids: { refusedUnless: isEmpty },
+    ignore_eos: { refusedUnless: is(false) },
+    include_stop_str_in_output: { refusedUnless: is(false) },
+
+    use_beam_search: "output.choices",
+    n: "output.choices",
+    length_penalty: { read: "output.choices", refusedUnless: is(1) },
+    logprobs: "output.logprobs",
+    top_logprobs: "output.logprobs",
+    prompt_logprobs: { refusedUnless: never },
+    return_token_ids: "output.returnTokenIds",
+    skip_special_tokens: { refusedUnless: is(true) },
+    spaces_between_special_tokens: { refusedUnless: is(true) },
+    include_reasoning: { refusedUnless: is(true) },
+    stream: "answer form",
+    stream_options: "answer form",
+    return_tokens_as_token_ids: "answer form",
   },
 };
 
-function asksNoConstraint(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((member) => member === null || member === false);
+/** A constraint, or nothing: its options mean nothing without one, and there is no backend to choose. */
+function isConstraintAlone(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const asked = Object.keys(value).filter((name) => value[name] !== null && value[name] !== false);
+  const hasConstraint = asked.some((name) => constraintNames.some((known) => known === name));
+  return asked.length === 0 || (hasConstraint && !asked.some((name) => name.startsWith("_backend")));
+}
+
+/** Where the fields of a domain request stand in the body that it was read from. */
+export function chatPlaces(body: ChatRequestBody): WirePlaces {
+  const places: Record<string, readonly string[]> = {};
+  const names = Object.entries(chatForm.fields);
+  const wasSent = ([name]: readonly [string, unknown]): boolean =>
+    (body[name as keyof ChatRequestBody] ?? null) !== null;
+  for (const [name, rule] of [...names.filter(wasSent), ...names]) {
+    const field = useOf(rule);
+    if (field !== null) places[field] ??= ["body", name];
+  }
+  return places;
 }

@@ -8,6 +8,7 @@ import type {
   ChatRequest,
   ChatUsage,
 } from "../../domain/chat.ts";
+import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
@@ -29,7 +30,7 @@ export async function chatResponse(
   header: ChatHeader,
   events: AsyncIterable<ChatEvent>,
 ): Promise<object> {
-  const choices = Array.from({ length: request.choiceCount }, (): GatheredChoice => ({
+  const choices = Array.from({ length: choiceCountOf(request.output) }, (): GatheredChoice => ({
     text: "",
     tokenIds: [],
     logprobs: [],
@@ -48,8 +49,8 @@ export async function chatResponse(
   }
   assert(usage !== null, "a completion ends with its usage");
   return {
-    id: `chatcmpl-${request.requestId}`,
-    request_id: request.requestId,
+    id: `chatcmpl-${request.identity.requestId}`,
+    request_id: request.identity.requestId,
     object: "chat.completion",
     created: Math.floor(header.createdAt.getTime() / 1000),
     model: header.model,

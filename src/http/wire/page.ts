@@ -1,6 +1,10 @@
 // Cursor pages on the wire: the query that asks for one, and the list that answers.
 import { Type, type Static } from "typebox";
 import type { Page, PageRequest } from "../../domain/page.ts";
+import type { WirePlaces } from "../errors.ts";
+
+/** Where the domain's page request stands in the query. */
+export const pagePlaces: WirePlaces = { after: ["query", "after"] };
 
 export const pageQueryFields = {
   after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),

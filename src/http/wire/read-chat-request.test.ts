@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChatRequest } from "../../domain/chat.ts";
+import { chatRequest, type RequestChanges } from "../../chat/testing/chat-request.ts";
+import type { ConstraintRule } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
-const messages = [{ role: "user", content: "Hi" }];
+const messages = [{ role: "user", content: "hi" }];
 
 function refuses(
   body: object,
@@ -30,36 +31,17 @@ function refuses(
   );
 }
 
-function reads(body: object, expected: Partial<ChatRequest>): void {
-  const { request } = readChatRequest({ messages, ...body });
-  for (const [field, value] of Object.entries(expected)) {
-    assert.deepEqual(request[field as keyof ChatRequest], value, field);
-  }
+/** The request that is read, and nothing else of it, differs so from a plain one. */
+function reads(body: object, changes: RequestChanges): void {
+  const { request } = readChatRequest({ messages, request_id: "r1", ...body });
+  assert.deepEqual(request, chatRequest(changes), JSON.stringify(body));
 }
 
-test("a request with messages alone has every default", () => {
+test("a request with messages alone has every default, and an id of its own", () => {
   const { request, form, ignored } = readChatRequest({ messages });
-  assert.match(request.requestId, /^[0-9a-f-]{36}$/);
-  assert.deepEqual(
-    { ...request, requestId: "" },
-    {
-      messages,
-      model: null,
-      requestId: "",
-      choiceCount: 1,
-      maxTokens: null,
-      temperature: null,
-      topP: null,
-      topK: null,
-      seed: null,
-      stop: [],
-      logprobs: undefined,
-      returnTokenIds: undefined,
-      addGenerationPrompt: true,
-      continueFinalMessage: false,
-      tools: null,
-    },
-  );
+  const { requestId } = request.identity;
+  assert.match(requestId, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(request, chatRequest({ identity: { requestId } }));
   assert.deepEqual(form, {
     isStream: false,
     includesUsage: false,
@@ -112,10 +94,7 @@ test("null equals absent on every nullable field, and defaults pass on those not
     "vendor_xargs",
     "vllm_xargs",
   ];
-  reads(Object.fromEntries(nullable.map((name) => [name, null])), {
-    choiceCount: 1,
-    addGenerationPrompt: true,
-  });
+  reads(Object.fromEntries(nullable.map((name) => [name, null])), {});
   reads(
     {
       frequency_penalty: 0,
@@ -145,9 +124,18 @@ test("null equals absent on every nullable field, and defaults pass on those not
       tool_choice: "none",
       mm_processor_kwargs: { a: 1 },
       parallel_tool_calls: false,
-      user: "me",
     },
-    { choiceCount: 1 },
+    {
+      sampling: {
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        repetitionPenalty: 1,
+        minP: 0,
+        logitBias: [],
+        badWords: [],
+        processors: [],
+      },
+    },
   );
 });
 
@@ -177,30 +165,116 @@ test("null is refused on every field that is not nullable", () => {
   );
 });
 
-test("reads what is served", () => {
+test("reads every field into its place", () => {
   reads(
-    { model: "m", n: 128, temperature: 0, top_p: 1, top_k: 5, seed: -(2 ** 63), request_id: "r" },
+    { model: "m", request_id: "r", user: "me", priority: 3, cache_salt: "s", kv_transfer_params: { a: 1 } },
     {
-      model: "m",
-      choiceCount: 128,
-      temperature: 0,
-      topP: 1,
-      topK: 5,
-      seed: -(2 ** 63),
-      requestId: "r",
+      identity: {
+        model: "m",
+        requestId: "r",
+        user: "me",
+        priority: 3,
+        cacheSalt: "s",
+        transfer: { a: 1 },
+      },
     },
   );
-  reads({ top_k: -1, stop: "a" }, { topK: 0, stop: ["a"] });
-  reads({ stop: ["a", "b"], max_tokens: 1 }, { stop: ["a", "b"], maxTokens: 1 });
-  reads({ max_tokens: 1, max_completion_tokens: 2 }, { maxTokens: 2 });
-  reads({ logprobs: true }, { logprobs: { topCount: 0 } });
-  reads({ logprobs: true, top_logprobs: 20 }, { logprobs: { topCount: 20 } });
-  reads({ logprobs: false, return_token_ids: false }, { logprobs: null, returnTokenIds: false });
-  reads({ continue_final_message: true }, { continueFinalMessage: true, addGenerationPrompt: false });
-  reads({ continue_final_message: true, add_generation_prompt: false }, { addGenerationPrompt: false });
+  reads(
+    { temperature: 0, top_p: 1, top_k: 5, seed: -(2 ** 63), min_p: 0.5, allowed_token_ids: [7] },
+    {
+      sampling: {
+        temperature: 0,
+        topP: 1,
+        topK: 5,
+        seed: -(2 ** 63),
+        minP: 0.5,
+        allowedTokenIds: [7],
+      },
+    },
+  );
+  const penalties = { repetition_penalty: 1.1, frequency_penalty: 0.2, presence_penalty: -0.3 };
+  reads(penalties, {
+    sampling: { repetitionPenalty: 1.1, frequencyPenalty: 0.2, presencePenalty: -0.3 },
+  });
+  const processor = { qualname: "q", args: [1], kwargs: { b: 2 } };
+  reads(
+    { logit_bias: { 4: -1, 9: 2 }, bad_words: ["x"], logits_processors: ["p", processor] },
+    {
+      sampling: {
+        logitBias: [
+          [4, -1],
+          [9, 2],
+        ],
+        badWords: ["x"],
+        processors: [
+          { name: "p", args: [], kwargs: {} },
+          { name: "q", args: [1], kwargs: { b: 2 } },
+        ],
+      },
+    },
+  );
+  reads({ top_k: -1, stop: "a" }, { sampling: { topK: 0 }, stopping: { stop: ["a"] } });
+  reads(
+    { stop: ["a", "b"], max_tokens: 1, min_tokens: 1 },
+    { stopping: { stop: ["a", "b"], maxTokens: 1, minTokens: 1 } },
+  );
+  reads({ max_tokens: 1, max_completion_tokens: 2 }, { stopping: { maxTokens: 2 } });
+  reads({ n: 128 }, { output: { choices: { kind: "sample", count: 128 } } });
+  reads(
+    { use_beam_search: true, n: 4 },
+    { output: { choices: { kind: "beam", width: 4, lengthPenalty: 1 } } },
+  );
+  reads({ logprobs: true }, { output: { logprobs: { topCount: 0 } } });
+  reads({ logprobs: true, top_logprobs: 20 }, { output: { logprobs: { topCount: 20 } } });
+  reads({ logprobs: false, return_token_ids: false }, { output: { logprobs: null, returnTokenIds: false } });
+  const continued = { continueFinalMessage: true, addGenerationPrompt: false };
+  reads({ continue_final_message: true }, { prompt: continued });
+  reads({ continue_final_message: true, add_generation_prompt: false }, { prompt: continued });
   const tool = { type: "function", function: { name: "f", other: 1 } };
-  reads({ tools: [tool] }, { tools: [tool] });
-  reads({ tools: [] }, { tools: null });
+  reads({ tools: [tool] }, { prompt: { tools: [tool] } });
+  reads({ tools: [] }, {});
+});
+
+test("reads a constraint from either of the fields that may hold one", () => {
+  const free = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
+  const table: readonly (readonly [object, ConstraintRule])[] = [
+    [{ json: { type: "object" } }, { kind: "json-schema", schema: { type: "object" } }],
+    [{ json: '{"type": "object"}' }, { kind: "json-schema", schema: { type: "object" } }],
+    [{ regex: "a+" }, { kind: "regex", pattern: "a+" }],
+    [{ choice: ["a", "b"] }, { kind: "choice", choices: ["a", "b"] }],
+    [{ grammar: "root ::= x" }, { kind: "grammar", text: "root ::= x" }],
+    [{ json_object: true }, { kind: "json-object" }],
+    [{ structural_tag: '{"a": 1}' }, { kind: "structural-tag", tag: { a: 1 } }],
+  ];
+  for (const [outputs, rule] of table) {
+    reads({ structured_outputs: outputs }, { constraint: { ...rule, ...free } });
+  }
+  reads(
+    {
+      structured_outputs: {
+        json_object: true,
+        disable_any_whitespace: true,
+        disable_additional_properties: true,
+        whitespace_pattern: " ",
+      },
+    },
+    {
+      constraint: {
+        kind: "json-object",
+        allowsAnyWhitespace: false,
+        whitespacePattern: " ",
+        allowsAdditionalProperties: false,
+      },
+    },
+  );
+  const schema = { type: "object" };
+  reads({ response_format: { type: "json_object" } }, { constraint: { kind: "json-object", ...free } });
+  reads(
+    { response_format: { type: "json_schema", json_schema: { name: "n", schema } } },
+    { constraint: { kind: "json-schema", schema, ...free } },
+  );
+  const tag = { type: "structural_tag", structures: [] };
+  reads({ response_format: tag }, { constraint: { kind: "structural-tag", tag, ...free } });
 });
 
 test("passes messages on as they were sent, in all their forms", () => {
@@ -211,7 +285,21 @@ test("passes messages on as they were sent, in all their forms", () => {
     { role: "tool", content: "42", tool_call_id: "c", name: "f", tool_calls: [] },
     { role: "assistant" },
   ];
-  assert.deepEqual(readChatRequest({ messages: sent }).request.messages, sent);
+  assert.deepEqual(readChatRequest({ messages: sent }).request.prompt.messages, sent);
+});
+
+test("knows where the request's fields stand: as sent, where there are two spellings", () => {
+  const placeOf = (body: object, field: string): string | undefined =>
+    readChatRequest({ messages, ...body }).places[field]?.join(".");
+  assert.equal(placeOf({}, "stopping.maxTokens"), "body.max_completion_tokens");
+  assert.equal(placeOf({ max_tokens: 1 }, "stopping.maxTokens"), "body.max_tokens");
+  assert.equal(
+    placeOf({ max_tokens: 1, max_completion_tokens: 1 }, "stopping.maxTokens"),
+    "body.max_completion_tokens",
+  );
+  assert.equal(placeOf({ response_format: { type: "json_object" } }, "constraint"), "body.response_format");
+  assert.equal(placeOf({ structured_outputs: { regex: "a" } }, "constraint"), "body.structured_outputs");
+  assert.equal(placeOf({ n: 2 }, "output.choices"), "body.n");
 });
 
 test("reads how to answer", () => {
@@ -267,6 +355,7 @@ test("refuses what is out of range", () => {
     [{ stop: ["a", ""] }, ".stop.1", /empty string/],
     [{ logit_bias: { x: 1 } }, ".logit_bias.x", /token ids/],
     [{ logit_bias: { 1: "x" } }, ".logit_bias.1", /valid number/],
+    [{ structured_outputs: { json: "{" } }, ".structured_outputs.json", /not JSON/],
     [{ allowed_token_ids: [] }, ".allowed_token_ids", /empty/],
     [{ cache_salt: "" }, ".cache_salt", /at least 1 character/],
     [{ tools: [{ type: "code", function: { name: "f" } }] }, ".tools.0.type", /'function'/],
@@ -301,8 +390,8 @@ test("refuses combinations that contradict each other", () => {
     [".response_format", /must be provided/],
   ]);
   refuses({ vendor_xargs: { a: 1 }, vllm_xargs: { a: 2 } }, "invalid", [[".vllm_xargs", /two spellings/]]);
-  reads({ top_logprobs: 0 }, { logprobs: undefined });
-  reads({ stream_options: {} }, { choiceCount: 1 });
+  reads({ top_logprobs: 0 }, {});
+  reads({ stream_options: {} }, {});
 });
 
 test("names every fault at once: types, ranges and combinations", () => {
@@ -317,60 +406,37 @@ test("names every fault at once: types, ranges and combinations", () => {
   );
 });
 
-test("refuses every known option that is not served, by name, all at once", () => {
+test("refuses every known option that chat cannot honour, by name, all at once", () => {
   const asked = {
-    frequency_penalty: 1,
-    presence_penalty: 1,
-    repetition_penalty: 1.1,
-    min_p: 0.1,
-    logit_bias: { 1: 1 },
-    response_format: { type: "json_object" },
     reasoning_effort: "low",
     include_reasoning: false,
-    use_beam_search: true,
     length_penalty: 2,
     stop_token_ids: [1],
     include_stop_str_in_output: true,
     ignore_eos: true,
-    min_tokens: 1,
     skip_special_tokens: false,
     spaces_between_special_tokens: false,
     truncate_prompt_tokens: 5,
     prompt_logprobs: 0,
-    allowed_token_ids: [1],
-    bad_words: ["x"],
     echo: true,
     add_special_tokens: true,
     documents: [{ text: "x" }],
     chat_template: "x",
     chat_template_kwargs: { a: 1 },
-    logits_processors: ["p"],
-    cache_salt: "s",
-    kv_transfer_params: { a: 1 },
     vendor_xargs: { a: 1 },
   };
   refuses(
     asked,
     "unsupported",
-    Object.keys(asked).map((name) => [`.${name}`, /is not supported/]),
+    Object.keys(asked).map((name) => [
+      `.${name}`,
+      `${name} is not supported by this server; leave it out or at its default.`,
+    ]),
   );
-  refuses({ structured_outputs: { choice: ["a"] } }, "unsupported", [
-    [".structured_outputs", /not supported/],
-  ]);
   refuses({ vllm_xargs: { a: 1 } }, "unsupported", [[".vllm_xargs", /not supported/]]);
-  refuses({ priority: 3 }, "unsupported", [[".priority", /priority is not supported/]]);
-});
-
-test("refuses media, naming the part", () => {
-  const content = [
-    { type: "text", text: "see" },
-    { type: "image_url", image_url: { url: "x" } },
-    { type: "new" },
-  ];
-  refuses({ messages: [{ role: "user", content }] }, "unsupported", [
-    [".messages.0.content.1", /image_url/],
-    [".messages.0.content.2", /new/],
-  ]);
+  for (const outputs of [{ disable_any_whitespace: true }, { regex: "a", _backend: "x" }]) {
+    refuses({ structured_outputs: outputs }, "unsupported", [[".structured_outputs", /not supported/]]);
+  }
 });
 
 test("refuses a body that is no object", () => {

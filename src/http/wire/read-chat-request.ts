@@ -1,11 +1,12 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
-import type { ChatRequest } from "../../domain/chat.ts";
-import { textMemberOf } from "../../domain/content-part.ts";
+import type { ChatOutput, ChatPrompt, ChatRequest, ChatSampling } from "../../domain/chat.ts";
 import { newUuid } from "../../domain/ids.ts";
-import { ServiceError } from "../../domain/service-error.ts";
-import type { JsonObject, MessageRecord } from "../../domain/trajectory.ts";
+import type { LogitsProcessorCall } from "../../domain/sampling.ts";
+import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
+import type { WirePlaces } from "../errors.ts";
 import { readForm } from "../input/body.ts";
-import { chatForm } from "./chat-fields.ts";
+import { readConstraint } from "./chat-constraint.ts";
+import { chatForm, chatPlaces } from "./chat-fields.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
 
 /** How the answer is written. */
@@ -22,6 +23,8 @@ export interface ChatAnswerForm {
 export interface ReadChatRequest {
   readonly request: ChatRequest;
   readonly form: ChatAnswerForm;
+  /** Where the request's fields stand in the body. */
+  readonly places: WirePlaces;
   readonly ignored: readonly string[];
 }
 
@@ -33,52 +36,103 @@ export interface ReadChatRequest {
  */
 export function readChatRequest(value: unknown): ReadChatRequest {
   const { value: body, ignored } = readForm(chatForm, value);
-  refuseMedia(body);
-  return { request: toRequest(body), form: formOf(body), ignored };
-}
-
-function refuseMedia({ messages }: ChatRequestBody): void {
-  const faults = messages.flatMap(({ content }, message) =>
-    (Array.isArray(content) ? content : []).flatMap((part, index) => {
-      if (typeof part === "string" || textMemberOf(part.type) !== null) return [];
-      const words = `This model reads text only; a content part of type ${JSON.stringify(part.type)} cannot be shown to it.`;
-      const location = ["body", "messages", String(message), "content", String(index)];
-      return [{ location, message: words, type: "unsupported" }];
-    }),
-  );
-  if (faults.length === 0) return;
-  const message = faults.map((fault) => fault.message).join(" ");
-  throw new ServiceError({ code: "unsupported", message, faults });
+  return { request: toRequest(body), form: formOf(body), places: chatPlaces(body), ignored };
 }
 
 function toRequest(body: ChatRequestBody): ChatRequest {
-  const continueFinalMessage = body.continue_final_message ?? false;
-  const { stop, tools, logprobs } = body;
+  const { stop } = body;
   return {
-    // It came out of JSON.
-    messages: body.messages as readonly MessageRecord[],
-    model: body.model ?? null,
-    requestId: body.request_id ?? newUuid(),
-    choiceCount: body.n ?? 1,
-    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
-    topK: topKOf(body),
-    seed: body.seed ?? null,
-    stop: typeof stop === "string" ? [stop] : (stop ?? []),
-    logprobs:
-      logprobs === true ? { topCount: body.top_logprobs ?? 0 } : logprobs === false ? null : undefined,
-    returnTokenIds: body.return_token_ids ?? undefined,
-    addGenerationPrompt: body.add_generation_prompt ?? !continueFinalMessage,
-    continueFinalMessage,
-    tools:
-      tools === null || tools === undefined || tools.length === 0 ? null : (tools as readonly JsonObject[]),
+    identity: {
+      requestId: body.request_id ?? newUuid(),
+      model: body.model ?? null,
+      user: body.user ?? null,
+      priority: body.priority ?? 0,
+      cacheSalt: body.cache_salt ?? null,
+      transfer: jsonUnlessEmpty(body.kv_transfer_params),
+    },
+    prompt: promptOf(body),
+    sampling: samplingOf(body),
+    constraint: readConstraint(body),
+    stopping: {
+      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+      minTokens: body.min_tokens ?? 0,
+      stop: typeof stop === "string" ? [stop] : (stop ?? []),
+      stopTokenIds: body.stop_token_ids ?? [],
+      ignoreEndTokens: body.ignore_eos ?? false,
+      includeStopText: body.include_stop_str_in_output ?? false,
+    },
+    output: outputOf(body),
   };
 }
 
-/** -1 is another spelling of 0, which is off. */
-function topKOf(body: ChatRequestBody): number | null {
-  return body.top_k === -1 ? 0 : (body.top_k ?? null);
+function promptOf(body: ChatRequestBody): ChatPrompt {
+  const continueFinalMessage = body.continue_final_message ?? false;
+  return {
+    // It came out of JSON.
+    messages: body.messages as readonly MessageRecord[],
+    tools: jsonUnlessEmpty(body.tools),
+    documents: jsonUnlessEmpty(body.documents),
+    template: body.chat_template ?? null,
+    templateArguments: jsonUnlessEmpty(body.chat_template_kwargs) ?? {},
+    addGenerationPrompt: body.add_generation_prompt ?? !continueFinalMessage,
+    continueFinalMessage,
+    addSpecialTokens: body.add_special_tokens ?? false,
+    truncation: body.truncate_prompt_tokens ?? null,
+    echo: body.echo ?? false,
+    reasoningEffort: body.reasoning_effort ?? null,
+  };
+}
+
+function samplingOf(body: ChatRequestBody): ChatSampling {
+  const { logit_bias: bias, logits_processors: processors, top_k: topK } = body;
+  return {
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    // -1 is another spelling of 0, which is off.
+    topK: topK === -1 ? 0 : (topK ?? null),
+    minP: body.min_p ?? null,
+    repetitionPenalty: body.repetition_penalty ?? null,
+    frequencyPenalty: body.frequency_penalty ?? null,
+    presencePenalty: body.presence_penalty ?? null,
+    logitBias: bias ? Object.entries(bias).map(([id, value]) => [Number(id), value]) : null,
+    allowedTokenIds: body.allowed_token_ids ?? null,
+    badWords: body.bad_words ?? null,
+    processors: processors?.map(processorOf) ?? null,
+    seed: body.seed ?? null,
+  };
+}
+
+function processorOf(
+  processor: NonNullable<ChatRequestBody["logits_processors"]>[number],
+): LogitsProcessorCall {
+  if (typeof processor === "string") return { name: processor, args: [], kwargs: {} };
+  const { qualname, args, kwargs } = processor;
+  // Both came out of JSON.
+  return { name: qualname, args: (args ?? []) as readonly Json[], kwargs: (kwargs ?? {}) as JsonObject };
+}
+
+function outputOf(body: ChatRequestBody): ChatOutput {
+  const { n, logprobs } = body;
+  return {
+    choices:
+      body.use_beam_search === true
+        ? { kind: "beam", width: n ?? 1, lengthPenalty: body.length_penalty ?? 1 }
+        : { kind: "sample", count: n ?? 1 },
+    logprobs:
+      logprobs === true ? { topCount: body.top_logprobs ?? 0 } : logprobs === false ? null : undefined,
+    promptLogprobCount: body.prompt_logprobs ?? null,
+    returnTokenIds: body.return_token_ids ?? undefined,
+    skipSpecialTokens: body.skip_special_tokens ?? true,
+    spacesBetweenSpecialTokens: body.spaces_between_special_tokens ?? true,
+    includeReasoning: body.include_reasoning ?? true,
+  };
+}
+
+/** What came out of JSON as JSON; an empty list or object asks for as much as none. */
+function jsonUnlessEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
+function jsonUnlessEmpty(value: object | null | undefined): JsonObject | null;
+function jsonUnlessEmpty(value: object | null | undefined): unknown {
+  return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;
 }
 
 function formOf(body: ChatRequestBody): ChatAnswerForm {

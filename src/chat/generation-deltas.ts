@@ -1,7 +1,7 @@
-// One generation told as chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not submit,
-// abort or count requests.
+// From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
+// submit, abort or count requests.
 import { assert, present, unreachable } from "../domain/assert.ts";
-import type { ChatEvent, ChatFinish, ChatUsage } from "../domain/chat.ts";
+import type { ChatDelta, ChatFinish, ChatUsage } from "../domain/chat.ts";
 import { choiceCountOf, type Generation, type GenerationEvent } from "../domain/generation.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { createChoiceReader, withAddedText } from "./choice-reader.ts";
@@ -9,36 +9,35 @@ import type { ChoiceReader } from "./choice-reader.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
 import { readyBatches } from "./ready-batches.ts";
 
-type Delta = Extract<ChatEvent, { readonly kind: "delta" }>;
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
-/** What became known at once. Without deltas it says that the prompt was computed. */
-export interface Telling {
-  readonly deltas: readonly Delta[];
+/** What came at once. Without deltas it says that the prompt was computed. */
+export interface DeltaBatch {
+  readonly deltas: readonly ChatDelta[];
   readonly usage: ChatUsage;
 }
 
 /**
- * Yields one delta per engine event with tokens, the finish on a choice's last delta where the engine told both at once,
+ * Yields one delta per engine event with tokens, the finish on a choice's last delta where both came at once,
  * and returns when every choice has finished. Stops a choice in the engine when a stop string ends it.
  *
  * @throws whatever the engine throws; ServiceError `cancelled` after an abort
  */
-export async function* tellGeneration(
+export async function* generationDeltas(
   generation: Generation,
   plan: GenerationPlan,
   options: { readonly tokenizer: Tokenizer; readonly stop: readonly string[] },
-): AsyncGenerator<Telling> {
+): AsyncGenerator<DeltaBatch> {
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
   for await (const batch of readyBatches(generation.events)) {
-    const deltas: Delta[] = [];
+    const deltas: ChatDelta[] = [];
     for (const event of batch) {
       if (event.kind === "prompt-computed") {
         usage = { ...usage, cachedTokens: event.cachedTokenCount };
         continue;
       }
-      const state = present(choices[event.choice], "the choice that the engine tells of");
+      const state = present(choices[event.choice], "the choice of an engine's event");
       // The engine may have computed a little more before it heard that the choice was stopped.
       if (state.isFinished) continue;
       switch (event.kind) {
@@ -72,12 +71,12 @@ export async function* tellGeneration(
   );
 }
 
-/** The usage before the engine has said anything. */
+/** The usage before the engine has emitted anything. */
 export function usageAtStart(plan: GenerationPlan): ChatUsage {
   return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
 }
 
-/** One choice while it is told. */
+/** One choice while it is read. */
 interface ChoiceState {
   readonly reader: ChoiceReader;
   tokenCount: number;
@@ -98,22 +97,22 @@ function startChoices(
 }
 
 /** Moves the state on; `before` is the usage without these tokens. */
-function takeTokens(event: EventOf<"tokens">, state: ChoiceState, before: ChatUsage): Delta {
+function takeTokens(event: EventOf<"tokens">, state: ChoiceState, before: ChatUsage): ChatDelta {
   const { matchedStop, ...piece } = state.reader.take(event.tokens);
   state.tokenCount += piece.tokenIds.length;
   state.isFinished = matchedStop !== null;
   const usage = { ...before, completionTokens: before.completionTokens + piece.tokenIds.length };
   const finish: ChatFinish | null =
     matchedStop === null ? null : { reason: "stop", stopReason: null, matchedStop };
-  return { kind: "delta", choice: event.choice, ...piece, finish, usage, choiceTokens: state.tokenCount };
+  return { ...emptyDelta(event.choice, state, usage), ...piece, finish };
 }
 
 /** The choice's last delta, `before`, with the end of its text and its finish. */
 function finishChoice(
   event: EventOf<"choice-finished">,
   state: ChoiceState,
-  { before, endOfTextId }: { readonly before: Delta; readonly endOfTextId: number | null },
-): Delta {
+  { before, endOfTextId }: { readonly before: ChatDelta; readonly endOfTextId: number | null },
+): ChatDelta {
   state.isFinished = true;
   const { text, unfinished, matchedStop } = state.reader.end();
   const stopReason = event.stopTokenId === endOfTextId ? null : event.stopTokenId;
@@ -129,11 +128,13 @@ function finishChoice(
   return { ...before, text: before.text + text, logprobs, finish };
 }
 
-function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): Delta {
+function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatDelta {
   return {
     kind: "delta",
     choice,
     text: "",
+    reasoning: "",
+    toolCalls: [],
     tokenIds: [],
     logprobs: [],
     finish: null,

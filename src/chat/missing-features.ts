@@ -1,0 +1,58 @@
+// What a request asks of an engine that cannot do it, refused field by field. The engine says what it can do; nothing
+// here knows which engine it is.
+import { chatFault, type ChatField, type ChatRequest } from "../domain/chat.ts";
+import {
+  featuresOf,
+  type EngineCapabilities,
+  type EngineFeature,
+  type GenerationRequest,
+} from "../domain/generation.ts";
+import { plainSampling } from "../domain/sampling.ts";
+import { ServiceError } from "../domain/service-error.ts";
+
+/** The fields that ask for each feature. */
+const fieldsOf: { readonly [Feature in EngineFeature]: readonly ChatField[] } = {
+  "min-p": ["sampling.minP"],
+  penalties: ["sampling.repetitionPenalty", "sampling.frequencyPenalty", "sampling.presencePenalty"],
+  "logit-bias": ["sampling.logitBias"],
+  "allowed-token-ids": ["sampling.allowedTokenIds"],
+  "bad-words": ["sampling.badWords"],
+  "logits-processors": ["sampling.processors"],
+  "min-tokens": ["stopping.minTokens"],
+  "prompt-logprobs": ["output.promptLogprobCount"],
+  constraint: ["constraint"],
+  beam: ["output.choices"],
+  priority: ["identity.priority"],
+  "cache-salt": ["identity.cacheSalt"],
+  transfer: ["identity.transfer"],
+};
+
+/** @throws ServiceError `unsupported` naming every field that asks for what the engine cannot do */
+export function refuseMissingFeatures(
+  request: ChatRequest,
+  generation: GenerationRequest,
+  { features }: EngineCapabilities,
+): void {
+  const faults = featuresOf(generation)
+    .filter((feature) => !features.has(feature))
+    .flatMap((feature) => fieldsOf[feature])
+    .filter((field) => asks(request, field))
+    .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
+  if (faults.length === 0) return;
+  const message = faults.map((fault) => fault.message).join(" ");
+  throw new ServiceError({ code: "unsupported", message, faults });
+}
+
+/** Of several fields that ask for one feature those that do: a sampling parameter at its plain value asks for nothing. */
+function asks({ sampling }: ChatRequest, field: ChatField): boolean {
+  const valueOf = (parameters: object): unknown =>
+    Object.entries(parameters).find(([name]) => field === `sampling.${name}`)?.[1];
+  const value = valueOf(sampling);
+  return value !== null && (value === undefined || value !== valueOf(plainSampling));
+}
+
+function messageOf({ identity }: ChatRequest, field: ChatField): string {
+  return field === "identity.priority"
+    ? `Got priority ${identity.priority} but Priority scheduling is not enabled; send 0 or leave it out.`
+    : `\`${field}\` is not supported by this server; leave it out or at its default.`;
+}

@@ -1,0 +1,69 @@
+// For tests: a chat request that asks for nothing but an answer, and changes to it.
+import { plainConversation, type ChatRequest } from "../../domain/chat.ts";
+import type { Constraint } from "../../domain/constraint.ts";
+
+const plainRequest: ChatRequest = {
+  identity: { requestId: "r1", model: null, user: null, priority: 0, cacheSalt: null, transfer: null },
+  prompt: {
+    messages: [{ role: "user", content: "hi" }],
+    ...plainConversation,
+    template: null,
+    addSpecialTokens: false,
+    truncation: null,
+    echo: false,
+    reasoningEffort: null,
+  },
+  sampling: {
+    temperature: null,
+    topP: null,
+    topK: null,
+    minP: null,
+    repetitionPenalty: null,
+    frequencyPenalty: null,
+    presencePenalty: null,
+    logitBias: null,
+    allowedTokenIds: null,
+    badWords: null,
+    processors: null,
+    seed: null,
+  },
+  constraint: null,
+  stopping: {
+    maxTokens: null,
+    minTokens: 0,
+    stop: [],
+    stopTokenIds: [],
+    ignoreEndTokens: false,
+    includeStopText: false,
+  },
+  output: {
+    choices: { kind: "sample", count: 1 },
+    logprobs: undefined,
+    promptLogprobCount: null,
+    returnTokenIds: undefined,
+    skipSpecialTokens: true,
+    spacesBetweenSpecialTokens: true,
+    includeReasoning: true,
+  },
+};
+
+/** Fields that differ from those of a plain request, in their groups. */
+export interface RequestChanges {
+  readonly identity?: Partial<ChatRequest["identity"]>;
+  readonly prompt?: Partial<ChatRequest["prompt"]>;
+  readonly sampling?: Partial<ChatRequest["sampling"]>;
+  readonly constraint?: Constraint;
+  readonly stopping?: Partial<ChatRequest["stopping"]>;
+  readonly output?: Partial<ChatRequest["output"]>;
+}
+
+export function chatRequest(changes: RequestChanges = {}): ChatRequest {
+  return {
+    identity: { ...plainRequest.identity, ...changes.identity },
+    prompt: { ...plainRequest.prompt, ...changes.prompt },
+    sampling: { ...plainRequest.sampling, ...changes.sampling },
+    constraint: changes.constraint ?? null,
+    stopping: { ...plainRequest.stopping, ...changes.stopping },
+    output: { ...plainRequest.output, ...changes.output },
+  };
+}

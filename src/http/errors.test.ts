@@ -1,0 +1,57 @@
+// Errors of the domain in the wire's words; what becomes of each code is in statuses.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../domain/service-error.ts";
+import { HttpRefusal, locate, type WirePlaces } from "./errors.ts";
+
+const places: WirePlaces = {
+  "stopping.maxTokens": ["body", "max_tokens"],
+  "prompt.messages": ["body", "messages"],
+  after: ["query", "after"],
+  not_found: ["path", "model_id"],
+};
+
+function check(error: ServiceError, location: readonly string[] | null, message = error.message): void {
+  const located = locate(error, places);
+  assert.ok(located instanceof ServiceError);
+  assert.equal(located.code, error.code);
+  assert.equal(located.message, message);
+  assert.equal(located.retryAfterSeconds, error.retryAfterSeconds);
+  assert.equal(located.cause, error);
+  const expected =
+    location === null ? [] : [{ location, message, type: error.faults[0]?.type ?? error.code }];
+  assert.deepEqual(located.faults, expected);
+}
+
+function fault(message: string, ...location: readonly string[]): ServiceError {
+  return new ServiceError({ code: "invalid", message, faults: [{ location, message, type: "t" }] });
+}
+
+test("a domain field's fault gets the wire's place, and keeps what is below the field", () => {
+  check(fault("no", "stopping", "maxTokens"), ["body", "max_tokens"]);
+  check(fault("no", "prompt", "messages", "0", "content"), ["body", "messages", "0", "content"]);
+  check(fault("no", "after"), ["query", "after"]);
+});
+
+test("a place of the wire, or one that is not known, stays", () => {
+  check(fault("no", "body", "x"), ["body", "x"]);
+  check(fault("no", "stopping", "minTokens"), ["stopping", "minTokens"]);
+});
+
+test("an error without a field gets the place of its code, where there is one", () => {
+  check(new ServiceError({ code: "not_found", message: "none" }), ["path", "model_id"]);
+  check(new ServiceError({ code: "overloaded", message: "full", retryAfterSeconds: 7 }), null);
+});
+
+test("texts name fields as the client knows them, and quote all else as it is", () => {
+  const text = "`stopping.maxTokens` is 9; `toString` and `a b` are quotations";
+  const spelled = "max_tokens is 9; `toString` and `a b` are quotations";
+  check(fault(text, "stopping", "maxTokens"), ["body", "max_tokens"], spelled);
+});
+
+test("what is no error of the domain passes as it is", () => {
+  const refusal = new HttpRefusal({ status: 405, code: "invalid", message: "`after`", faults: [] });
+  assert.equal(locate(refusal, places), refusal);
+  const bug = new Error("bug");
+  assert.equal(locate(bug, places), bug);
+});

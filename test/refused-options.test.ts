@@ -1,0 +1,155 @@
+// Every known option that is not served is refused by its own name, whoever finds that it is not: http, chat for itself,
+// or chat for an engine that says it cannot.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createChatService } from "../src/chat/complete-chat.ts";
+import { systemClock } from "../src/domain/clock.ts";
+import type { Engine } from "../src/domain/generation.ts";
+import type { ErrorBody } from "../src/http/errors.ts";
+import { bearer, fakeServer } from "../src/http/testing/fake-server.ts";
+import { silentLogger } from "../src/telemetry/logger.ts";
+import { createMetrics } from "../src/telemetry/metrics.ts";
+import { loadChatTemplate } from "../src/tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
+
+const folder = "test/fixtures/goldens/models/qwen3";
+
+/** Takes nothing: a request that reaches it was not refused. */
+const engine: Engine = {
+  capabilities: { features: new Set() },
+  start: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+  dropAdapter: () => undefined,
+  status: () => {
+    const limits = { contextLength: 64, vocabularySize: 512, positionCountMax: 64 };
+    const state = { kind: "ready", limits } as const;
+    return { state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] };
+  },
+  submit: () => assert.fail("a request that asks for what is not served reached the engine"),
+};
+
+const chat = createChatService({
+  directory: {
+    resolve: () =>
+      Promise.resolve({
+        base: "tiny",
+        name: "tiny",
+        fingerprint: "f",
+        adapter: null,
+        isTrained: false,
+        modelId: null,
+        step: null,
+      }),
+  },
+  bases: [
+    {
+      model: { name: "tiny", folder },
+      engine,
+      tokenizer: await loadTokenizer(folder),
+      template: await loadChatTemplate(folder),
+      defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null },
+      contextLength: 64,
+    },
+  ],
+  clock: systemClock,
+  metrics: createMetrics({ processMetrics: false }),
+  logger: silentLogger,
+});
+
+const notServed: Readonly<Record<string, unknown>> = {
+  frequency_penalty: 1,
+  presence_penalty: 1,
+  repetition_penalty: 1.1,
+  min_p: 0.1,
+  logit_bias: { 1: 1 },
+  allowed_token_ids: [1],
+  bad_words: ["x"],
+  logits_processors: ["p"],
+  min_tokens: 1,
+  prompt_logprobs: 0,
+  use_beam_search: true,
+  length_penalty: 2,
+  priority: 3,
+  cache_salt: "s",
+  kv_transfer_params: { a: 1 },
+  structured_outputs: { choice: ["a"] },
+  response_format: { type: "json_object" },
+  reasoning_effort: "low",
+  include_reasoning: false,
+  stop_token_ids: [1],
+  include_stop_str_in_output: true,
+  ignore_eos: true,
+  skip_special_tokens: false,
+  spaces_between_special_tokens: false,
+  truncate_prompt_tokens: 5,
+  echo: true,
+  add_special_tokens: true,
+  documents: [{ text: "x" }],
+  chat_template: "x",
+  chat_template_kwargs: { a: 1 },
+  vendor_xargs: { a: 1 },
+  vllm_xargs: { a: 1 },
+};
+
+async function refusal(body: object): Promise<ErrorBody> {
+  const server = await fakeServer({ chat });
+  const messages = [{ role: "user", content: "hi" }];
+  const answer = await server.ask({
+    method: "POST",
+    url: "/v1/chat/completions",
+    headers: { authorization: bearer() },
+    payload: { messages, ...body },
+  });
+  await server.close();
+  assert.equal(answer.statusCode, 400, answer.body);
+  return answer.json<ErrorBody>();
+}
+
+for (const [field, value] of Object.entries(notServed)) {
+  test(`${field} is refused by name`, async () => {
+    const { detail, error } = await refusal({ [field]: value });
+    const priority = "Got priority 3 but Priority scheduling is not enabled; send 0 or leave it out.";
+    const msg =
+      field === "priority"
+        ? priority
+        : `${field} is not supported by this server; leave it out or at its default.`;
+    assert.deepEqual(detail, [{ loc: ["body", field], msg, type: "unsupported" }]);
+    assert.deepEqual(error, {
+      message: msg,
+      type: "invalid_request_error",
+      param: field,
+      code: "unsupported",
+    });
+  });
+}
+
+test("media is refused by the place of each part", async () => {
+  const content = [
+    { type: "text", text: "see" },
+    { type: "image_url", image_url: { url: "x" } },
+    { type: "new" },
+  ];
+  const { detail } = await refusal({ messages: [{ role: "user", content }] });
+  const msg = (type: string): string =>
+    `This model reads text only; a content part of type "${type}" cannot be shown to it.`;
+  assert.deepEqual(detail, [
+    { loc: ["body", "messages", "0", "content", "1"], msg: msg("image_url"), type: "unsupported" },
+    { loc: ["body", "messages", "0", "content", "2"], msg: msg("new"), type: "unsupported" },
+  ]);
+});
+
+test("more tokens than fit are refused by the name that was sent", async () => {
+  for (const field of ["max_tokens", "max_completion_tokens"]) {
+    const { detail, error } = await refusal({ [field]: 100 });
+    assert.deepEqual(detail[0]?.loc, ["body", field]);
+    assert.match(error.message, new RegExp(`^${field} is too large: 100\\. `));
+  }
+});
+
+test("broken arguments of a tool call are refused by their place", async () => {
+  const call = { id: "c", type: "function", function: { name: "f", arguments: "{x" } };
+  const { detail } = await refusal({
+    messages: [{ role: "assistant", content: null, tool_calls: [call] }],
+  });
+  assert.deepEqual(detail[0]?.loc, ["body", "messages", "0", "tool_calls", "0", "function", "arguments"]);
+});
