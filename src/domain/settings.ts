@@ -3,25 +3,27 @@
 import { unreachable } from "./assert.ts";
 import { ServiceError } from "./service-error.ts";
 
-/** One setting. `flag` values are true or false; `list` is a list of texts. */
-export type Setting =
+/** One setting. */
+export type Setting = SettingValue & {
+  /** One sentence for people. */
+  readonly about: string;
+  /** Set for the few that most people need, which are shown first. */
+  readonly isEssential?: true;
+};
+
+/** `flag` values are true or false; `list` is a list of texts. */
+type SettingValue =
   | {
       readonly kind: "integer" | "number";
       readonly default: number;
       readonly min: number;
       readonly max: number;
-      readonly about: string;
     }
   /** Where the default is null, null may also be given, and stands for "not set". */
-  | { readonly kind: "text"; readonly default: string | null; readonly about: string }
-  | {
-      readonly kind: "choice";
-      readonly default: string;
-      readonly choices: readonly string[];
-      readonly about: string;
-    }
-  | { readonly kind: "flag"; readonly default: boolean; readonly about: string }
-  | { readonly kind: "list"; readonly default: readonly string[]; readonly about: string };
+  | { readonly kind: "text"; readonly default: string | null }
+  | { readonly kind: "choice"; readonly default: string; readonly choices: readonly string[] }
+  | { readonly kind: "flag"; readonly default: boolean }
+  | { readonly kind: "list"; readonly default: readonly string[] };
 
 export type SettingsSchema = Readonly<Record<string, Setting>>;
 

@@ -10,6 +10,7 @@ export const engineSettings = {
     min: 0,
     max: 1024,
     about: "Threads that compute; 0 takes one for every core.",
+    isEssential: true,
   },
   contextLengthMax: {
     kind: "integer",
@@ -17,6 +18,7 @@ export const engineSettings = {
     min: 16,
     max: 1_048_576,
     about: "Most tokens in prompt and answer together; a model that allows fewer keeps its own limit.",
+    isEssential: true,
   },
   kvCacheBytesMax: {
     kind: "integer",

@@ -92,7 +92,7 @@ function refuseUnknownVariables(spellings: readonly SettingSpelling[], environme
   if (unknown.length > 0) {
     throw new ServiceError({
       code: "invalid",
-      message: `Unknown environment variable ${unknown.join(", ")}; \`hone serve --help\` lists those that exist.`,
+      message: `Unknown environment variable ${unknown.join(", ")}; \`hone serve --help-all\` lists those that exist.`,
     });
   }
 }

@@ -6,25 +6,28 @@ import { jobSettings } from "../jobs/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 
 const serverSettings = {
-  host: { kind: "text", default: "127.0.0.1", about: "Address to listen on." },
+  host: { kind: "text", default: "127.0.0.1", about: "Address to listen on.", isEssential: true },
   port: {
     kind: "integer",
     default: 8000,
     min: 0,
     max: 65535,
     about: "Port to listen on; 0 takes a free one.",
+    isEssential: true,
   },
-  data: { kind: "text", default: ".hone", about: "Folder for everything that is kept." },
+  data: { kind: "text", default: ".hone", about: "Folder for everything that is kept.", isEssential: true },
   databaseUrl: {
     kind: "text",
     default: null,
     about: "Database; `file:<path>` is SQLite. Default: hone.db in the data folder.",
+    isEssential: true,
   },
   model: {
     kind: "list",
     default: [],
     about:
       "Model folders to serve beside the built-in model (comma-separated, or repeat the flag); `name=folder` names one.",
+    isEssential: true,
   },
   defaultModel: {
     kind: "text",
@@ -36,11 +39,13 @@ const serverSettings = {
     default: "on",
     choices: ["on", "off"],
     about: "`off` lets everyone in as admin; only on a loopback address.",
+    isEssential: true,
   },
   apiKey: {
     kind: "text",
     default: null,
     about: "Sets the first (admin) key; without it the first start makes one.",
+    isEssential: true,
   },
   entity: {
     kind: "text",
@@ -52,6 +57,7 @@ const serverSettings = {
     default: "info",
     choices: ["debug", "info", "warn", "error", "silent"],
     about: "Least important lines that are logged.",
+    isEssential: true,
   },
   drainSeconds: {
     kind: "number",
@@ -71,3 +77,12 @@ export const sections = {
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 
 export type SectionName = keyof typeof sections;
+
+/** What the sections are called where people read. */
+export const sectionTitles: { readonly [Section in SectionName]: string } = {
+  server: "Server",
+  engine: "Engine",
+  training: "Training",
+  jobs: "Job queue",
+  http: "HTTP",
+};

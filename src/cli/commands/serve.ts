@@ -2,15 +2,24 @@
 import { Option, type Command } from "commander";
 import { allSettings, readConfig, type FlagValues, type SettingSpelling } from "../../server/config.ts";
 import { createServer } from "../../server/server.ts";
+import { sectionTitles } from "../../server/settings.ts";
+import { valueText } from "../settings-help.ts";
 
 export function addServeCommand(program: Command): void {
+  const spellings = allSettings();
   const command = program
     .command("serve")
     .description(
       "Serve: inference, training, feedback. Settings: flags over HONE_* variables over hone.json in the data folder.",
     )
     .option("--print-config", "print the configuration that would be used, as JSON, and stop")
+    .option("--help-all", `show all ${spellings.length} settings, and stop`)
     .action(async (flags: FlagValues) => {
+      if (flags["helpAll"] === true) {
+        for (const option of command.options) option.hideHelp(false);
+        command.outputHelp();
+        return;
+      }
       const config = readConfig(asSpelled(flags));
       if (flags["printConfig"] === true) {
         const shown = {
@@ -22,7 +31,7 @@ export function addServeCommand(program: Command): void {
       }
       await serveUntilTold(config);
     });
-  for (const spelling of allSettings()) command.addOption(optionFor(spelling));
+  for (const spelling of spellings) command.addOption(optionFor(spelling));
 }
 
 /** Serves until SIGTERM or SIGINT; a second signal does not hurry it, its deadlines do. */
@@ -47,15 +56,12 @@ async function serveUntilTold(config: ReturnType<typeof readConfig>): Promise<vo
   process.exit(process.exitCode ?? 0);
 }
 
-function optionFor({ flag, variable, setting }: SettingSpelling): Option {
-  const range =
-    setting.kind === "integer" || setting.kind === "number" ? ` ${setting.min} to ${setting.max}.` : "";
-  const choices = setting.kind === "choice" ? ` One of ${setting.choices.join(", ")}.` : "";
-  const standard =
-    setting.default === null || (Array.isArray(setting.default) && setting.default.length === 0)
-      ? ""
-      : ` Default ${String(setting.default)}.`;
-  const option = new Option(`${flag} <value>`, `${setting.about}${range}${choices}${standard} (${variable})`);
+function optionFor(spelling: SettingSpelling): Option {
+  const { section, flag, variable, setting } = spelling;
+  const text = [setting.about, valueText(spelling), `(${variable})`].filter((part) => part !== "").join(" ");
+  const option = new Option(`${flag} <value>`, text)
+    .helpGroup(`${sectionTitles[section]}:`)
+    .hideHelp(setting.isEssential !== true);
   if (setting.kind === "list")
     option.argParser((value: string, before: readonly string[] | undefined) => [
       ...(before ?? []),

@@ -1,0 +1,57 @@
+// What people read of the settings: the help of `hone serve`, short and long, and the page of the documentation.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Command } from "commander";
+import { allSettings } from "../server/config.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { configurationPage } from "./settings-help.ts";
+
+/** What `hone serve` writes with this flag. */
+async function helpWith(flag: "--help" | "--help-all"): Promise<string> {
+  const program = new Command("hone");
+  addServeCommand(program);
+  let output = "";
+  for (const command of [program, ...program.commands])
+    command.configureOutput({ writeOut: (text) => (output += text) }).exitOverride();
+  await program.parseAsync(["serve", flag], { from: "user" }).catch((error: unknown) => {
+    // Commander's way to end after the help.
+    assert.ok(error instanceof Error && "code" in error && error.code === "commander.helpDisplayed");
+  });
+  return output;
+}
+
+/** The flags of settings, by the heading above them. */
+function groupsOf(help: string): Readonly<Record<string, readonly string[]>> {
+  const groups: Record<string, string[]> = {};
+  let heading = "";
+  for (const line of help.split("\n")) {
+    heading = /^(\S.*):$/.exec(line)?.[1] ?? heading;
+    const flag = /^ {2}(--\S+) <value>/.exec(line)?.[1];
+    if (flag !== undefined) (groups[heading] ??= []).push(flag);
+  }
+  return groups;
+}
+
+test("the help shows the ten settings that people need, in groups, and names the way to the others", async () => {
+  const help = await helpWith("--help");
+  assert.deepEqual(groupsOf(help), {
+    Server: ["--host", "--port", "--data", "--database-url", "--model", "--auth", "--api-key", "--log-level"],
+    Engine: ["--engine-threads", "--engine-context-length-max"],
+  });
+  assert.match(help, /--help-all/);
+});
+
+test("the long help shows every setting under its section", async () => {
+  const groups = groupsOf(await helpWith("--help-all"));
+  assert.deepEqual(Object.keys(groups), ["Server", "Engine", "Training", "Job queue", "HTTP"]);
+  assert.deepEqual(
+    Object.values(groups).flat(),
+    allSettings().map(({ flag }) => flag),
+  );
+});
+
+test("docs/configuration.md says what the settings are", () => {
+  const page = readFileSync("docs/configuration.md", "utf8");
+  assert.equal(page, configurationPage(), "docs/configuration.md is out of date; `npm run docs` writes it");
+});
