@@ -192,6 +192,67 @@ test("streams ids and log-probabilities chunk by chunk, the prompt's only in the
   await server.close();
 });
 
+const thinking = [
+  { reasoning: "Hm" },
+  { reasoning: "." },
+  { text: "Well" },
+  { toolCalls: [{ index: 0, id: "c0", name: "f", argumentsText: '{"x"' }] },
+  {
+    toolCalls: [
+      { index: 0, argumentsText: ":1}" },
+      { index: 1, id: "c1", name: "g", argumentsText: "{}" },
+    ],
+  },
+];
+
+test("a whole answer joins what was thought and the calls of tools", async () => {
+  const server = await fakeServer();
+  server.chat.script.pieces = thinking;
+  server.chat.script.finish = "tool_calls";
+  const answer = (await ask(server, {})).json<Record<string, unknown>>();
+  const [choice] = choicesOf(answer);
+  const calls = [
+    { id: "c0", type: "function", function: { name: "f", arguments: '{"x":1}' } },
+    { id: "c1", type: "function", function: { name: "g", arguments: "{}" } },
+  ];
+  const thought = { reasoning: "Hm.", reasoning_content: "Hm." };
+  assert.deepEqual(choice?.["message"], { ...message, content: "Well", tool_calls: calls, ...thought });
+  assert.equal(choice?.["finish_reason"], "tool_calls");
+  server.chat.script.pieces = thinking.slice(3);
+  const [silent] = choicesOf((await ask(server, {})).json<Record<string, unknown>>());
+  assert.deepEqual(silent?.["message"], { ...message, content: null, tool_calls: calls });
+  await server.close();
+});
+
+test("a stream brings what is thought and the calls of tools piece by piece, each call named once", async () => {
+  const server = await fakeServer();
+  server.chat.script.pieces = thinking;
+  server.chat.script.finish = "tool_calls";
+  const chunks = await askStream(server, {});
+  const deltas = chunks.slice(1).map((chunk) => choicesOf(chunk)[0]?.["delta"]);
+  const thought = (text: string) => ({ content: "", reasoning: text, reasoning_content: text });
+  assert.deepEqual(deltas, [
+    thought("Hm"),
+    thought("."),
+    { content: "Well", reasoning_content: null },
+    {
+      content: "",
+      reasoning_content: null,
+      tool_calls: [{ index: 0, id: "c0", type: "function", function: { name: "f", arguments: '{"x"' } }],
+    },
+    {
+      content: "",
+      reasoning_content: null,
+      tool_calls: [
+        { index: 0, function: { arguments: ":1}" } },
+        { index: 1, id: "c1", type: "function", function: { name: "g", arguments: "{}" } },
+      ],
+    },
+  ]);
+  assert.equal(choicesOf(chunks.at(-1))[0]?.["finish_reason"], "tool_calls");
+  await server.close();
+});
+
 test("continuous usage counts the tokens of the chunk's choice", async () => {
   const server = await fakeServer();
   const options = { include_usage: true, continuous_usage_stats: true };

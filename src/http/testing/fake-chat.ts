@@ -1,13 +1,14 @@
 // For tests: a chat that says what it is told to say, in the order that the real one promises.
 import type { Caller } from "../../domain/access.ts";
-import type { ChatEvent, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
+import type { ChatDelta, ChatEvent, ChatFinish, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import type { ChatPort } from "../dependencies.ts";
 
 /** What the fake knows of the request it answers. */
 export interface ChatScript {
-  /** One text a delta, the same for every choice. */
-  texts: readonly string[];
+  /** What each delta adds, the same for every choice. */
+  pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
+  finish: ChatFinish["reason"];
   isTrained: boolean;
   /** Thrown before the header. */
   refusal: Error | null;
@@ -21,7 +22,8 @@ const words = new TextEncoder();
 
 export class FakeChat implements ChatPort {
   readonly script: ChatScript = {
-    texts: ["Hel", "lo"],
+    pieces: [{ text: "Hel" }, { text: "lo" }],
+    finish: "stop",
     isTrained: false,
     refusal: null,
     failure: null,
@@ -47,8 +49,9 @@ export class FakeChat implements ChatPort {
   ): AsyncIterable<ChatEvent> {
     this.seen.push({ request, caller });
     this.#onSeen();
-    const { texts, isTrained, refusal, failure, hangs } = this.script;
+    const { pieces, finish, isTrained, refusal, failure, hangs } = this.script;
     if (refusal !== null) throw refusal;
+    signal.throwIfAborted();
     const wantsLogprobs =
       request.output.logprobs !== null && (request.output.logprobs !== undefined || isTrained);
     yield {
@@ -67,19 +70,20 @@ export class FakeChat implements ChatPort {
       },
     };
     const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
-    for (const [index, text] of texts.entries()) {
+    for (const [index, piece] of pieces.entries()) {
       for (let choice = 0; choice < choiceCountOf(request.output); choice++) {
-        const isLast = index === texts.length - 1;
+        const isLast = index === pieces.length - 1;
+        const { text = "", reasoning = "", toolCalls = [] } = piece;
         usage.completionTokens += 1;
         yield {
           kind: "delta",
           choice,
           text,
-          reasoning: "",
-          toolCalls: [],
+          reasoning,
+          toolCalls,
           tokenIds: [10 + index],
           logprobs: wantsLogprobs ? [logprob(10 + index, text, request.output.logprobs?.topCount ?? 0)] : [],
-          finish: isLast ? { reason: "stop", stopReason: null, matchedStop: null } : null,
+          finish: isLast ? { reason: finish, stopReason: null, matchedStop: null } : null,
           usage: { ...usage },
           choiceTokens: index + 1,
         };

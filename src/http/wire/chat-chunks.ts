@@ -3,7 +3,7 @@
 import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
-import { finishBody, spellsIds, usageBody } from "./chat-response.ts";
+import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
 /** Turns events into the chunks they become; throws whatever the events throw. */
@@ -30,7 +30,7 @@ export async function* chatChunks(
     isOpen = true;
     if (event.kind === "usage") {
       if (form.includesUsage) yield chunk([], { usage: usageBody(event.usage) });
-    } else if (event.text !== "" || event.tokenIds.length > 0 || event.finish !== null) {
+    } else if (saysSomething(event)) {
       const usage = form.usageInEveryChunk ? { usage: usageBody(event.usage, event.choiceTokens) } : {};
       yield chunk([deltaBody(event, header, form)], usage);
     }
@@ -55,13 +55,28 @@ function openingRest(header: ChatHeader, form: ChatAnswerForm, usage: ChatUsage)
   };
 }
 
+function saysSomething({ text, reasoning, toolCalls, tokenIds, finish }: ChatDelta): boolean {
+  return text !== "" || reasoning !== "" || toolCalls.length > 0 || tokenIds.length > 0 || finish !== null;
+}
+
 function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   return {
     index: event.choice,
-    delta: { content: event.text, reasoning_content: null },
+    delta: { content: event.text, ...reasoningBody(event), ...callsBody(event) },
     logprobs: hasLogprobs ? logprobsBody(event.logprobs, spellsIds(header, form)) : null,
     ...(event.finish === null ? { finish_reason: null } : finishBody(event.finish)),
     token_ids: header.tokenIds.top || header.tokenIds.inChoices ? event.tokenIds : null,
   };
+}
+
+/** Under both of its names where there is any; clients read one of them. */
+function reasoningBody({ reasoning }: ChatDelta): object {
+  return reasoning === "" ? { reasoning_content: null } : { reasoning, reasoning_content: reasoning };
+}
+
+function callsBody({ toolCalls }: ChatDelta): object {
+  return toolCalls.length === 0
+    ? {}
+    : { tool_calls: toolCalls.map((call) => ({ index: call.index, ...callBody(call) })) };
 }

@@ -7,6 +7,7 @@ import type {
   ChatLogprob,
   ChatRequest,
   ChatUsage,
+  ToolCallDelta,
 } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
@@ -14,6 +15,9 @@ import type { ChatAnswerForm } from "./read-chat-request.ts";
 
 interface GatheredChoice {
   text: string;
+  reasoning: string;
+  /** By the call's index. */
+  readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
   readonly logprobs: ChatLogprob[];
   finish: ChatFinish | null;
@@ -32,6 +36,8 @@ export async function chatResponse(
 ): Promise<object> {
   const choices = Array.from({ length: choiceCountOf(request.output) }, (): GatheredChoice => ({
     text: "",
+    reasoning: "",
+    toolCalls: [],
     tokenIds: [],
     logprobs: [],
     finish: null,
@@ -43,6 +49,12 @@ export async function chatResponse(
     const choice = choices[event.choice];
     assert(choice !== undefined, "a delta names one of the request's choices");
     choice.text += event.text;
+    choice.reasoning += event.reasoning;
+    for (const call of event.toolCalls) {
+      const before = choice.toolCalls[call.index];
+      const argumentsText = (before?.argumentsText ?? "") + call.argumentsText;
+      choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
+    }
     choice.tokenIds.push(...event.tokenIds);
     choice.logprobs.push(...event.logprobs);
     choice.finish = event.finish ?? choice.finish;
@@ -65,11 +77,11 @@ export async function chatResponse(
 }
 
 function choiceBody(choice: GatheredChoice, index: number, header: ChatHeader, form: ChatAnswerForm): object {
-  const { finish, text, tokenIds, logprobs } = choice;
+  const { finish, tokenIds, logprobs } = choice;
   assert(finish !== null, "every choice finishes");
   return {
     index,
-    message: messageBody(header.role, text),
+    message: messageBody(header.role, choice),
     logprobs: header.logprobs === "off" ? null : logprobsBody(logprobs, spellsIds(header, form)),
     ...finishBody(finish),
     token_ids: header.tokenIds.top || header.tokenIds.inChoices ? tokenIds : null,
@@ -77,17 +89,27 @@ function choiceBody(choice: GatheredChoice, index: number, header: ChatHeader, f
   };
 }
 
-function messageBody(role: string, content: string): object {
+function messageBody(role: string, { text, reasoning, toolCalls }: GatheredChoice): object {
+  const thought = reasoning === "" ? null : reasoning;
   return {
     role,
-    content,
+    // A message that only calls tools has no content.
+    content: text === "" && toolCalls.length > 0 ? null : text,
     refusal: null,
     annotations: null,
     audio: null,
     function_call: null,
-    tool_calls: [],
-    reasoning: null,
-    reasoning_content: null,
+    tool_calls: toolCalls.map(callBody),
+    reasoning: thought,
+    reasoning_content: thought,
+  };
+}
+
+/** A tool call, or the part of it that a delta brought: what names it comes once. */
+export function callBody({ id, name, argumentsText }: ToolCallDelta): object {
+  return {
+    ...(id === undefined ? {} : { id, type: "function" }),
+    function: { ...(name === undefined ? {} : { name }), arguments: argumentsText },
   };
 }
 

@@ -1,0 +1,112 @@
+// Two chats under the contract: the real one over an engine of few words, and the fake that http's tests use.
+import { FakeChat } from "../../http/testing/fake-chat.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { choiceCountOf } from "../../domain/generation.ts";
+import type { Engine, Generation, GenerationEvent, GenerationRequest } from "../../domain/generation.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { silentLogger } from "../../telemetry/logger.ts";
+import { createMetrics } from "../../telemetry/metrics.ts";
+import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import { createChatService } from "../complete-chat.ts";
+import { checkChat, type ChatBehaviour } from "./check-chat.ts";
+
+const folder = "test/fixtures/goldens/models/qwen3";
+const tokenizer = await loadTokenizer(folder);
+const template = await loadChatTemplate(folder);
+const answer = tokenizer.encode("yes, 1", { addSpecialTokens: false });
+
+/** Gives every choice the same answer, a token at a time, the choices in turn. */
+async function* play(
+  request: GenerationRequest,
+  end: Promise<never> | null,
+): AsyncGenerator<GenerationEvent> {
+  const alternatives = [1, 2].map((id) => ({ id, logprob: -id }));
+  yield { kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null };
+  for (const [index, id] of answer.entries()) {
+    for (let choice = 0; choice < choiceCountOf(request); choice++) {
+      yield { kind: "tokens", choice, tokens: [{ id, logprob: -1, alternatives }] };
+      if (end !== null) {
+        // What was emitted is read before the end.
+        await new Promise((resolve) => setImmediate(resolve));
+        await end;
+      }
+      if (index < answer.length - 1) continue;
+      yield { kind: "choice-finished", choice, reason: "length", stopTokenId: null };
+    }
+  }
+}
+
+function generationOf(request: GenerationRequest, behaviour: ChatBehaviour): Generation {
+  const failed = new ServiceError({ code: "unavailable", message: "gone" });
+  let abort: () => void = () => undefined;
+  const end = new Promise<never>((_, reject) => {
+    abort = () => reject(new ServiceError({ code: "cancelled", message: "aborted" }));
+    if (behaviour === "fails") reject(failed);
+  });
+  end.catch(() => undefined);
+  const events = play(request, behaviour === "answers" ? null : end);
+  return { events, stopChoice: () => undefined, abort };
+}
+
+function engineOf(behaviour: ChatBehaviour): Engine {
+  const limits = { contextLength: 64, vocabularySize: 512, positionCountMax: 64 };
+  const state = { kind: "ready", limits } as const;
+  return {
+    capabilities: { features: new Set() },
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    dropAdapter: () => undefined,
+    status: () => ({ state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] }),
+    submit: (request) => generationOf(request, behaviour),
+  };
+}
+
+checkChat("the chat over an engine", async (behaviour) =>
+  createChatService({
+    directory: {
+      resolve: async () => ({
+        base: "tiny",
+        name: "tiny",
+        fingerprint: "f",
+        adapter: null,
+        isTrained: false,
+        modelId: null,
+        step: null,
+      }),
+    },
+    bases: [
+      {
+        model: { name: "tiny", folder },
+        engine: engineOf(behaviour),
+        tokenizer,
+        template,
+        defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null },
+        contextLength: 64,
+      },
+    ],
+    clock: systemClock,
+    metrics: createMetrics({ processMetrics: false }),
+    logger: silentLogger,
+  }),
+);
+
+checkChat("http's fake", async (behaviour) => {
+  const chat = new FakeChat();
+  chat.script.hangs = behaviour === "hangs";
+  chat.script.failure = behaviour === "fails" ? new Error("gone") : null;
+  return chat;
+});
+
+checkChat("http's fake that thinks and calls tools", async (behaviour) => {
+  const chat = new FakeChat();
+  chat.script.pieces = [
+    { reasoning: "Hm" },
+    { toolCalls: [{ index: 0, id: "c", name: "f", argumentsText: "{" }] },
+    { toolCalls: [{ index: 0, argumentsText: "}" }] },
+  ];
+  chat.script.finish = "tool_calls";
+  chat.script.hangs = behaviour === "hangs";
+  chat.script.failure = behaviour === "fails" ? new Error("gone") : null;
+  return chat;
+});
