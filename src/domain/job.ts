@@ -178,10 +178,9 @@ export interface JobStore {
 export interface JobAssignment {
   readonly job: TrainingJob;
   readonly model: TrainedModel;
-  /** The newest version at the time of the claim: where training starts. */
+  /** The version that training starts from: that of `pins.startStep`. */
   readonly from: ModelVersion;
-  /** The step the result will have: one more than any version the model ever had. */
-  readonly resultStep: number;
+  readonly pins: JobPins;
 }
 
 /** What an attempt tells while it runs; each resolves when it is durable. */
@@ -206,7 +205,12 @@ export interface JobOutcome {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
+/** What of a job's pins the runner knows. */
+export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
+
 export interface JobRunner {
+  /** What a job of this model that begins now is pinned to. Throws a ServiceError as `run` does. */
+  pinsFor(model: TrainedModel): Promise<RunnerPins>;
   /**
    * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
    * died) and another may succeed, `cancelled` when the signal aborted, any other code when the job itself cannot work.

@@ -1,9 +1,19 @@
 // One attempt at a job: run it, keep its lease alive, pass on what it tells, and write down how it ended.
+import { createHash } from "node:crypto";
 import { assert } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
-import type { JobAssignment, JobCounts, JobReport, JobRunner, JobStore, TrainingJob } from "../domain/job.ts";
-import type { ModelStore } from "../domain/model.ts";
+import type {
+  JobAssignment,
+  JobCounts,
+  JobOutcome,
+  JobPins,
+  JobReport,
+  JobRunner,
+  JobStore,
+  TrainingJob,
+} from "../domain/job.ts";
+import type { ModelStore, TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import {
@@ -18,7 +28,7 @@ import type { JobSettings } from "./settings.ts";
 
 export interface AttemptDependencies {
   readonly jobs: JobStore;
-  readonly models: Pick<ModelStore, "find" | "newestVersion" | "greatestStep">;
+  readonly models: Pick<ModelStore, "find" | "findVersion" | "newestVersion" | "greatestStep">;
   readonly runner: JobRunner;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -72,33 +82,60 @@ export class Attempt {
     const job = this.#job;
     const refused = job.cancelRequested ? cancelled : refusedStart(job.attemptCount, this.#settings);
     if (refused !== null) return { assignment: null, ending: refused };
-    const assignment = await this.#assign();
-    // The model went, and its jobs with it.
-    if (assignment === null) return { assignment, ending: { kind: "leave" } };
-    const result = await this.#run(assignment);
+    let assignment: JobAssignment | null = null;
+    let result: AttemptResult;
+    try {
+      assignment = await this.#assign();
+      // The model went, and its jobs with it.
+      if (assignment === null) return { assignment, ending: { kind: "leave" } };
+      result = { kind: "done", outcome: await this.#run(assignment) };
+    } catch (error) {
+      if (!(error instanceof AttemptFailure)) throw error;
+      if (this.#interruption === null) this.#logger.warn({ err: error.cause }, "attempt failed");
+      result = { kind: "threw", error: error.cause };
+    }
     return { assignment, ending: endingOf(result, this.#interruption, job.attemptCount, this.#settings) };
   }
 
   async #assign(): Promise<JobAssignment | null> {
     const { models } = this.#dependencies;
-    const { modelId } = this.#job;
-    const model = await models.find(modelId);
-    const from = await models.newestVersion(modelId);
-    if (model === null || from === null) return null;
-    return { job: this.#job, model, from, resultStep: (await models.greatestStep(modelId)) + 1 };
+    const job = this.#job;
+    const model = await models.find(job.modelId);
+    if (model === null) return null;
+    const pins = job.pins ?? (await this.#pin(model));
+    if (pins === null) return null;
+    const from = await models.findVersion(model.id, pins.startStep);
+    if (from !== null) return { job, model, from, pins };
+    const message = `Version ${pins.startStep}, which this job started from, was deleted; send the job again.`;
+    throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
   }
 
-  async #run(assignment: JobAssignment): Promise<AttemptResult> {
+  /** Fixes what every attempt at this job goes by; null when the model is gone. */
+  async #pin(model: TrainedModel): Promise<JobPins | null> {
+    const { jobs, models, runner, owner } = this.#dependencies;
+    const { id, contentHash } = this.#job;
+    const newest = await models.newestVersion(model.id);
+    if (newest === null) return null;
+    const startStep = newest.step;
+    return jobs.pin(id, owner, {
+      startStep,
+      resultStep: (await models.greatestStep(model.id)) + 1,
+      ...(await ofRunner(() => runner.pinsFor(model))),
+      seed: createHash("sha256")
+        .update(JSON.stringify([contentHash, startStep]))
+        .digest("hex"),
+    });
+  }
+
+  #run(assignment: JobAssignment): Promise<JobOutcome> {
     const { runner } = this.#dependencies;
-    try {
-      this.#running.signal.throwIfAborted();
-      const outcome = await runner.run(assignment, this.#report(), { signal: this.#running.signal });
+    const { signal } = this.#running;
+    return ofRunner(async () => {
+      signal.throwIfAborted();
+      const outcome = await runner.run(assignment, this.#report(), { signal });
       assertFinite(outcome.metrics);
-      return { kind: "done", outcome };
-    } catch (error) {
-      if (this.#interruption === null) this.#logger.warn({ err: error }, "attempt failed");
-      return { kind: "threw", error };
-    }
+      return outcome;
+    });
   }
 
   #report(): JobReport {
@@ -141,18 +178,18 @@ export class Attempt {
       case "succeed": {
         assert(assignment !== null, "what ran had an assignment");
         const { outcome } = ending;
-        const { resultStep, model } = assignment;
+        const { model, pins } = assignment;
         const version = {
           id: newUuid(),
           modelId: model.id,
-          step: resultStep,
+          step: pins.resultStep,
           adapterFolder: outcome.adapterFolder,
           trainerState: outcome.trainerState,
           jobId: id,
           metrics: outcome.metrics,
           createdAt: now,
         };
-        const data = { ...outcome.metrics, step: resultStep };
+        const data = { ...outcome.metrics, step: pins.resultStep };
         await jobs.succeed(id, { owner, version, counts: outcome.counts, at: now, data });
         return;
       }
@@ -193,6 +230,21 @@ export class Attempt {
         this.#logger.warn({ err: error }, "a heartbeat failed; the next one may not");
       }
     }
+  }
+}
+
+/** Why the attempt itself failed, as against a store that cannot be reached, which says nothing of the job. */
+class AttemptFailure extends Error {
+  constructor(cause: unknown) {
+    super("The attempt failed.", { cause });
+  }
+}
+
+async function ofRunner<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new AttemptFailure(error);
   }
 }
 

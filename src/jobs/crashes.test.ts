@@ -126,7 +126,8 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
 /** Trains as many steps as the job's place in the list, a second each; an attempt is lost now and then. */
 function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
   return {
-    run: async ({ job, resultStep }, report, { signal }) => {
+    pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "build" }),
+    run: async ({ job, pins }, report, { signal }) => {
       const counts = {
         groupsSubmitted: 1,
         groupsTrainable: 1,
@@ -142,7 +143,7 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
         await report.stepped(index, { step: index });
       }
       return {
-        adapterFolder: `adapters/${job.modelId}/${resultStep}`,
+        adapterFolder: `adapters/${job.modelId}/${pins.resultStep}`,
         trainerState: null,
         counts,
         metrics: {},

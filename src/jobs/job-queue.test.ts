@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/fake-clock.ts";
-import type { JobEvent, JobOutcome, JobRunner, JobStore } from "../domain/job.ts";
+import type { JobEvent, JobOutcome, JobPins, JobRunner, JobStore } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
@@ -60,10 +60,14 @@ const lost: Run = async () => {
   throw new ServiceError({ code: "unavailable", message: "The training process died." });
 };
 
+const pinsFor = async () => ({ settings: { batchTokens: 2 }, baseHash: "base", trainerBuild: "build" });
+
 /** A database with models `m` and `n`, a clock, and queues on them. */
 class Bench {
   readonly clock = new FakeClock();
   readonly database: Database;
+  /** What its runner would pin a job to. */
+  pinsFor: JobRunner["pinsFor"] = pinsFor;
   readonly #queues: JobQueue[] = [];
 
   constructor(database: Database) {
@@ -109,7 +113,14 @@ class Bench {
   build(run: Run, settings: Partial<JobSettings> = {}, owner = "server"): JobQueue {
     const { jobs, models } = this.database;
     const queue = new JobQueue(
-      { jobs, models, runner: { run }, clock: this.clock, logger: silentLogger, owner },
+      {
+        jobs,
+        models,
+        runner: { pinsFor: (model) => this.pinsFor(model), run },
+        clock: this.clock,
+        logger: silentLogger,
+        owner,
+      },
       { ...defaultsOf(jobSettings), ...settings },
     );
     this.#queues.push(queue);
@@ -147,7 +158,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
     {
       jobs: { ...database.jobs, ...jobs },
       models: database.models,
-      runner: { run: twoSteps },
+      runner: { pinsFor, run: twoSteps },
       clock,
       logger: silentLogger,
       owner: "server",
@@ -201,7 +212,7 @@ test("each job starts from the newest version", async (t) => {
   const seen: unknown[] = [];
   const queue = await bench.start([
     async (assignment, report) => {
-      seen.push([assignment.job.id, assignment.from.step, assignment.resultStep]);
+      seen.push([assignment.job.id, assignment.from.step, assignment.pins.resultStep]);
       await report.started(0, counts, { num_sequences: 0 });
       return outcome;
     },
@@ -215,6 +226,65 @@ test("each job starts from the newest version", async (t) => {
     ["b", 1, 2],
     ["c", 1, 3],
   ]);
+});
+
+test("every attempt goes by what the first one was pinned to", async (t) => {
+  const bench = await Bench.open(t);
+  const seen: JobPins[] = [];
+  const attempt: Run = async ({ pins }, report) => {
+    seen.push(pins);
+    if (seen.length === 1) throw new ServiceError({ code: "unavailable", message: "died" });
+    await report.started(0, counts, { num_sequences: 0 });
+    return outcome;
+  };
+  const queue = await bench.start([attempt], { backoffMs: 1000 });
+  await bench.submit(queue, "a");
+  bench.pinsFor = () => assert.fail("a pinned job is not pinned again");
+  await bench.clock.advance(1000);
+  assert.equal(await bench.state("a"), "succeeded");
+  const [first, second] = seen;
+  assert.deepEqual(second, first);
+  assert.deepEqual((await bench.database.jobs.find("a"))?.pins, first);
+  const { seed, ...rest } = first;
+  assert.match(seed, /^[0-9a-f]{64}$/);
+  assert.deepEqual(rest, { startStep: 0, resultStep: 1, ...(await pinsFor()) });
+});
+
+test("the seed is of a job's content and start, not of its id, its model or the time", async (t) => {
+  const bench = await Bench.open(t);
+  const seeds: string[] = [];
+  const queue = await bench.start([
+    async ({ pins }, report) => {
+      seeds.push(pins.seed);
+      await report.started(0, counts, { num_sequences: 0 });
+      return outcome;
+    },
+  ]);
+  await bench.submit(queue, "a", "m");
+  await bench.clock.advance(5000);
+  await bench.submit(queue, "b", "n");
+  await bench.submit(queue, "c", "m");
+  assert.equal(seeds[0], seeds[1]);
+  assert.notEqual(seeds[2], seeds[0]);
+});
+
+test("a job fails by name when the version that it started from was deleted", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps, lost, twoSteps], { backoffMs: 1000 });
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b");
+  await bench.database.models.deleteVersions("m", [1]);
+  await bench.clock.advance(1000);
+  assert.equal(await bench.state("b"), "failed");
+  assert.match(await bench.message("b"), /^Version 1, .* was deleted/);
+});
+
+test("a job that the runner has nothing to pin to fails with the runner's message", async (t) => {
+  const bench = await Bench.open(t);
+  bench.pinsFor = () => Promise.reject(new ServiceError({ code: "unsupported", message: "No such base." }));
+  const queue = await bench.start([twoSteps]);
+  await bench.submit(queue, "a");
+  assert.deepEqual([await bench.state("a"), await bench.message("a")], ["failed", "No such base."]);
 });
 
 test("jobs of different models may run together, those of one model wait", async (t) => {

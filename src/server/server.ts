@@ -89,6 +89,7 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
     baseFolders: new Map(models.map((model) => [model.name, model.folder])),
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
     settings: config.training,
+    version: packageVersion(),
     clock,
     logger,
   });

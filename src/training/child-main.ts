@@ -48,7 +48,7 @@ interface Context {
 }
 
 async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
-  const { jobId, config, from, adapterFolder } = request;
+  const { jobId, seed, config, from, adapterFolder } = request;
   const { dataFolder, settings } = options;
   const report: JobReport = {
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
@@ -62,7 +62,7 @@ async function run({ model, options, emit }: Context, request: RunRequest): Prom
     { ...model, report, clock: systemClock },
     {
       jobId,
-      seed: jobId,
+      seed,
       config,
       settings: pinnedSettings(settings),
       groups: readGroups(request.trajectoriesFile),

@@ -5,7 +5,7 @@ import type { Failure } from "../processes/protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
 import type { TrainerStart } from "./trainer.ts";
 
-/** What holds for every job of a process: it works for one base model. */
+/** What holds for every job of a process: it works for one base model, with one set of settings. */
 export interface TrainingLoad {
   readonly baseModel: { readonly name: string; readonly folder: string };
   readonly settings: TrainingSettings;
@@ -15,6 +15,8 @@ export interface TrainingLoad {
 /** One job; the next one comes when it has ended. */
 export interface RunRequest {
   readonly jobId: string;
+  /** Of the job's content; see the job's pins. */
+  readonly seed: string;
   readonly config: TrainingConfig;
   /** One group a line, as JSON. */
   readonly trajectoriesFile: string;

@@ -4,63 +4,126 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { readGoldenTraining } from "../../test/golden-training.ts";
 import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
 import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
-import type { JobAssignment, JobOutcome, JobReport } from "../domain/job.ts";
+import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { silentLogger } from "../telemetry/logger.ts";
-import { type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
-import { trainingSettings } from "./settings.ts";
+import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
+import { pinnedSettings, trainingSettings } from "./settings.ts";
 
-const dataFolder = mkdtempSync(join(tmpdir(), "hone-training-"));
 const settings = { ...defaultsOf(trainingSettings), batchTokens: 80, threads: 1, idleMs: 30_000 };
-
-let groups: readonly TrajectoryGroup[] | null = goldenGroups();
+const baseFolder = "test/fixtures/goldens/models/qwen3";
 
 async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {
   for (const group of list) yield JSON.stringify(group);
 }
 
-function runnerWith(options: Partial<ChildJobRunnerOptions>): ReturnType<typeof createChildJobRunner> {
-  return createChildJobRunner({
-    dataFolder,
-    baseFolders: new Map([["tiny", "test/fixtures/goldens/models/qwen3"]]),
-    trajectoryLines: async () => (groups === null ? null : linesOf(groups)),
-    settings,
-    clock: systemClock,
-    logger: silentLogger,
-    ...options,
-  });
-}
-
-const runner = runnerWith({});
-after(async () => {
-  await runner.stop();
-  rmSync(dataFolder, { recursive: true });
-});
-
 interface Given {
   readonly jobId?: string;
-  readonly from?: string | null;
-  readonly step?: number;
+  /** The version to go on from; 0 is the base. */
+  readonly from?: number;
   readonly baseModel?: string;
   readonly precalculateLogprobs?: boolean;
+  /** In place of what the runner would pin the job to now. */
+  readonly pins?: Partial<JobPins>;
 }
 
-function assignmentOf({
-  jobId = "job",
-  from = null,
-  step = 1,
-  baseModel = "tiny",
-  ...config
-}: Given): JobAssignment {
+interface Run {
+  readonly outcome: JobOutcome;
+  readonly started: readonly Readonly<Record<string, number>>[];
+  readonly steps: readonly Readonly<Record<string, number>>[];
+}
+
+/** A data folder of its own, and a runner on it whose jobs all train on the same groups. */
+class Bench {
+  readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-training-"));
+  readonly runner: ChildJobRunner;
+  readonly #runners: ChildJobRunner[] = [];
+  readonly #groups: readonly TrajectoryGroup[] | null;
+
+  constructor(
+    t: TestContext,
+    groups: readonly TrajectoryGroup[] | null = goldenGroups(),
+    options: Partial<ChildJobRunnerOptions> = {},
+  ) {
+    this.#groups = groups;
+    this.runner = this.newRunner(options);
+    t.after(async () => {
+      for (const runner of this.#runners) await runner.stop();
+      rmSync(this.dataFolder, { recursive: true });
+    });
+  }
+
+  newRunner(options: Partial<ChildJobRunnerOptions> = {}): ChildJobRunner {
+    const groups = this.#groups;
+    const runner = createChildJobRunner({
+      dataFolder: this.dataFolder,
+      baseFolders: new Map([["tiny", baseFolder]]),
+      trajectoryLines: async () => (groups === null ? null : linesOf(groups)),
+      settings,
+      version: "1.2.3",
+      clock: systemClock,
+      logger: silentLogger,
+      ...options,
+    });
+    this.#runners.push(runner);
+    return runner;
+  }
+
+  /** Runs a job to version `step`. */
+  async run(
+    step: number,
+    given: Given = {},
+    { on = {}, runner = this.runner, signal = new AbortController().signal }: RunOptions = {},
+  ): Promise<Run> {
+    const started: Readonly<Record<string, number>>[] = [];
+    const steps: Readonly<Record<string, number>>[] = [];
+    const report: JobReport = {
+      started: async (_count, _counts, metrics) => void started.push(metrics),
+      stepped: async (index, metrics) => {
+        assert.equal(index, steps.length);
+        steps.push(metrics);
+      },
+      ...on,
+    };
+    const outcome = await runner.run(await assignmentOf(runner, step, given), report, { signal });
+    return { outcome, started, steps };
+  }
+
+  /** The hash of every file of a version. */
+  published(step: number): Record<string, string> {
+    const folder = join(this.dataFolder, "adapters", "m", String(step));
+    const files = ["adapter_config.json", "adapter_model.safetensors", "optimizer.safetensors"];
+    assert.deepEqual(readdirSync(folder).sort(), files);
+    const hashOf = (file: string): string =>
+      createHash("sha256")
+        .update(readFileSync(join(folder, file)))
+        .digest("hex");
+    return Object.fromEntries(files.map((file) => [file, hashOf(file)]));
+  }
+}
+
+interface RunOptions {
+  readonly on?: Partial<JobReport>;
+  readonly runner?: ChildJobRunner;
+  readonly signal?: AbortSignal;
+}
+
+async function assignmentOf(
+  runner: ChildJobRunner,
+  step: number,
+  { jobId = "job", from = 0, baseModel = "tiny", pins, ...config }: Given,
+): Promise<JobAssignment> {
   const createdAt = new Date(0);
+  const model = { id: "m", entity: "e", project: "p", name: "n", baseModel, createdAt };
+  const adapterFolder = from === 0 ? null : join("adapters", "m", String(from));
   return {
     job: {
       id: jobId,
@@ -80,53 +143,25 @@ function assignmentOf({
       contentHash: "",
       pins: null,
     },
-    model: { id: "m", entity: "e", project: "p", name: "n", baseModel, createdAt },
+    model,
     from: {
       id: "v",
       modelId: "m",
-      step: step - 1,
-      adapterFolder: from,
-      trainerState: from === null ? null : join(from, "optimizer.safetensors"),
+      step: from,
+      adapterFolder,
+      trainerState: adapterFolder === null ? null : join(adapterFolder, "optimizer.safetensors"),
       jobId: null,
       metrics: {},
       createdAt,
     },
-    resultStep: step,
-  };
-}
-
-interface Run {
-  readonly outcome: JobOutcome;
-  readonly started: readonly unknown[];
-  readonly steps: readonly Readonly<Record<string, number>>[];
-}
-
-async function run(given: Given, on: Partial<JobReport> = {}, runnerToUse = runner): Promise<Run> {
-  const started: unknown[] = [];
-  const steps: Readonly<Record<string, number>>[] = [];
-  const report: JobReport = {
-    started: async (count) => void started.push(count),
-    stepped: async (index, metrics) => {
-      assert.equal(index, steps.length);
-      steps.push(metrics);
+    pins: {
+      startStep: from,
+      resultStep: step,
+      seed: "seed",
+      ...(await runner.pinsFor(model)),
+      ...pins,
     },
-    ...on,
   };
-  const signal = new AbortController().signal;
-  const outcome = await runnerToUse.run(assignmentOf(given), report, { signal });
-  return { outcome, started, steps };
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
-
-/** The hash of every file of a version. */
-function published(step: number): Record<string, string> {
-  const folder = join(dataFolder, "adapters", "m", String(step));
-  const files = ["adapter_config.json", "adapter_model.safetensors", "optimizer.safetensors"];
-  assert.deepEqual(readdirSync(folder).sort(), files);
-  return Object.fromEntries(files.map((file) => [file, sha256(readFileSync(join(folder, file)))]));
 }
 
 function kill(processIds: readonly number[]): void {
@@ -138,9 +173,11 @@ function rejectsWith(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("trains, publishes a version, and tells every step", async () => {
-  const { outcome, started, steps } = await run({});
+test("trains, publishes a version, and reports every step", async (t) => {
+  const bench = new Bench(t);
+  const { outcome, started, steps } = await bench.run(1);
   assert.equal(outcome.adapterFolder, join("adapters", "m", "1"));
+  assert.equal(outcome.trainerState, join("adapters", "m", "1", "optimizer.safetensors"));
   assert.deepEqual(outcome.counts, {
     groupsSubmitted: 2,
     groupsTrainable: 2,
@@ -149,7 +186,15 @@ test("trains, publishes a version, and tells every step", async () => {
     trainableTokens: 71,
     skipped: { zero_variance: 1 },
   });
-  assert.deepEqual(started, [steps.length]);
+  assert.deepEqual(started, [
+    {
+      num_sequences: steps.length,
+      num_groups_submitted: 2,
+      num_groups_trainable: 2,
+      num_trajectories: 6,
+      num_trainable_tokens: 71,
+    },
+  ]);
   assert.equal(outcome.metrics["data/step_num_gradient_steps"], steps.length);
   assert.ok(steps.length >= 2);
   for (const step of steps) {
@@ -158,99 +203,139 @@ test("trains, publishes a version, and tells every step", async () => {
     assert.equal(step["num_groups_trainable"], 2);
     assert.ok(Object.values(step).every(Number.isFinite));
   }
-  assert.ok(existsSync(join(dataFolder, "adapters", "m", "1", "optimizer.safetensors")));
-  assert.deepEqual(readdirSync(join(dataFolder, "adapters", "m")), ["1"]);
-  assert.equal(existsSync(join(dataFolder, "jobs", "job")), false);
+  bench.published(1);
+  assert.deepEqual(readdirSync(join(bench.dataFolder, "adapters", "m")), ["1"]);
+  assert.equal(existsSync(join(bench.dataFolder, "jobs", "job")), false);
 });
 
-test("the same version, data and job give the same adapter, byte for byte, and replace an orphan", async () => {
-  const first = published(1);
-  const again = await run({});
-  assert.deepEqual(published(1), first);
-  const fresh = runnerWith({});
-  assert.deepEqual((await run({}, {}, fresh)).steps, again.steps);
-  await fresh.stop();
-  assert.deepEqual(published(1), first);
+test("the same version, data and pins give the same adapter, byte for byte, and replace an orphan", async (t) => {
+  const bench = new Bench(t);
+  const { steps } = await bench.run(1);
+  const first = bench.published(1);
+  assert.deepEqual((await bench.run(1, { jobId: "later" })).steps, steps);
+  assert.deepEqual(bench.published(1), first);
+  assert.deepEqual((await bench.run(1, {}, { runner: bench.newRunner() })).steps, steps);
+  assert.deepEqual(bench.published(1), first);
+  await bench.run(1, { pins: { seed: "another" } });
+  assert.notDeepEqual(bench.published(1), first);
 });
 
-test("goes on from a version with its optimizer, another job differs", async () => {
-  await run({ jobId: "next", from: "adapters/m/1", step: 2, precalculateLogprobs: true });
-  assert.notDeepEqual(published(2), published(1));
-  await run({ jobId: "other", from: "adapters/m/1", step: 3 });
-  assert.notEqual(published(3)["adapter_model.safetensors"], published(2)["adapter_model.safetensors"]);
+test("goes on from a version with its optimizer", async (t) => {
+  const bench = new Bench(t);
+  await bench.run(1);
+  await bench.run(2, { from: 1, precalculateLogprobs: true });
+  await bench.run(3, { from: 1 });
+  const versions = [1, 2, 3].map((step) => bench.published(step)["adapter_model.safetensors"]);
+  assert.equal(new Set(versions).size, 3);
 });
 
-test("a job in which nothing can train publishes what it started from, and says why", async () => {
+test("a job keeps the settings that it is pinned to, whatever the server's are by now", async (t) => {
+  const bench = new Bench(t);
+  const pinned = await assignmentOf(bench.runner, 1, {});
+  const { steps } = await bench.run(1);
+  const changed = { ...settings, batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8, weightDecay: 5 };
+  const runner = bench.newRunner({ settings: changed });
+  const first = bench.published(1);
+  assert.deepEqual((await bench.run(1, { pins: pinned.pins }, { runner })).steps, steps);
+  assert.deepEqual(bench.published(1), first);
+  // How much is computed at once is not pinned, and changes nothing but by rounding.
+  const smaller = bench.newRunner({ settings: { ...settings, microbatchTokens: 1 } });
+  const inParts = (await bench.run(1, {}, { runner: smaller })).steps;
+  assert.equal(inParts.length, steps.length);
+  inParts.forEach(({ loss }, index) => assert.ok(Math.abs(loss - steps[index]["loss"]) < 1e-4));
+});
+
+test("one process does jobs of other settings one after the other", async (t) => {
+  const bench = new Bench(t);
+  await bench.run(1);
+  const pins = { settings: { ...pinnedSettings(settings), batchTokens: 2048 } };
+  assert.equal((await bench.run(1, { pins })).steps.length, 1);
+  assert.equal(bench.runner.processIds().length, 1);
+});
+
+test("refuses to go on with another base model, and names both", async (t) => {
+  const bench = new Bench(t);
+  const baseHash = "0".repeat(64);
+  const { baseHash: current } = (await assignmentOf(bench.runner, 1, {})).pins;
+  await assert.rejects(
+    bench.run(1, { pins: { baseHash } }),
+    (error) =>
+      error instanceof ServiceError &&
+      error.code === "conflict" &&
+      error.message.includes(baseHash) &&
+      error.message.includes(current),
+  );
+});
+
+test("goes on in another build, and says so in the log", async (t) => {
+  const warnings: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: unknown) => void warnings.push(fields) };
+  const bench = new Bench(t, goldenGroups(), { logger });
+  await bench.run(1);
+  assert.deepEqual(warnings, []);
+  await bench.run(1, { pins: { trainerBuild: "hone-0.0.1" } });
+  assert.equal(warnings.length, 1);
+});
+
+test("a job in which nothing can train publishes what it started from, and says why", async (t) => {
   const [sequence] = readGoldenTraining().sequences;
   const same = [trajectoryOf(sequence, 1), trajectoryOf(sequence, 1)];
-  const silent = [{ ...same[0], messagesAndChoices: [], reward: 0 }, same[1]];
-  groups = [groupOf(same), groupOf(silent.map((each) => ({ ...each, messagesAndChoices: [] })))];
-  const { outcome, started, steps } = await run({ from: "adapters/m/2", step: 4 });
-  assert.deepEqual(started, [0]);
+  const silent = [
+    { ...same[0], messagesAndChoices: [], reward: 0 },
+    { ...same[1], messagesAndChoices: [] },
+  ];
+  const bench = new Bench(t, [groupOf(same), groupOf(silent)]);
+  await bench.run(1);
+  const { outcome, started, steps } = await bench.run(2, { from: 1, pins: { seed: "another" } });
+  assert.equal(started[0]["num_sequences"], 0);
   assert.deepEqual(steps, []);
   assert.deepEqual(outcome.counts.skipped, { zero_variance: 2, no_trainable_tokens: 2 });
   assert.equal(outcome.metrics["data/step_num_gradient_steps"], 0);
-  assert.deepEqual(published(4), published(2));
-  groups = [];
-  await run({ step: 5 });
-  assert.notDeepEqual(published(5), published(4));
-  groups = goldenGroups();
+  assert.deepEqual(bench.published(2), bench.published(1));
 });
 
-test("a process that dies is a lost attempt, and the next attempt works", async () => {
-  const killed = runnerWith({});
+test("a process that dies is a lost attempt, and the next attempt works", async (t) => {
+  const bench = new Bench(t);
+  const { runner } = bench;
   await assert.rejects(
-    run({ jobId: "lost", step: 6 }, { started: async () => kill(killed.processIds()) }, killed),
+    bench.run(1, {}, { on: { started: async () => kill(runner.processIds()) } }),
     rejectsWith("unavailable"),
   );
-  assert.equal(existsSync(join(dataFolder, "adapters", "m", "6")), false);
-  await run({ jobId: "lost", step: 6 }, {}, killed);
-  await killed.stop();
-  published(6);
+  assert.equal(existsSync(join(bench.dataFolder, "adapters", "m", "1")), false);
+  await bench.run(1);
+  bench.published(1);
 });
 
-test("an abort kills the process", async () => {
-  const aborting = runnerWith({});
+test("an abort kills the process", async (t) => {
+  const bench = new Bench(t);
   const controller = new AbortController();
-  const report: JobReport = {
-    started: async () => controller.abort(),
-    stepped: async () => undefined,
-  };
-  const assignment = assignmentOf({ step: 7 });
-  await assert.rejects(
-    aborting.run(assignment, report, { signal: controller.signal }),
-    rejectsWith("cancelled"),
-  );
-  await assert.rejects(
-    aborting.run(assignment, report, { signal: controller.signal }),
-    rejectsWith("cancelled"),
-  );
+  const { signal } = controller;
+  const on = { started: async () => controller.abort() };
+  await assert.rejects(bench.run(1, {}, { on, signal }), rejectsWith("cancelled"));
+  assert.deepEqual(bench.runner.processIds(), []);
+  await assert.rejects(bench.run(1, {}, { signal }), rejectsWith("cancelled"));
 });
 
-test("silence beyond the deadline is a lost attempt", async () => {
+test("silence beyond the deadline is a lost attempt", async (t) => {
   const clock = new FakeClock();
-  const stalling = runnerWith({ clock, settings: { ...settings, stallDeadlineMs: 1000 } });
-  const running = run({ step: 8 }, {}, stalling);
-  const rejected = assert.rejects(running, rejectsWith("unavailable"));
+  const bench = new Bench(t, goldenGroups(), { clock, settings: { ...settings, stallDeadlineMs: 1000 } });
+  const rejected = assert.rejects(bench.run(1), rejectsWith("unavailable"));
   while (clock.sleepingCount === 0) await new Promise((resolve) => setImmediate(resolve));
   await clock.advance(1001);
   await rejected;
 });
 
-test("refuses jobs that cannot work, in the job's own words", async () => {
-  await assert.rejects(run({ baseModel: "absent" }), rejectsWith("unsupported"));
+test("refuses jobs that cannot work, in the job's own words", async (t) => {
+  await assert.rejects(new Bench(t).run(1, { baseModel: "absent" }), rejectsWith("unsupported"));
   const [sequence] = readGoldenTraining().sequences;
   const foreign = trajectoryOf({ ...sequence, token_ids: sequence.token_ids.map((id) => id + 100_000) });
-  groups = [groupOf([foreign, { ...foreign, reward: 0 }])];
   await assert.rejects(
-    run({}),
+    new Bench(t, [groupOf([foreign, { ...foreign, reward: 0 }])]).run(1),
     (error) =>
       error instanceof ServiceError &&
       error.code === "invalid" &&
       error.message.startsWith("trajectory_groups.0.trajectories.0: "),
   );
-  groups = null;
-  await assert.rejects(run({}), rejectsWith("not_found"));
-  groups = goldenGroups();
-  await assert.rejects(run({ from: "adapters/m/none", step: 9 }), rejectsWith("not_found"));
+  await assert.rejects(new Bench(t, null).run(1), rejectsWith("not_found"));
+  await assert.rejects(new Bench(t).run(9, { from: 7 }), rejectsWith("not_found"));
 });

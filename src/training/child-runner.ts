@@ -2,13 +2,16 @@
 // dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
-import type { JobAssignment, JobOutcome, JobReport, JobRunner } from "../domain/job.ts";
+import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { RunRequest } from "./child-protocol.ts";
-import type { TrainingSettings } from "./settings.ts";
+import { baseHash } from "./base-hash.ts";
+import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
+import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { TrainingProcess } from "./training-process.ts";
 
 export interface ChildJobRunnerOptions {
@@ -18,6 +21,8 @@ export interface ChildJobRunnerOptions {
   /** What a job trains on, a group a line, as JSON; null when the job is gone. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
+  /** This program's version; see the job's pins. */
+  readonly version: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -53,6 +58,14 @@ class ProcessJobRunner implements ChildJobRunner {
     return this.#life.stop();
   }
 
+  async pinsFor({ baseModel }: TrainedModel): Promise<RunnerPins> {
+    return {
+      settings: pinnedSettings(this.#options.settings),
+      baseHash: await this.#hashOf(this.#folderOf(baseModel)),
+      trainerBuild: this.#build,
+    };
+  }
+
   async run(
     assignment: JobAssignment,
     report: JobReport,
@@ -61,9 +74,10 @@ class ProcessJobRunner implements ChildJobRunner {
     const { dataFolder, logger } = this.#options;
     const { job, model } = assignment;
     const scratch = join(dataFolder, "jobs", job.id);
+    const load = await this.#loadFor(assignment);
     try {
       const request = await this.#prepare(assignment, scratch);
-      const training = await this.#takeProcess(model.baseModel, { signal });
+      const training = await this.#takeProcess(load, { signal });
       this.#busy.add(training);
       const outcome = await training
         .run(request, report, { signal })
@@ -86,7 +100,46 @@ class ProcessJobRunner implements ChildJobRunner {
     await Promise.all([...this.#idle.values(), ...this.#busy].map((training) => training.end()));
   }
 
-  async #prepare({ job, model, from, resultStep }: JobAssignment, scratch: string): Promise<RunRequest> {
+  get #build(): string {
+    return `hone-${this.#options.version}, algorithm ${trainerAlgorithm}`;
+  }
+
+  #folderOf(baseModel: string): string {
+    const folder = this.#options.baseFolders.get(baseModel);
+    if (folder !== undefined) return resolve(folder);
+    throw new ServiceError({
+      code: "unsupported",
+      message: `This server does not have the base model ${JSON.stringify(baseModel)}.`,
+    });
+  }
+
+  #hashOf(folder: string): Promise<string> {
+    return baseHash(folder, join(this.#options.dataFolder, "cache"));
+  }
+
+  /** What the job's process has loaded; refuses another base than the one the job began with. */
+  async #loadFor({ job, model, pins }: JobAssignment): Promise<TrainingLoad> {
+    const { settings, dataFolder, logger } = this.#options;
+    const folder = this.#folderOf(model.baseModel);
+    const hash = await this.#hashOf(folder);
+    if (hash !== pins.baseHash) {
+      throw new ServiceError({
+        code: "conflict",
+        message:
+          `The base model ${JSON.stringify(model.baseModel)} is not the one this job began with: its files hash to ` +
+          `${hash}, those of then to ${pins.baseHash}. Serve the earlier files again, or send the job again.`,
+      });
+    }
+    if (pins.trainerBuild !== this.#build)
+      logger.warn(
+        { jobId: job.id, began: pins.trainerBuild, now: this.#build },
+        "a job goes on in another build",
+      );
+    const baseModel = { name: model.baseModel, folder };
+    return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
+  }
+
+  async #prepare({ job, model, from, pins }: JobAssignment, scratch: string): Promise<RunRequest> {
     const lines = await this.#options.trajectoryLines(job.id);
     if (lines === null) throw notFound("training job", job.id);
     const trajectoriesFile = join(scratch, "trajectories.jsonl");
@@ -94,37 +147,31 @@ class ProcessJobRunner implements ChildJobRunner {
     await writeLines(trajectoriesFile, lines);
     return {
       jobId: job.id,
+      seed: pins.seed,
       config: job.config,
       trajectoriesFile,
       from:
         from.adapterFolder === null
           ? null
           : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
-      adapterFolder: join("adapters", model.id, String(resultStep)),
+      adapterFolder: join("adapters", model.id, String(pins.resultStep)),
     };
   }
 
-  /** A process that has the base model loaded: one that waits for work, else a new one. */
+  /** A process that has just this loaded: the one that waits for work, else a new one. */
   async #takeProcess(
-    baseModel: string,
+    load: TrainingLoad,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<TrainingProcess> {
-    const { baseFolders, settings, dataFolder, clock } = this.#options;
-    const folder = baseFolders.get(baseModel);
-    if (folder === undefined) {
-      throw new ServiceError({
-        code: "unsupported",
-        message: `This server does not have the base model ${JSON.stringify(baseModel)}.`,
-      });
+    const { name } = load.baseModel;
+    const idle = this.#idle.get(name);
+    this.#idle.delete(name);
+    if (typeof idle?.id === "number") {
+      if (isDeepStrictEqual(idle.loaded, load)) return idle;
+      await idle.end();
     }
-    const idle = this.#idle.get(baseModel);
-    this.#idle.delete(baseModel);
-    if (typeof idle?.id === "number") return idle;
-    const training = new TrainingProcess(clock);
-    await training.start(
-      { baseModel: { name: baseModel, folder: resolve(folder) }, settings, dataFolder },
-      { signal },
-    );
+    const training = new TrainingProcess(this.#options.clock);
+    await training.start(load, { signal });
     return training;
   }
 

@@ -1,5 +1,6 @@
 // What an operator may set of training: defaults, ranges, one sentence each. What a job may set is
 // domain/training-config.ts.
+import type { JsonObject } from "../domain/trajectory.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
 
 export const trainingSettings = {
@@ -80,6 +81,12 @@ export const trainingSettings = {
 
 export type TrainingSettings = SettingsOf<typeof trainingSettings>;
 
+/**
+ * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
+ * are computed. A job that was begun by another one and goes on is told so in the log.
+ */
+export const trainerAlgorithm = 2;
+
 /** The settings that decide what a job's steps are: fixed at its first attempt. The others only decide how they are computed. */
 const pinnedNames = [
   "loraRank",
@@ -97,4 +104,10 @@ export function pinnedSettings(settings: TrainingSettings): PinnedSettings {
   const pinned = Object.fromEntries(pinnedNames.map((name) => [name, settings[name]]));
   // Exactly the names of the type.
   return pinned as PinnedSettings;
+}
+
+/** The server's settings with those that a job was pinned to in their place. */
+export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): TrainingSettings {
+  // What `pinnedSettings` gave when the job began.
+  return { ...settings, ...(pinned as unknown as PinnedSettings) };
 }

@@ -14,6 +14,7 @@ const stopDeadlineMs = 2000;
 export class TrainingProcess {
   readonly #clock: Clock;
   #child: Child<TrainingProtocol> | null = null;
+  #loaded: TrainingLoad | null = null;
   /** What the running job does with events. */
   #onEvent: (event: TrainingEvent) => void = () => undefined;
   /** Aborts the wait for the end of an idle process. */
@@ -28,6 +29,11 @@ export class TrainingProcess {
     return this.#child?.id ?? null;
   }
 
+  /** What it was started with; null before. */
+  get loaded(): TrainingLoad | null {
+    return this.#loaded;
+  }
+
   /**
    * Starts the process and has it load the base model.
    *
@@ -35,6 +41,7 @@ export class TrainingProcess {
    */
   async start(load: TrainingLoad, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     const { stallDeadlineMs } = load.settings;
+    this.#loaded = load;
     try {
       this.#child = await startChild<TrainingProtocol>(
         {
