@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
 import { Sampler } from "./sampler.ts";
+import { logitsSteps } from "./steps.ts";
 
 const plain: SamplingParameters = { ...plainSampling, seed: 0 };
 
@@ -157,4 +158,12 @@ test("refuses scores that are not numbers", () => {
   assert.equal(draw([NaN, NaN, NaN], 0), null);
   assert.equal(draw([1, NaN, 2], 0.7), null);
   assert.equal(draw([-Infinity, -Infinity, -Infinity], 1), null);
+});
+
+test("only the steps that a request asks for are run, in this order", () => {
+  const needed = (more: Partial<SamplingParameters>) =>
+    logitsSteps.filter(({ isNeeded }) => isNeeded({ ...plain, ...more })).map(({ name }) => name);
+  assert.deepEqual(needed({}), ["temperature", "draw"]);
+  assert.deepEqual(needed({ topP: 0.5, topK: 3 }), ["temperature", "top-k", "top-p", "draw"]);
+  assert.deepEqual(needed({ temperature: 0, topP: 0.5, topK: 3 }), ["greedy"]);
 });

@@ -1,0 +1,67 @@
+// Scores in buckets by their distance from the greatest one, so that of a whole vocabulary only a few need be sorted.
+// A bucket with too many is spread over finer ones, again and again where need be.
+
+/** 1/8 each; the last holds all that is farther. */
+export const bucketCount = 512;
+const bucketsPerUnit = 8;
+
+/** The bucket of a score, given the greatest of its row. */
+export function bucketOf(max: number, logit: number): number {
+  const place = (max - logit) * bucketsPerUnit;
+  return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
+}
+
+/** So few are sorted by comparison. */
+const sortedCountMax = 64;
+const finerCount = 256;
+
+/**
+ * Yields ids by their scores, least first, of equal scores the higher id first. Sorts no more than is taken.
+ *
+ * @param ids in rising order; not modified
+ */
+export function* ascending(ids: readonly number[], logits_V: Float32Array): Generator<number, void> {
+  if (ids.length <= sortedCountMax) {
+    yield* ids.toSorted((a, b) => (logits_V[a] === logits_V[b] ? b - a : logits_V[a] - logits_V[b]));
+    return;
+  }
+  const [least, greatest] = rangeOf(ids.length, (index) => logits_V[ids[index]]);
+  if (least === greatest) {
+    yield* ids.toReversed();
+    return;
+  }
+  const finer = Array.from({ length: finerCount }, (): number[] => []);
+  for (const id of ids) finer[finerBucketOf(logits_V[id], least, greatest)].push(id);
+  for (const bucket of finer.reverse()) yield* ascending(bucket, logits_V);
+}
+
+/** The k-th greatest of some scores; k counts from 1. */
+export function kthGreatest(logits: Float32Array, k: number): number {
+  if (logits.length <= sortedCountMax) return logits.toSorted()[logits.length - k];
+  const [least, greatest] = rangeOf(logits.length, (index) => logits[index]);
+  if (least === greatest) return greatest;
+  const counts = new Uint32Array(finerCount);
+  for (const logit of logits) counts[finerBucketOf(logit, least, greatest)] += 1;
+  let bucket = 0;
+  let before = 0;
+  while (before + counts[bucket] < k) before += counts[bucket++];
+  const members = logits.filter((logit) => finerBucketOf(logit, least, greatest) === bucket);
+  return kthGreatest(members, k - before);
+}
+
+/** The greatest score is in the first bucket and the least is not; what is infinitely far from others is in the last. */
+function finerBucketOf(logit: number, least: number, greatest: number): number {
+  const place = ((greatest - logit) * finerCount) / (greatest - least);
+  return place < finerCount - 1 ? place | 0 : finerCount - 1;
+}
+
+function rangeOf(count: number, logitAt: (index: number) => number): readonly [number, number] {
+  let least = Infinity;
+  let greatest = -Infinity;
+  for (let index = 0; index < count; index++) {
+    const logit = logitAt(index);
+    if (logit < least) least = logit;
+    if (logit > greatest) greatest = logit;
+  }
+  return [least, greatest];
+}
