@@ -1,4 +1,4 @@
-// Chat completions against an engine that says what it is told to.
+// Chat completions against an engine that plays a script.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
@@ -36,7 +36,7 @@ const tokenizer = await loadTokenizer(folder);
 const template = await loadChatTemplate(folder);
 const endOfText = 2;
 
-/** Events that the engine tells at once; an error instead of a batch breaks the generation off. */
+/** Events that the engine emits at once; an error instead of a batch breaks the generation off. */
 type Script = readonly (readonly GenerationEvent[] | Error)[];
 
 /** An engine that plays a script, batch by batch, and remembers what it was asked. */
@@ -393,7 +393,7 @@ test("a stop string spread over tokens cuts the text, not the tokens, and frees 
     engine,
     text,
     finishes,
-    ids: told,
+    ids: seen,
     usage,
   } = await check([[prompt], ...ids.map((id) => [tokens([id])]), [finished("length")]], {
     stopping: { stop: ["x", "STOP"] },
@@ -401,8 +401,8 @@ test("a stop string spread over tokens cuts the text, not the tokens, and frees 
   assert.equal(text(), "one ");
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
   assert.deepEqual(engine.stopped, [0]);
-  assert.equal(tokenizer.decode(told(), { skipSpecialTokens: true }), "one STOP");
-  assert.equal(usage.completionTokens, told().length);
+  assert.equal(tokenizer.decode(seen(), { skipSpecialTokens: true }), "one STOP");
+  assert.equal(usage.completionTokens, seen().length);
 });
 
 test("a stop string completed by the last allowed token wins over the length", async () => {
@@ -419,7 +419,7 @@ test("what was held back is shown when the answer ends", async () => {
   assert.equal(text(), "a STO");
   assert.ok(
     deltas.some((delta) => delta.text === "" && delta.tokenIds.length > 0),
-    "tokens are told while their text is held back",
+    "tokens are emitted while their text is held back",
   );
 });
 

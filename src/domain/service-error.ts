@@ -1,5 +1,5 @@
 // The one error that operating code throws on purpose, and the codes it may carry.
-// Status numbers live in http/ alone; a code says what went wrong, not how it is told.
+// Status numbers live in http/ alone; a code says what went wrong, not how it is sent.
 
 /** What went wrong, in words that hold for every transport. */
 export type ErrorCode =

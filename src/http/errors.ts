@@ -24,7 +24,7 @@ interface CodeRule {
   readonly status: number;
   /** What OpenAI's clients call this kind of error. */
   readonly type: string;
-  /** Where a fault is that was told without a place. */
+  /** Where a fault is that names no place. */
   readonly location: readonly string[];
   /** When trying again may help, unless the error says so itself. */
   readonly retryAfterSeconds?: number;
@@ -66,7 +66,7 @@ export interface ErrorAnswer {
   readonly body: ErrorBody;
 }
 
-/** The whole answer for anything thrown; what is no ServiceError is a bug, and told as `internal`. */
+/** The whole answer for anything thrown; what is no ServiceError is a bug, and answered as `internal`. */
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   const known =
     error instanceof ServiceError ? error : new ServiceError({ code: "internal", message: "", cause: error });

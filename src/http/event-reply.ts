@@ -1,4 +1,4 @@
-// A reply that is a stream of events: takes the response from the framework, sends what comes, and tells an error
+// A reply that is a stream of events: takes the response from the framework, sends what comes, and sends an error
 // that happens on the way as one last event.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";

@@ -1,4 +1,4 @@
-// How many requests of one key may be in flight at once. Counts only; fairness between keys is the engine's affair.
+// How many requests of one key may be in flight at once. Counts only; fairness between keys is for the engine.
 import { ServiceError } from "../domain/service-error.ts";
 
 export class InFlight {

@@ -69,12 +69,12 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** How long answers may take to end once everything was told to: breaking off takes one step of the engine. */
+/** How long answers may take to end once the server closes: breaking off takes one step of the engine. */
 const closeGraceMs = 2000;
 
 /**
- * Makes `close` break off what still runs: every answer is told to end with an error of its own, has a moment to say
- * so, and then its connection ends.
+ * Makes `close` break off what still runs: every answer ends with an error of its own, has a moment to
+ * send it, and then its connection ends.
  */
 export function breakOffOnClose(app: FastifyInstance, clock: Clock, inFlight: InFlight): void {
   const closing = new AbortController();

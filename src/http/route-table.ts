@@ -1,4 +1,4 @@
-// Which methods each path has, so that a wrong method is told apart from a path that does not exist.
+// Which methods each path has, so that a wrong method is not taken for a path that does not exist.
 import type { FastifyInstance } from "fastify";
 import { HttpRefusal } from "./errors.ts";
 
@@ -14,7 +14,7 @@ export class RouteTable {
     });
   }
 
-  /** What to tell of a request that no route took: 404, or 405 with the methods there are. */
+  /** The answer to a request that no route took: 404, or 405 with the methods there are. */
   refusal(method: string, path: string): HttpRefusal {
     const methods = new Set<string>();
     for (const entry of this.#methods.values()) {

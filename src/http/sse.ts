@@ -50,26 +50,26 @@ export class EventStream {
   }
 
   async #drained(): Promise<void> {
-    if ((await this.#first("drain", "close")) === "told") return;
+    if ((await this.#first("drain", "close")) === "happened") return;
     this.#sink.destroy();
     throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
   }
 
   /** Waits for the first of the events, or until the client has had its time. */
-  async #first(...events: readonly ("drain" | "close")[]): Promise<"told" | "idle"> {
+  async #first(...events: readonly ("drain" | "close")[]): Promise<"happened" | "idle"> {
     const waited = new AbortController();
-    let tell = (): void => undefined;
-    const told = new Promise<"told">((resolve) => {
-      tell = () => resolve("told");
+    let onEvent = (): void => undefined;
+    const happened = new Promise<"happened">((resolve) => {
+      onEvent = () => resolve("happened");
     });
-    for (const event of events) this.#sink.once(event, tell);
+    for (const event of events) this.#sink.once(event, onEvent);
     const idle = this.#clock.sleep(this.#idleMs, { signal: waited.signal }).then(
       () => "idle" as const,
-      () => "told" as const,
+      () => "happened" as const,
     );
-    const first = await Promise.race([told, idle]);
+    const first = await Promise.race([happened, idle]);
     waited.abort();
-    for (const event of events) this.#sink.off(event, tell);
+    for (const event of events) this.#sink.off(event, onEvent);
     return first;
   }
 }

@@ -56,7 +56,7 @@ function compile(source: string, { specialTokens, clock }: ChatTemplateOptions):
     });
 }
 
-/** Marks the end of the final content in the rendered text. The blank tells whether the template trims it. */
+/** Marks the end of the final content in the rendered text. The blank shows whether the template trims it. */
 const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 function renderContinued(conversation: Conversation, render: Render): string {

@@ -1,4 +1,4 @@
-// Which form of a message's content a chat template expects, told from its syntax tree: a template that loops over
+// Which form of a message's content a chat template expects, found in its syntax tree: a template that loops over
 // `message.content` reads a list of parts, any other a text. Nothing is run.
 
 export type ContentFormat = "string" | "parts";

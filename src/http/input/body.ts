@@ -49,7 +49,7 @@ export function readForm<Schema extends TObject>(
   return result;
 }
 
-/** As {@link readForm}; tells the client which fields nothing reads. */
+/** As {@link readForm}; names to the client the fields that nothing reads. */
 export function readBody<Schema extends TObject>(
   form: BodyForm<Schema, string>,
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import { nameIgnored } from "./ignored-fields.ts";
 import { checked, type SchemaNode } from "./validation.ts";
 
 /**
- * Reads the query, and tells the client which fields nothing reads.
+ * Reads the query, and names to the client the fields that nothing reads.
  *
  * @throws ServiceError `invalid` with every fault, located under `query`
  */

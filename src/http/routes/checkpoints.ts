@@ -2,11 +2,10 @@
 import { Type } from "typebox";
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
 import { readBody } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
 import { checkpointBody, checkpointDeleteForm } from "../wire/model.ts";
-import { pageBody, pagePlaces, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { reachModel } from "./reach.ts";
 
 const querySchema = Type.Object(pageQueryFields);
@@ -25,10 +24,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     async (request, reply) => {
       const value = readQuery(querySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const page = await models.listVersions(model.id, pageRequest(value, "asc")).catch((error: unknown) => {
-        throw locate(error, pagePlaces);
-      });
-      return pageBody(page, checkpointBody);
+      return pageAnswer(models.listVersions(model.id, pageRequest(value, "asc")), checkpointBody);
     },
   );
   app.delete<ModelPath>(

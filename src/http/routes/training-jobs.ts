@@ -12,7 +12,7 @@ import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../input/validation.ts";
-import { pageBody, pagePlaces, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { jobEventBody, readTrainingJob, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
@@ -112,10 +112,7 @@ async function list(
   const value = readQuery(listSchema, request, reply);
   const modelIds = await listedModels(dependencies, request.caller, value.model_id);
   const filter = { modelIds, state: value.state ?? null };
-  const page = await dependencies.jobs.list(filter, pageRequest(value, "desc")).catch((error: unknown) => {
-    throw locate(error, pagePlaces);
-  });
-  return pageBody(page, trainingJobBody);
+  return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), trainingJobBody);
 }
 
 /** Null is every model there is: for an administrator who named none. */
@@ -141,10 +138,7 @@ async function events(
   const job = await reachJob(dependencies, request.caller, jobId);
   const asked = pageRequest(value, "asc");
   if (!(request.headers.accept ?? "").includes("text/event-stream")) {
-    const page = await dependencies.jobs.listEvents(job.id, asked).catch((error: unknown) => {
-      throw locate(error, pagePlaces);
-    });
-    return pageBody(page, jobEventBody);
+    return pageAnswer(dependencies.jobs.listEvents(job.id, asked), jobEventBody);
   }
   const signal = abandonedSignal(reply);
   const watched = dependencies.jobQueue.watchEvents(job.id, { after: asked.after, signal });

@@ -1,12 +1,12 @@
 // Logging trajectories of a model under a split, and reading them and their metrics back.
 import { Type } from "typebox";
 import type { FastifyInstance } from "fastify";
+import type { Page } from "../../domain/page.ts";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
 import { readBody, type BodyForm } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
-import { pageBody, pagePlaces, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
 import {
   checkGroups,
   metricRowBody,
@@ -66,31 +66,33 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
 
 function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { trajectories } = dependencies;
-  const afterFault = (error: unknown): never => {
-    throw locate(error, pagePlaces);
+  const list = <Item extends { readonly id: string }>(
+    name: string,
+    summary: string,
+    load: (...asked: Parameters<HttpDependencies["trajectories"]["list"]>) => Promise<Page<Item>>,
+    body: (item: Item) => object,
+  ): void => {
+    app.get<ModelPath>(
+      `/v1/preview/models/:model_id/${name}`,
+      { schema: { summary, querystring: querySchema, ...documented } },
+      async (request, reply) => {
+        const value = readQuery(querySchema, request, reply);
+        const model = await reachModel(dependencies, request.caller, request.params.model_id);
+        const filter = { split: value.split ?? null };
+        return pageAnswer(load(model.id, filter, pageRequest(value, "asc")), body);
+      },
+    );
   };
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id/trajectories",
-    { schema: { summary: "List logged trajectories", querystring: querySchema, ...documented } },
-    async (request, reply) => {
-      const value = readQuery(querySchema, request, reply);
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const filter = { split: value.split ?? null };
-      const page = await trajectories.list(model.id, filter, pageRequest(value, "asc")).catch(afterFault);
-      return pageBody(page, trajectoryLogBody);
-    },
+  list(
+    "trajectories",
+    "List logged trajectories",
+    (...asked) => trajectories.list(...asked),
+    trajectoryLogBody,
   );
-  app.get<ModelPath>(
-    "/v1/preview/models/:model_id/metrics",
-    { schema: { summary: "List a model's metrics over time", querystring: querySchema, ...documented } },
-    async (request, reply) => {
-      const value = readQuery(querySchema, request, reply);
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const filter = { split: value.split ?? null };
-      const page = await trajectories
-        .listMetrics(model.id, filter, pageRequest(value, "asc"))
-        .catch(afterFault);
-      return pageBody(page, metricRowBody);
-    },
+  list(
+    "metrics",
+    "List a model's metrics over time",
+    (...asked) => trajectories.listMetrics(...asked),
+    metricRowBody,
   );
 }

@@ -1,4 +1,4 @@
-// For tests: a chat that says what it is told to say, in the order that the real one promises.
+// For tests: a chat that answers from a script and passes chat's contract.
 import type { Caller } from "../../domain/access.ts";
 import type { ChatDelta, ChatEvent, ChatFinish, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
@@ -39,7 +39,7 @@ export class FakeChat implements ChatPort {
 
   /** Completions whose signal was aborted. */
   abortedCount = 0;
-  /** Told whenever a completion has been aborted. */
+  /** Called whenever a completion has been aborted. */
   onAbort: () => void = () => undefined;
 
   async *complete(

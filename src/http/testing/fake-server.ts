@@ -53,7 +53,7 @@ class FakeFeedback implements FeedbackService {
   }
 }
 
-/** A server over fakes, and the fakes, to be told what to do and asked what they saw. */
+/** A server over fakes, and the fakes, to be given a script and asked what they saw. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
   const models = new FakeModelStore();

@@ -1,10 +1,7 @@
 // Cursor pages on the wire: the query that asks for one, and the list that answers.
 import { Type, type Static } from "typebox";
 import type { Page, PageRequest } from "../../domain/page.ts";
-import type { WirePlaces } from "../errors.ts";
-
-/** Where the domain's page request stands in the query. */
-export const pagePlaces: WirePlaces = { after: ["query", "after"] };
+import { locate } from "../errors.ts";
 
 export const pageQueryFields = {
   after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
@@ -28,6 +25,22 @@ export interface PageBody {
   readonly first_id: string;
   readonly last_id: string;
   readonly has_more: boolean;
+}
+
+/**
+ * The page that a store is asked for, as an answer.
+ *
+ * @throws whatever the store throws, located in the query
+ */
+export async function pageAnswer<Item extends { readonly id: string }>(
+  page: Promise<Page<Item>>,
+  body: (item: Item) => object,
+): Promise<PageBody> {
+  try {
+    return pageBody(await page, body);
+  } catch (error) {
+    throw locate(error, { after: ["query", "after"] });
+  }
 }
 
 /** @param body how an item is written */
