@@ -110,7 +110,7 @@ async function measure(subject: Subject, limits: Limits): Promise<Times> {
 
 async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
   const lane = new KvLane(runner.shape);
-  lane.reshape(Math.max(2, size), roundUpPositions(contextCount + 1));
+  lane.reshape(size, roundUpPositions(contextCount + 1));
   for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
   const tokenIds = Array.from({ length: size }, (_, row) => row + 1);
   return bestOf(8, async () => {
@@ -122,7 +122,7 @@ async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> 
 
 async function bestPrefillMs(runner: ModelRunner): Promise<number> {
   const lane = new KvLane(runner.shape);
-  lane.reshape(2, roundUpPositions(contextCount));
+  lane.reshape(1, roundUpPositions(contextCount));
   lane.takeSlot();
   const tokenIds = Array.from({ length: contextCount }, (_, position) => position + 1);
   return bestOf(3, async () => {

@@ -1,5 +1,6 @@
 // The engine's own process: loads a model, then serves what its parent sends until the parent stops it or goes away.
 // All native compute of serving happens here, so that a crash in it ends one engine and not the server.
+import { systemClock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { serveParent, type Loaded } from "../processes/serve-parent.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
@@ -40,7 +41,7 @@ async function load(
 async function openModel(options: EngineLoad, logger: Logger): Promise<ModelRunner> {
   const { settings, modelFolder, cacheFolder } = options;
   try {
-    return await openGraphRunner({ modelFolder, cacheFolder, settings });
+    return await openGraphRunner({ modelFolder, cacheFolder, settings, clock: systemClock });
   } catch (error) {
     logger.error({ err: error, modelFolder }, "the model cannot be loaded");
     if (error instanceof ServiceError) throw error;

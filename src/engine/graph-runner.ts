@@ -1,28 +1,20 @@
 // The model runner over compiled graphs: picks the graph, feeds it, and writes what comes back into the lane.
 // Does not know requests; a call is for rows of one lane and one adapter.
-import { present, unreachable } from "../domain/assert.ts";
+import { present } from "../domain/assert.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { AdapterReference } from "../domain/generation.ts";
-import type { Graph } from "../graph/graph.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
-import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
-import { modelParameters } from "../model/parameters.ts";
-import {
-  buildContinuationGraph,
-  buildDecodeGraph,
-  buildPrefillGraph,
-  cacheNames,
-  laterPartCount,
-  type ServingOptions,
-} from "../model/serving-graphs.ts";
-import { readModelWeights, type WeightSource } from "../model/weights.ts";
-import { createSession, type Session } from "../runtime/session.ts";
+import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
+import { readModelWeights } from "../model/weights.ts";
 import { AdapterCache } from "./adapter-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
+import { IdleWork } from "./idle-work.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
+import { ServingSessions, type GraphKind, type SessionsOptions } from "./serving-sessions.ts";
 import type { EngineSettings } from "./settings.ts";
 
 export interface FolderRunnerOptions {
@@ -30,6 +22,7 @@ export interface FolderRunnerOptions {
   readonly cacheFolder: string;
   /** With the zeros that mean "by the machine" replaced. */
   readonly settings: EngineSettings;
+  readonly clock: Clock;
 }
 
 /**
@@ -38,7 +31,7 @@ export interface FolderRunnerOptions {
  * @throws ServiceError when the folder does not hold a model that can be served
  */
 export async function openGraphRunner(options: FolderRunnerOptions): Promise<ModelRunner> {
-  const { modelFolder, cacheFolder, settings } = options;
+  const { modelFolder, cacheFolder, settings, clock } = options;
   const stored = readModelConfig(modelFolder);
   const contextLength = Math.min(stored.contextLength, settings.contextLengthMax);
   const config = { ...stored, contextLength };
@@ -48,26 +41,23 @@ export async function openGraphRunner(options: FolderRunnerOptions): Promise<Mod
     weights,
     threads: settings.threads,
     adapterCountMax: settings.adapterCountMax,
+    clock,
   });
 }
 
-export interface GraphRunnerOptions {
-  readonly config: ModelConfig;
-  /** For every parameter of the graphs. */
-  readonly weights: ReadonlyMap<string, WeightSource>;
-  readonly threads: number;
+export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
+  /** With it, what only some requests need is prepared in moments without calls; without, at its first use. */
+  readonly clock?: Clock;
 }
 
-/** A runner for weights that are at hand; the graphs that every model needs are ready when it returns. */
+/** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const runner = new GraphRunner(options);
-  await runner.prepare();
-  return runner;
+  const sessions = new ServingSessions(options);
+  await sessions.prepare();
+  const { clock = null } = options;
+  return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));
 }
-
-/** First parts of prompts, later parts, and one token a row. */
-type GraphKind = "first" | "later" | "token";
 
 /** Parts of prompts that are computed in one call. */
 interface PartGroup {
@@ -75,25 +65,20 @@ interface PartGroup {
   readonly group: readonly PromptPart[];
 }
 
-/** Weights beyond this are not copied for graphs that do well without. */
-const largeModelBytes = 256 * 1024 * 1024;
-
 class GraphRunner implements ModelRunner {
   readonly shape: ModelShape;
-  readonly #options: GraphRunnerOptions;
+  readonly #sessions: ServingSessions;
+  readonly #idleWork: IdleWork | null;
   readonly #adapters: AdapterCache;
-  readonly #sessions = new Map<string, Session>();
-  readonly #isLarge: boolean;
 
-  constructor(options: GraphRunnerOptions) {
-    const { config, adapterCountMax } = options;
-    this.#options = options;
+  constructor(
+    { config, adapterCountMax }: GraphRunnerOptions,
+    sessions: ServingSessions,
+    idleWork: IdleWork | null,
+  ) {
+    this.#sessions = sessions;
+    this.#idleWork = idleWork;
     this.#adapters = new AdapterCache(config, adapterCountMax);
-    const weightCount = modelParameters(config).reduce(
-      (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
-      0,
-    );
-    this.#isLarge = weightCount * Float32Array.BYTES_PER_ELEMENT > largeModelBytes;
     this.shape = {
       layerCount: config.layers.length,
       kvHeadCount: config.kvHeadCount,
@@ -101,11 +86,6 @@ class GraphRunner implements ModelRunner {
       vocabularySize: config.vocabularySize,
       contextLength: config.contextLength,
     };
-  }
-
-  async prepare(): Promise<void> {
-    await this.#session("token", null);
-    await this.#session("first", null);
   }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
@@ -135,12 +115,11 @@ class GraphRunner implements ModelRunner {
     tokenIds: readonly number[],
   ): Promise<Float32Array> {
     const count = tokenIds.length;
-    const feeds: Record<string, Tensor> = {
+    const outputs = await this.#run("token", adapter, {
       tokens: int64Tensor([count, 1], tokenIds),
       past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
-    };
-    this.#feedCache(feeds, lane, { slot: 0, count });
-    const outputs = await this.#run("token", adapter, feeds);
+      ...this.#cacheFeeds(lane, count),
+    });
     this.#keep(
       lane,
       tokenIds.map((_, slot) => ({ slot, range: { row: slot, start: 0, count: 1 } })),
@@ -150,8 +129,8 @@ class GraphRunner implements ModelRunner {
   }
 
   async close(): Promise<void> {
-    for (const session of this.#sessions.values()) await session.release();
-    this.#sessions.clear();
+    await this.#idleWork?.stop();
+    await this.#sessions.close();
   }
 
   /** The parts that share a call: first parts, or later parts as many as their graph has room for. */
@@ -163,7 +142,7 @@ class GraphRunner implements ModelRunner {
       countMax: number,
     ): PartGroup[] => {
       // Only arranged weights give a row the same numbers alone and among others.
-      const size = this.#isPrepacked(kind, loraOf(adapter)) ? countMax : 1;
+      const size = this.#sessions.isPrepacked(kind, loraOf(adapter)) ? countMax : 1;
       const starts = members.flatMap((_, index) => (index % size === 0 ? [index] : []));
       return starts.map((start) => ({ kind, group: members.slice(start, start + size) }));
     };
@@ -197,39 +176,24 @@ class GraphRunner implements ModelRunner {
   async #run(
     kind: GraphKind,
     adapter: LoadedAdapter | null,
-    feeds: Record<string, Tensor>,
+    feeds: Readonly<Record<string, Tensor>>,
   ): Promise<Readonly<Record<string, Tensor>>> {
-    const session = await this.#session(kind, loraOf(adapter));
+    this.#idleWork?.postpone();
+    const session = await this.#sessions.get(kind, loraOf(adapter));
     return session.run({ ...feeds, ...adapter?.feeds });
   }
 
-  /** Made at first use: not every engine serves adapters or long prompts. */
-  async #session(kind: GraphKind, lora: LoraForm | null): Promise<Session> {
-    const name = `${kind} ${lora ?? "base"}`;
-    const made = this.#sessions.get(name);
-    if (made !== undefined) return made;
-    const { config, weights, threads } = this.#options;
-    const session = await createSession(graphOf(kind, config, { lora }), {
-      weights,
-      threads,
-      prepackWeights: this.#isPrepacked(kind, lora),
-    });
-    this.#sessions.set(name, session);
-    return session;
-  }
-
-  #feedCache(
-    feeds: Record<string, Tensor>,
-    lane: KvLane,
-    range: { readonly slot: number; readonly count: number },
-  ): void {
+  /** The cache of the first `count` slots. */
+  #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
     const { layerCount, kvHeadCount, headSize } = this.shape;
-    const dims = [range.count, kvHeadCount, lane.capacity, headSize];
+    const dims = [count, kvHeadCount, lane.capacity, headSize];
+    const feeds: Record<string, Tensor> = {};
     for (let layer = 0; layer < layerCount; layer++) {
       const names = cacheNames(layer);
-      feeds[names.keys] = float32Tensor(dims, lane.keys(layer, range.slot, range.count));
-      feeds[names.values] = float32Tensor(dims, lane.values(layer, range.slot, range.count));
+      feeds[names.keys] = float32Tensor(dims, lane.keys(layer, 0, count));
+      feeds[names.values] = float32Tensor(dims, lane.values(layer, 0, count));
     }
+    return feeds;
   }
 
   /** Writes the new keys and values of each slot, whose place in the outputs is given. */
@@ -247,31 +211,10 @@ class GraphRunner implements ModelRunner {
     }
     for (const { slot, range } of entries) lane.advance(slot, range.count);
   }
-
-  /**
-   * Whether a session keeps its own arranged copy of the weights also of a large model: where rows of several requests
-   * meet, since only arranged weights give a row the same numbers alone and among others. The rest goes without the copy.
-   */
-  #isPrepacked(kind: GraphKind, lora: LoraForm | null): boolean {
-    return !this.#isLarge || kind === "token" || lora === null;
-  }
 }
 
 function loraOf(adapter: LoadedAdapter | null): LoraForm | null {
   return adapter === null ? null : loraFormOf(adapter.rank);
-}
-
-function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions): Graph {
-  switch (kind) {
-    case "first":
-      return buildPrefillGraph(config, options);
-    case "later":
-      return buildContinuationGraph(config, options);
-    case "token":
-      return buildDecodeGraph(config, options);
-    default:
-      return unreachable(kind);
-  }
 }
 
 /** Views of consecutive rows, so many for each part. */

@@ -49,7 +49,7 @@ export interface ModelRunner {
    * The numbers of a row do not depend on the other rows.
    *
    * @param adapter as for {@link ModelRunner.prefill}
-   * @returns logits_BV, row i for slot i; there may be more rows, which say nothing
+   * @returns logits_BV, row i for slot i
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
   /** Frees the model. */

@@ -43,7 +43,7 @@ function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
 
 function laneOf(runner: ModelRunner, slotCount: number): KvLane {
   const lane = new KvLane(runner.shape);
-  lane.reshape(Math.max(2, slotCount), 128);
+  lane.reshape(slotCount, 128);
   for (let slot = 0; slot < slotCount; slot++) lane.takeSlot();
   return lane;
 }

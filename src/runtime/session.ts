@@ -41,6 +41,13 @@ export interface SessionOptions {
   readonly prepackWeights?: boolean;
 }
 
+/**
+ * Every session has threads of its own, and those of one that spins in vain take the cores from the others. Long enough
+ * for the next operation of the same run. End to end on a small model: 16 streams 1.4 times as fast as with the
+ * runtime's own limit, one session alone unchanged.
+ */
+const spinMicroseconds = 50;
+
 const BYTES_PER_ELEMENT = { float32: 4, int32: 4, int64: 8, bool: 1 } as const;
 
 /**
@@ -165,7 +172,7 @@ function ortOptions({
     extra: {
       session: {
         model_external_initializers_file_folder_path: "/",
-        intra_op: { allow_spinning: allowSpinning ? "1" : "0" },
+        intra_op: { allow_spinning: allowSpinning ? "1" : "0", spin_duration_us: `${spinMicroseconds}` },
         disable_prepacking: prepackWeights ? "0" : "1",
         // Softmax makes numbers so small that computing with them is many times slower.
         set_denormal_as_zero: "1",

@@ -134,5 +134,5 @@ test("never holds more than the reservations that were made", () => {
 });
 
 test("rounds slots up to sizes that a slab can have", () => {
-  assert.deepEqual([1, 2, 3, 8, 9, 16, 17].map(roundUpSlots), [2, 2, 4, 8, 16, 16, 24]);
+  assert.deepEqual([1, 2, 3, 8, 9, 16, 17].map(roundUpSlots), [1, 2, 4, 8, 16, 16, 24]);
 });

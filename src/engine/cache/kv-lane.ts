@@ -17,12 +17,12 @@ export function roundUpPositions(count: number): number {
 }
 
 /**
- * How many slots a slab gets for this many used ones: powers of two up to 8, then multiples of 8. Never one alone, so that
- * a runner may add a row; memory of a slot that is never written is not taken from the machine.
+ * How many slots a slab gets for this many used ones: powers of two up to 8, then multiples of 8. Memory of a slot that
+ * is never written is not taken from the machine.
  */
 export function roundUpSlots(count: number): number {
   if (count > 8) return Math.ceil(count / 8) * 8;
-  let slots = 2;
+  let slots = 1;
   while (slots < count) slots *= 2;
   return slots;
 }

@@ -137,7 +137,7 @@ test("admits only what memory is set aside for", () => {
 test("says how many choices fit at once", () => {
   assert.equal(slotsThatFit(64, { slotCountMax: 8, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 4);
   assert.equal(slotsThatFit(64, { slotCountMax: 3, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 3);
-  assert.equal(slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1280, bytesPerPosition: 10 }), 0);
+  assert.equal(slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1279, bytesPerPosition: 10 }), 0);
 });
 
 test("begins an admitted prompt where what was found in memory ends", () => {

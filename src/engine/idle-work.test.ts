@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { IdleWork } from "./idle-work.ts";
+
+test("runs one task in each quiet moment, and puts the next off while there are calls", async () => {
+  const clock = new FakeClock();
+  const done: number[] = [];
+  const work = new IdleWork(
+    clock,
+    [1, 2, 3].map((number) => () => Promise.resolve(done.push(number))),
+  );
+  await clock.advance(100);
+  assert.deepEqual(done, [1]);
+  work.postpone();
+  await clock.advance(100);
+  assert.deepEqual(done, [1]);
+  await clock.advance(100);
+  assert.deepEqual(done, [1, 2]);
+  await work.stop();
+  await clock.advance(1000);
+  assert.deepEqual(done, [1, 2]);
+});
+
+test("goes on after a task that fails", async () => {
+  const clock = new FakeClock();
+  const done: number[] = [];
+  const work = new IdleWork(clock, [
+    () => Promise.reject(new Error("no memory")),
+    () => Promise.resolve(done.push(2)),
+  ]);
+  await clock.advance(200);
+  assert.deepEqual(done, [2]);
+  await work.stop();
+});

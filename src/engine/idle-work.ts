@@ -1,0 +1,45 @@
+// Work that can wait for a moment without calls, one task at a time: what a first request of some kind would else wait for.
+// A task that fails is dropped; whoever needs its result does it again and learns why.
+import type { Clock } from "../domain/clock.ts";
+
+const quietMs = 100;
+
+export class IdleWork {
+  readonly #clock: Clock;
+  readonly #abort = new AbortController();
+  readonly #finished: Promise<void>;
+  #wasBusy = false;
+
+  /** Starts at once; the first task runs after a quiet moment. */
+  constructor(clock: Clock, tasks: readonly (() => Promise<unknown>)[]) {
+    this.#clock = clock;
+    this.#finished = this.#run(tasks);
+  }
+
+  /** Puts the next task off: something that cannot wait is going on. */
+  postpone(): void {
+    this.#wasBusy = true;
+  }
+
+  /** Lets the task in progress end and starts no other. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#finished;
+  }
+
+  async #run(tasks: readonly (() => Promise<unknown>)[]): Promise<void> {
+    for (const task of tasks) {
+      await this.#quietMoment();
+      if (this.#abort.signal.aborted) return;
+      await task().catch(() => undefined);
+    }
+  }
+
+  /** A stretch of time in which nothing was postponed; ends early when the work is stopped. */
+  async #quietMoment(): Promise<void> {
+    do {
+      this.#wasBusy = false;
+      await this.#clock.sleep(quietMs, { signal: this.#abort.signal }).catch(() => undefined);
+    } while (this.#wasBusy && !this.#abort.signal.aborted);
+  }
+}
