@@ -21,6 +21,7 @@ const house: Readonly<Record<string, Room>> = {
   client: { rank: 1, mayImport: ["domain"], vendors: [] },
   runtime: { rank: 2, mayImport: ["domain", "graph"], vendors: ["onnxruntime-node"] },
   model: { rank: 2, mayImport: ["domain", "graph"], vendors: [] },
+  models: { rank: 2, mayImport: ["domain"], vendors: [] },
   jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   trajectories: { rank: 2, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
@@ -29,7 +30,7 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime"],
     vendors: [],
   },
-  chat: { rank: 4, mayImport: ["domain", "telemetry", "tokenizer", "trajectories"], vendors: [] },
+  chat: { rank: 4, mayImport: ["domain", "telemetry", "tokenizer", "models", "trajectories"], vendors: [] },
   training: {
     rank: 4,
     mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime", "tokenizer", "trajectories"],
@@ -37,7 +38,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   http: {
     rank: 5,
-    mayImport: ["domain", "telemetry", "chat", "jobs", "trajectories", "feedback"],
+    mayImport: ["domain", "telemetry", "models", "chat", "jobs", "trajectories", "feedback"],
     vendors: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
   },
   server: {
@@ -50,6 +51,7 @@ const house: Readonly<Record<string, Room>> = {
       "storage",
       "runtime",
       "model",
+      "models",
       "jobs",
       "trajectories",
       "feedback",

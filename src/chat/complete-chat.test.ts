@@ -25,7 +25,7 @@ import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
-import type { ResolvedModel } from "./model-directory.ts";
+import type { ResolvedModel } from "../models/model-directory.ts";
 import { renderChatPrompt } from "./render-prompt.ts";
 import { readGenerationDefaults } from "./served-base.ts";
 import type { GenerationDefaults, ServedBase } from "./served-base.ts";

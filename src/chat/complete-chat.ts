@@ -8,7 +8,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createChatMetrics } from "./chat-metrics.ts";
-import type { ModelDirectory } from "./model-directory.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
 import { planGeneration } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 import { generationDeltas, usageAtStart } from "./generation-deltas.ts";

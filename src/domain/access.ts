@@ -1,6 +1,7 @@
 // Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
 
 import { createHash } from "node:crypto";
+import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
 
@@ -28,6 +29,18 @@ export interface Caller {
 /** True when the caller may use what belongs to the entity. */
 export function mayReach(caller: Caller, entity: string): boolean {
   return caller.role === "admin" || caller.entity === entity;
+}
+
+/**
+ * @param what names the thing in the message
+ * @param field the domain's name of the field that named it, where one did
+ * @throws ServiceError `forbidden` when what belongs to the entity is not the caller's
+ */
+export function refuseOtherEntity(caller: Caller, entity: string, what: string, field?: string): void {
+  if (mayReach(caller, entity)) return;
+  const message = `${what} belongs to another entity than this key's, ${JSON.stringify(caller.entity)}.`;
+  const faults = field === undefined ? [] : [{ location: [field], message, type: "forbidden" }];
+  throw new ServiceError({ code: "forbidden", message, faults });
 }
 
 export interface KeyStore {

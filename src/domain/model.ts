@@ -33,6 +33,16 @@ export interface ModelVersion {
   readonly createdAt: Date;
 }
 
+/** How engines know the adapter of a version: never the same for two versions, deleted ones included. */
+export function adapterId(modelId: string, step: number): string {
+  return `${modelId}:${step}`;
+}
+
+/** Where the adapter of a version lies, relative to the data folder. */
+export function adapterFolderOf(modelId: string, step: number): string {
+  return `adapters/${modelId}/${step}`;
+}
+
 export interface ModelStore {
   /** Stores the model and its version 0 in one transaction; throws `conflict` when the name exists. */
   create(model: TrainedModel, versionZero: ModelVersion): Promise<void>;

@@ -1,8 +1,7 @@
 // Who is asking: a key in a Bearer or a Basic header becomes a Caller. Each part of the API knows one scheme.
 // Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong.
 import { timingSafeEqual } from "node:crypto";
-import { hashSecret, mayReach, type Caller, type KeyStore } from "../domain/access.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { hashSecret, type Caller, type KeyStore } from "../domain/access.ts";
 import { HttpRefusal } from "./errors.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
@@ -61,21 +60,5 @@ function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
     message,
     faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
     headers: { "www-authenticate": challenges[scheme] },
-  });
-}
-
-/** @throws ServiceError `forbidden` when what belongs to the entity is not the caller's */
-export function refuseOtherEntity(
-  caller: Caller,
-  entity: string,
-  what: string,
-  ...location: readonly string[]
-): void {
-  if (mayReach(caller, entity)) return;
-  const message = `${what} belongs to another entity than this key's, ${JSON.stringify(caller.entity)}.`;
-  throw new ServiceError({
-    code: "forbidden",
-    message,
-    faults: [{ location, message, type: "forbidden" }],
   });
 }

@@ -8,6 +8,7 @@ import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
+import type { ModelService } from "../models/model-service.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { HttpSettings } from "./settings.ts";
@@ -33,13 +34,13 @@ export interface HttpDependencies {
   /** Names of the base models, the default first. */
   readonly baseModels: readonly string[];
   readonly keys: KeyStore;
-  readonly models: ModelStore;
+  readonly models: ModelService;
+  /** For what is logged of a model's versions. */
+  readonly versions: Pick<ModelStore, "newestVersion">;
   readonly jobs: JobStore;
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
   readonly feedback: FeedbackService;
-  /** Called when versions of a model are gone from the store: forget adapters, remove folders. */
-  readonly onVersionsDeleted: (modelId: string, steps: readonly number[]) => Promise<void>;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;

@@ -409,6 +409,21 @@ test("a running job is interrupted and cancelled, with a terminal event", async 
   await assert.rejects(queue.cancel("x"), { code: "not_found" });
 });
 
+test("all jobs of a model are cancelled, running and queued, and no others", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted], { concurrency: 2 });
+  for (const [id, modelId] of [
+    ["a", "m"],
+    ["b", "m"],
+    ["c", "n"],
+  ])
+    await bench.submit(queue, id, modelId);
+  await queue.cancelAll("m");
+  await bench.clock.advance(0);
+  const states = [await bench.state("a"), await bench.state("b"), await bench.state("c")];
+  assert.deepEqual(states, ["cancelled", "cancelled", "running"]);
+});
+
 test("a job that ended stays as it is when cancelled", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);

@@ -76,6 +76,21 @@ export class JobQueue implements Service {
     return job;
   }
 
+  /** Cancels every job of the model that has not ended. */
+  async cancelAll(modelId: string): Promise<void> {
+    const { jobs } = this.#dependencies;
+    for (const state of ["queued", "running"] as const) {
+      const ids: string[] = [];
+      for (let after: string | null = null; ;) {
+        const page = await jobs.list({ modelIds: [modelId], state }, { after, limit: 100, order: "asc" });
+        ids.push(...page.items.map(({ id }) => id));
+        after = page.items.at(-1)?.id ?? null;
+        if (!page.hasMore || after === null) break;
+      }
+      for (const id of ids) await this.cancel(id);
+    }
+  }
+
   /**
    * The job's events from the first after `after` on, as they come; ends after the terminal event, or quietly when the
    * signal aborts.

@@ -6,19 +6,20 @@ import { createLogger } from "../telemetry/logger.ts";
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
-import { createModelDirectory } from "../chat/model-directory.ts";
+import { listBaseModels } from "../models/base-models.ts";
+import { createModelDirectory } from "../models/model-directory.ts";
+import { createModelService } from "../models/model-service.ts";
 import { createChatService } from "../chat/complete-chat.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner } from "../training/child-runner.ts";
-import { listBaseModels, packageVersion } from "./base-models.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey, type FirstKey } from "./keys.ts";
 import { createListener } from "./listener.ts";
+import { builtInModel, packageVersion } from "./package.ts";
 import { createServedBases, engineHealth, type EngineBase } from "./served-bases.ts";
-import { forgetVersions } from "./forget-versions.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -62,7 +63,8 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   const clock = systemClock;
   const logger = createLogger(config.server.logLevel);
   const metrics = createMetrics({ processMetrics: true });
-  const models = listBaseModels(config.server.model, config.server.defaultModel);
+  const { model: named, defaultModel } = config.server;
+  const models = listBaseModels({ named, defaultModel }, builtInModel());
   const baseNames = models.map((model) => model.name);
 
   const database: Database = await openDatabase({ file: databaseFile(config) });
@@ -78,7 +80,7 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   const directory = createModelDirectory({
     store: database.models,
     bases: baseNames,
-    defaultBase: models[0]?.name ?? "",
+    defaultBase: models[0].name,
     dataFolder,
     build: `hone-${packageVersion()}`,
   });
@@ -106,12 +108,19 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
     checkDatabase: async () => void (await database.keys.list()),
     baseModels: baseNames,
     keys: database.keys,
-    models: database.models,
+    models: createModelService({
+      store: database.models,
+      bases: baseNames,
+      clock,
+      cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
+      dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
+      dataFolder,
+    }),
+    versions: database.models,
     jobs: database.jobs,
     jobQueue,
     trajectories: database.trajectories,
     feedback: createFeedbackService({ store: database.feedback, clock }),
-    onVersionsDeleted: (modelId, steps) => forgetVersions({ modelId, steps, dataFolder, bases }),
     isDraining: () => isDraining,
     metrics,
     logger,

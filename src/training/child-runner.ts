@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import type { TrainedModel } from "../domain/model.ts";
+import { adapterFolderOf, type TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { baseHash } from "./base-hash.ts";
@@ -154,7 +154,7 @@ class ProcessJobRunner implements ChildJobRunner {
         from.adapterFolder === null
           ? null
           : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
-      adapterFolder: join("adapters", model.id, String(pins.resultStep)),
+      adapterFolder: adapterFolderOf(model.id, pins.resultStep),
     };
   }
 

@@ -24,7 +24,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     async (request, reply) => {
       const value = readQuery(querySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      return pageAnswer(models.listVersions(model.id, pageRequest(value, "asc")), checkpointBody);
+      return pageAnswer(models.listVersions(model, pageRequest(value, "asc")), checkpointBody);
     },
   );
   app.delete<ModelPath>(
@@ -33,9 +33,7 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
     async (request, reply) => {
       const { steps } = readBody(checkpointDeleteForm, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const { deleted, notFound } = await models.deleteVersions(model.id, [...new Set(steps)]);
-      const removed = deleted.filter((step) => step !== 0);
-      if (removed.length > 0) await dependencies.onVersionsDeleted(model.id, removed);
+      const { deleted, notFound } = await models.deleteVersions(model, steps);
       return { deleted_count: deleted.length, not_found_steps: notFound };
     },
   );

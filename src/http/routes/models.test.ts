@@ -108,7 +108,7 @@ test("deletes a model on a request with a JSON content type and no body, with it
     server.jobs.jobs.map(({ state }) => state),
     ["cancelled"],
   );
-  assert.deepEqual(server.deletedVersions, [{ modelId: id, steps: [0, 1] }]);
+  assert.deepEqual(server.droppedAdapters, [`${id}:1`]);
   assert.equal((await ask(server, "GET", `/v1/preview/models/${id}`)).statusCode, 404);
   await server.close();
 });
@@ -155,7 +155,7 @@ test("deletes checkpoints; step 0 counts as deleted and goes on", async () => {
   await addVersion(server, id, 1);
   const remove = (payload: object) => ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`, payload);
   assert.deepEqual((await remove({ steps: [0, 1, 7] })).json(), { deleted_count: 2, not_found_steps: [7] });
-  assert.deepEqual(server.deletedVersions, [{ modelId: id, steps: [1] }]);
+  assert.deepEqual(server.droppedAdapters, [`${id}:1`]);
   assert.equal((await remove({ steps: ["1"] })).statusCode, 422);
   assert.equal((await ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`)).statusCode, 422);
   await server.close();

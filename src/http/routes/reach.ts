@@ -1,9 +1,8 @@
 // Finds a model or a job for a caller, or says why not: unknown, or another entity's.
-import type { Caller } from "../../domain/access.ts";
+import { refuseOtherEntity, type Caller } from "../../domain/access.ts";
 import type { TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { notFound } from "../../domain/service-error.ts";
-import { refuseOtherEntity } from "../authentication.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 
@@ -17,26 +16,27 @@ export async function reachModel(
   id: string,
   location: readonly string[] = ["path", "model_id"],
 ): Promise<TrainedModel> {
-  const model = await models.find(id.toLowerCase());
-  if (model === null) throw missing("model", id, location);
-  refuseOtherEntity(caller, model.entity, `The model ${id}`, ...location);
-  return model;
+  try {
+    return await models.find(id, caller);
+  } catch (error) {
+    throw locate(error, { not_found: location, forbidden: location });
+  }
 }
 
 /** @throws ServiceError `not_found`, or `forbidden` when the job's model is another entity's */
 export async function reachJob(
-  dependencies: Pick<HttpDependencies, "models" | "jobs">,
+  { models, jobs }: Pick<HttpDependencies, "models" | "jobs">,
   caller: Caller,
   id: string,
 ): Promise<TrainingJob> {
-  const location = ["path", "job_id"];
-  const job = await dependencies.jobs.find(id.toLowerCase());
-  const model = job === null ? null : await dependencies.models.find(job.modelId);
-  if (job === null || model === null) throw missing("training job", id, location);
-  refuseOtherEntity(caller, model.entity, `The training job ${id}`, ...location);
-  return job;
-}
-
-function missing(kind: string, id: string, location: readonly string[]): unknown {
-  return locate(notFound(kind, id.slice(0, 200)), { not_found: location });
+  try {
+    const job = await jobs.find(id.toLowerCase());
+    const entity = job === null ? null : await models.entityOf(job.modelId);
+    if (job === null || entity === null) throw notFound("training job", id.slice(0, 200));
+    refuseOtherEntity(caller, entity, `The training job ${id}`);
+    return job;
+  } catch (error) {
+    const location = ["path", "job_id"];
+    throw locate(error, { not_found: location, forbidden: location });
+  }
 }

@@ -1,9 +1,7 @@
 // What a chat request may name as its model: OpenAI's list, and the names of the base models.
 import type { FastifyInstance } from "fastify";
-import type { TrainedModel } from "../../domain/model.ts";
+import { fullName } from "../../models/model-name.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { modelName } from "../wire/model.ts";
-import { allVersions } from "./model-remains.ts";
 
 export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { models, baseModels, clock } = dependencies;
@@ -13,12 +11,13 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     "/v1/models",
     { schema: { summary: "List every name that can be chatted with", ...documented } },
     async (request) => {
-      const { caller } = request;
-      const trained = await models.list({ entity: caller.role === "admin" ? null : caller.entity });
       const data = baseModels.map((name) =>
         card({ id: name, createdAt: startedAt, owner: "hone", root: name, parent: null }),
       );
-      for (const model of trained) data.push(...(await trainedCards(dependencies, model)));
+      for (const { name, model, createdAt } of await models.listServedNames(request.caller)) {
+        const root = fullName(model);
+        data.push(card({ id: name, createdAt, owner: model.entity, root, parent: model.baseModel }));
+      }
       return { object: "list", data };
     },
   );
@@ -27,19 +26,6 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     { schema: { summary: "The names of the base models", ...documented } },
     () => baseModels,
   );
-}
-
-/** The model under its own name, which follows the newest version, and each version under its name with the step. */
-async function trainedCards({ models }: HttpDependencies, model: TrainedModel): Promise<readonly object[]> {
-  const name = modelName(model);
-  const parent = model.baseModel;
-  const versions = await allVersions(models, model.id);
-  return [
-    card({ id: name, createdAt: model.createdAt, owner: model.entity, root: name, parent }),
-    ...versions.map(({ step, createdAt }) =>
-      card({ id: `${name}:step${step}`, createdAt, owner: model.entity, root: name, parent }),
-    ),
-  ];
 }
 
 interface Card {

@@ -124,8 +124,7 @@ async function listedModels(
   if (modelId !== undefined) {
     return [(await reachModel(dependencies, caller, modelId, ["query", "model_id"])).id];
   }
-  if (caller.role === "admin") return null;
-  return (await dependencies.models.list({ entity: caller.entity })).map(({ id }) => id);
+  return dependencies.models.listReachableIds(caller);
 }
 
 async function events(

@@ -47,7 +47,7 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
     async (request, reply) => {
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       const body = readBody(logForm, request, reply);
-      const { trajectories: store, models, clock } = dependencies;
+      const { trajectories: store, versions: models, clock } = dependencies;
       const split = body.split ?? "val";
       const groups = body.trajectory_groups.map(toTrajectoryGroup);
       const logged = await logTrajectories({ store, models, clock }, { model, split, groups });

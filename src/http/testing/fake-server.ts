@@ -9,6 +9,7 @@ import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
+import { createModelService } from "../../models/model-service.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
@@ -64,26 +65,35 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   await addKeys(keyStore);
   const engine: EngineHealth = { state: "ready", reason: "" };
   const state = { engine, isDraining: false, isDatabaseDown: false };
-  const deletedVersions: { readonly modelId: string; readonly steps: readonly number[] }[] = [];
+  const droppedAdapters: string[] = [];
+  const baseModels = ["tiny", "small"];
+  const clock = options.clock ?? systemClock;
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     engineHealth: () => state.engine,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");
     },
-    baseModels: ["tiny", "small"],
+    baseModels,
     keys: keyStore,
-    models,
+    models: createModelService({
+      store: models,
+      bases: baseModels,
+      clock,
+      cancelJobs: (modelId) => jobs.cancelAll(modelId),
+      dropAdapter: (id) => void droppedAdapters.push(id),
+      dataFolder: "test/fixtures/no-such-folder",
+    }),
+    versions: models,
     // The routes use the reading half alone.
     jobs: jobs as unknown as JobStore,
     jobQueue: jobs,
     trajectories,
     feedback,
-    onVersionsDeleted: async (modelId, steps) => void deletedVersions.push({ modelId, steps }),
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),
     logger: silentLogger,
-    clock: options.clock ?? systemClock,
+    clock,
     settings: { ...defaultsOf(httpSettings), ...options.settings },
     auth: options.auth ?? "on",
     defaultEntity: "local",
@@ -92,7 +102,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const app = await createHttpServer(dependencies);
   const ask = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request);
   const close = (): Promise<void> => app.close();
-  return { app, ask, close, chat, models, jobs, trajectories, feedback, state, deletedVersions };
+  return { app, ask, close, chat, models, jobs, trajectories, feedback, state, droppedAdapters };
 }
 
 async function addKeys(store: FakeKeyStore): Promise<void> {

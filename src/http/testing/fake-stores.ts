@@ -142,6 +142,10 @@ export class FakeJobs implements JobPort, Pick<JobStore, "find" | "list" | "list
     return { id: job.id, isNew: true };
   }
 
+  async cancelAll(modelId: string): Promise<void> {
+    for (const { id } of this.jobs.filter((job) => job.modelId === modelId)) await this.cancel(id);
+  }
+
   async cancel(id: string): Promise<TrainingJob> {
     const index = this.jobs.findIndex((job) => job.id === id);
     const job = this.jobs[index];

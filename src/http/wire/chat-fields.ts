@@ -90,7 +90,8 @@ function isConstraintAlone(value: unknown): boolean {
 
 /** Where the fields of a domain request stand in the body that it was read from. */
 export function chatPlaces(body: ChatRequestBody): WirePlaces {
-  const places: Record<string, readonly string[]> = {};
+  // Whoever resolves a model's name knows nothing of chat requests and their groups.
+  const places: Record<string, readonly string[]> = { model: ["body", "model"] };
   const names = Object.entries(chatForm.fields);
   const wasSent = ([name]: readonly [string, unknown]): boolean =>
     (body[name as keyof ChatRequestBody] ?? null) !== null;

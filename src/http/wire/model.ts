@@ -1,5 +1,6 @@
 // Models and checkpoints as the training interface spells them.
 import { Type } from "typebox";
+import type { WirePlaces } from "../errors.ts";
 import type { BodyForm } from "../input/body.ts";
 import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
 import { nullable } from "./nullable.ts";
@@ -18,6 +19,15 @@ const modelCreateSchema = Type.Object(
 export const modelCreateForm: BodyForm<typeof modelCreateSchema> = {
   schema: modelCreateSchema,
   fields: { entity: "read", project: "read", name: "read", base_model: "read", return_existing: "read" },
+};
+
+/** Where the fields of a domain registration stand in the body. */
+export const registrationPlaces: WirePlaces = {
+  entity: ["body", "entity"],
+  project: ["body", "project"],
+  name: ["body", "name"],
+  baseModel: ["body", "base_model"],
+  returnExisting: ["body", "return_existing"],
 };
 
 const checkpointDeleteSchema = Type.Object(
@@ -50,9 +60,4 @@ export function checkpointBody(version: ModelVersion): object {
     created_at: version.createdAt.toISOString(),
     job_id: version.jobId,
   };
-}
-
-/** How chat requests name a trained model. */
-export function modelName(model: TrainedModel): string {
-  return `${model.entity}/${model.project}/${model.name}`;
 }

@@ -44,7 +44,7 @@ export async function pageAnswer<Item extends { readonly id: string }>(
 }
 
 /** @param body how an item is written */
-export function pageBody<Item extends { readonly id: string }>(
+function pageBody<Item extends { readonly id: string }>(
   page: Page<Item>,
   body: (item: Item) => object,
 ): PageBody {
@@ -55,20 +55,4 @@ export function pageBody<Item extends { readonly id: string }>(
     last_id: page.items.at(-1)?.id ?? "",
     has_more: page.hasMore,
   };
-}
-
-/**
- * A page of a list that is wholly at hand.
- *
- * @param items in the order asked for
- * @returns null when no item has the cursor's id
- */
-export function pageOf<Item extends { readonly id: string }>(
-  items: readonly Item[],
-  request: PageRequest,
-): Page<Item> | null {
-  const start = request.after === null ? 0 : items.findIndex(({ id }) => id === request.after) + 1;
-  if (request.after !== null && start === 0) return null;
-  const end = start + request.limit;
-  return { items: items.slice(start, end), hasMore: items.length > end };
 }

@@ -1,30 +1,27 @@
-// Which base models this server has: the built-in one, and the folders that the operator named.
-import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+// Which base models a server has: the built-in one, and the folders that the operator named.
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import type { BaseModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
-/** The package's own folder: the one that holds package.json, above the sources and above the build. */
-export function packageFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "package.json")) && dirname(folder) !== folder) folder = dirname(folder);
-  return folder;
+/** What the operator said of base models. */
+export interface BaseModelChoice {
+  /** `folder` or `name=folder`; a folder's own name is its default name. */
+  readonly named: readonly string[];
+  /** Null takes the first that was named, else the built-in one. */
+  readonly defaultModel: string | null;
 }
-
-export const builtInModelName = "hone-tiny";
 
 /**
  * The base models in the order in which they are listed, the default first.
  *
- * @param named `folder` or `name=folder`, as the operator gave them; a folder's own name is its default name
  * @throws ServiceError `invalid` for a folder that is none, a name given twice, or an unknown default
  */
-export function listBaseModels(named: readonly string[], defaultModel: string | null): readonly BaseModel[] {
-  const models = [
-    ...named.map(parseNamed),
-    { name: builtInModelName, folder: join(packageFolder(), "models", builtInModelName) },
-  ];
+export function listBaseModels(
+  { named, defaultModel }: BaseModelChoice,
+  builtIn: BaseModel,
+): readonly [BaseModel, ...BaseModel[]] {
+  const models = [...named.map(parseNamed), builtIn];
   const names = models.map((model) => model.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -50,12 +47,4 @@ function parseNamed(text: string): BaseModel {
 
 function invalid(message: string): ServiceError {
   return new ServiceError({ code: "invalid", message });
-}
-
-/** The version of this package. */
-export function packageVersion(): string {
-  // The file is this package's own.
-  return (
-    JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { readonly version: string }
-  ).version;
 }

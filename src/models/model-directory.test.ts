@@ -22,6 +22,7 @@ const models = [
   model(5, "other/games/theirs"),
   model(6, "third/games/theirs"),
   model(7, "acme/games/orphan", "gone"),
+  ...["a", "b", "c", "d", "e", "f", "g"].map((project) => model(8, `acme/${project}/common`)),
 ];
 /** The steps of every model: step 1 was deleted. */
 const steps = [0, 2, 10];
@@ -42,7 +43,17 @@ const store: ModelDirectoryDependencies["store"] = {
     Promise.resolve(
       models.find((each) => each.entity === entity && each.project === project && each.name === name) ?? null,
     ),
-  list: ({ entity }) => Promise.resolve(models.filter((each) => entity === null || each.entity === entity)),
+  findByShortName: (entity, project, name, limit) =>
+    Promise.resolve(
+      models
+        .filter(
+          (each) =>
+            each.name === name &&
+            each.entity === (entity ?? each.entity) &&
+            each.project === (project ?? each.project),
+        )
+        .slice(0, limit),
+    ),
   newestVersion: (id) => Promise.resolve(version(id, 10)),
   findVersion: (id, step) => Promise.resolve(steps.includes(step) ? version(id, step) : null),
 };
@@ -103,6 +114,7 @@ const table: readonly (readonly [name: string | null, member: string, admin?: st
   ["twin", "invalid"],
   ["tools/twin", "3:10"],
   ["theirs", "not_found", "invalid"],
+  ["common", "invalid"],
   ["nothing", "not_found"],
   ["acme/games/nothing", "not_found"],
   ["a/b/c/d", "not_found"],
@@ -143,12 +155,17 @@ test("a refusal names the model, the cure and the field", async () => {
     assert.rejects(directory.resolve(name, member), (error: ServiceError) => {
       assert.equal(error.code, code);
       assert.match(error.message, message);
-      assert.deepEqual(error.faults[0].location, ["body", "model"]);
+      assert.deepEqual(error.faults[0].location, ["model"]);
       return true;
     });
   await check("nothing", "not_found", /"nothing" does not exist.*GET \/v1\/models/);
   await check("agent:step1", "not_found", /"agent:step1" has no such version; its newest is :step10/);
   await check("twin", "invalid", /fits 2 models \(acme\/games\/twin, acme\/tools\/twin\)/);
+  await check(
+    "common",
+    "invalid",
+    /fits more than 5 models \(acme\/a\/common, .*, acme\/e\/common, \.\.\.\)/,
+  );
   await check("other/games/agent", "forbidden", /belongs to another entity/);
   await check("x".repeat(5000), "not_found", /^.{0,400}$/);
 });

@@ -1,4 +1,6 @@
-// The spellings of a model in a request, taken apart. Says nothing of whether there is such a model.
+// The spellings of a model in a request, taken apart, and what a name may be made of so that they can be. Says nothing of
+// whether there is such a model.
+import type { TrainedModel } from "../domain/model.ts";
 
 export interface ModelReference {
   /** `name`, `project, name` or `entity, project, name`. */
@@ -27,4 +29,20 @@ function splitVersion(text: string): readonly [path: string, version: ModelRefer
   const step = /^step(\d{1,9})$/.exec(alias);
   const version = step ? Number(step[1]) : alias === "latest" ? "newest" : null;
   return [text.slice(0, colon), version];
+}
+
+/** The name that always means this model: it follows the newest version. */
+export function fullName({ entity, project, name }: TrainedModel): string {
+  return `${entity}/${project}/${name}`;
+}
+
+/** The name that always means this version. */
+export function versionName(model: TrainedModel, step: number): string {
+  return `${fullName(model)}:step${step}`;
+}
+
+/** Whether a text can be part of `entity/project/name:stepN`. */
+export function isNamePart(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
+  return !/[\s/:\u0000-\u001f\u007f]/.test(text);
 }

@@ -1,16 +1,13 @@
 // Finds the model that a request names, and fixes the version it will run on: whatever is published later, the request
 // finishes on that one. Knows names and rights, not engines.
 import { resolve } from "node:path";
-import { mayReach } from "../domain/access.ts";
-import type { Caller } from "../domain/access.ts";
+import { mayReach, type Caller } from "../domain/access.ts";
 import { assert } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { isUuid } from "../domain/ids.ts";
-import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import type { ErrorCode } from "../domain/service-error.ts";
-import { parseModelName } from "./model-name.ts";
-import type { ModelReference } from "./model-name.ts";
+import { adapterId, type ModelStore, type ModelVersion, type TrainedModel } from "../domain/model.ts";
+import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
+import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 
 export interface ResolvedModel {
   /** The short name of the base model. */
@@ -31,14 +28,17 @@ export interface ResolvedModel {
 export interface ModelDirectory {
   /**
    * @param name as in the request; null and empty mean the default base model
-   * @throws ServiceError `not_found` for an unknown model, version or alias; `forbidden` for another entity's; `invalid`
-   * for a name that fits several models
+   * @throws ServiceError, at the field `model`: `not_found` for an unknown model, version or alias; `forbidden` for another
+   * entity's; `invalid` for a name that fits several models; `unsupported` for a base that is not served
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
 }
 
 export interface ModelDirectoryDependencies {
-  readonly store: Pick<ModelStore, "find" | "findByName" | "list" | "newestVersion" | "findVersion">;
+  readonly store: Pick<
+    ModelStore,
+    "find" | "findByName" | "findByShortName" | "newestVersion" | "findVersion"
+  >;
   /** Short names of the base models. */
   readonly bases: readonly string[];
   readonly defaultBase: string;
@@ -130,29 +130,25 @@ async function findModel(
   // An administrator's own entity comes first, so that what others create never changes what a name means there.
   const matches = own.length > 0 || caller.role !== "admin" ? own : await matching(store, null, path);
   if (matches.length === 0) throw unknown(name);
-  if (matches.length > 1) {
-    const names = matches.slice(0, 5).map((model) => `${model.entity}/${model.project}/${model.name}`);
-    throw fault(
-      "invalid",
-      `${quoted(name)} fits ${matches.length} models (${names.join(", ")}${matches.length > 5 ? ", ..." : ""}); give entity/project/name or the id.`,
-    );
-  }
+  if (matches.length > 1) throw ambiguous(name, matches);
   return matches[0];
 }
 
-async function matching(
+/** As many as a refusal names, and one to know that there are more. */
+const matchCountMax = 6;
+
+function matching(
   store: ModelDirectoryDependencies["store"],
   entity: string | null,
   path: readonly string[],
 ): Promise<readonly TrainedModel[]> {
   const [project, name] = path.length === 2 ? path : [null, path[0]];
-  const models = await store.list({ entity });
-  return models.filter((model) => model.name === name && (project === null || model.project === project));
+  return store.findByShortName(entity, project, name, matchCountMax);
 }
 
 function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
   if (version.adapterFolder === null) return null;
-  return { id: `${version.modelId}:${version.step}`, folder: resolve(dataFolder, version.adapterFolder) };
+  return { id: adapterId(version.modelId, version.step), folder: resolve(dataFolder, version.adapterFolder) };
 }
 
 const howToList = "GET /v1/models lists the models you can use.";
@@ -165,11 +161,22 @@ function forbidden(name: string): ServiceError {
   return fault("forbidden", `The model ${quoted(name)} belongs to another entity than your key.`);
 }
 
+function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError {
+  const isCut = matches.length === matchCountMax;
+  const named = isCut ? matches.slice(0, -1) : matches;
+  const count = isCut ? `more than ${named.length}` : named.length;
+  const names = `${named.map(fullName).join(", ")}${isCut ? ", ..." : ""}`;
+  return fault(
+    "invalid",
+    `${quoted(name)} fits ${count} models (${names}); give entity/project/name or the id.`,
+  );
+}
+
 function fault(code: ErrorCode, message: string): ServiceError {
   return new ServiceError({
     code,
     message,
-    faults: [{ location: ["body", "model"], message, type: "value_error" }],
+    faults: [{ location: ["model"], message, type: "value_error" }],
   });
 }
 

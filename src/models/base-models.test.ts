@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { listBaseModels } from "./base-models.ts";
+
+const builtIn = { name: "built-in", folder: "/built-in" };
+const qwen = "test/fixtures/goldens/models/qwen3";
+
+const names = (named: readonly string[], defaultModel: string | null = null): readonly string[] =>
+  listBaseModels({ named, defaultModel }, builtIn).map(({ name }) => name);
+
+test("the default comes first: the one asked for, else the first named, else the built-in one", () => {
+  assert.deepEqual(names([]), ["built-in"]);
+  assert.deepEqual(names([qwen, `b=${qwen}`]), ["qwen3", "b", "built-in"]);
+  assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
+  assert.deepEqual(names([qwen], "built-in"), ["built-in", "qwen3"]);
+  assert.equal(listBaseModels({ named: [qwen], defaultModel: null }, builtIn)[0].folder, resolve(qwen));
+});
+
+test("refuses what is no model folder, no name, twice there, or unknown", () => {
+  const check = (named: readonly string[], defaultModel: string | null, message: RegExp): void => {
+    assert.throws(() => names(named, defaultModel), { code: "invalid", message });
+  };
+  check(["test"], null, /test is not a model folder: it has no config\.json/);
+  check([`a b=${qwen}`], null, /"a b" is no name for a base model/);
+  check([qwen, qwen], null, /Two base models are called qwen3/);
+  check([`built-in=${qwen}`], null, /Two base models are called built-in/);
+  check([qwen], "gone", /The default model is gone, but the base models are qwen3, built-in/);
+});

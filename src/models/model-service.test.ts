@@ -1,0 +1,174 @@
+// Registering, finding, listing and deleting models on the SQLite store, with folders for adapters.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { Caller } from "../domain/access.ts";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { adapterFolderOf, type ModelStore } from "../domain/model.ts";
+import type { PageRequest } from "../domain/page.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { moment, sampleCounts, sampleJob, sampleVersion } from "../storage/contract/storage-under-test.ts";
+import { openDatabase } from "../storage/database.ts";
+import { createModelService, type ModelFilter, type ModelService } from "./model-service.ts";
+import type { Registration } from "./register-model.ts";
+
+const member: Caller = { keyId: "k", entity: "acme", role: "member", owner: "o" };
+const other: Caller = { ...member, entity: "rival" };
+const admin: Caller = { ...member, entity: "local", role: "admin" };
+const agent: Registration = {
+  entity: "acme",
+  project: "games",
+  name: "agent",
+  baseModel: "tiny",
+  returnExisting: false,
+};
+
+interface Bench {
+  readonly service: ModelService;
+  readonly store: ModelStore;
+  /** Adds a version with a folder. */
+  readonly addVersion: (modelId: string, step: number) => Promise<string>;
+  /** What the other rooms were asked to do. */
+  readonly log: string[];
+}
+
+async function open(t: TestContext): Promise<Bench> {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
+  const database = await openDatabase({ file: join(dataFolder, "hone.db") });
+  t.after(async () => {
+    await database.close();
+    rmSync(dataFolder, { recursive: true });
+  });
+  const { models: store, jobs } = database;
+  const log: string[] = [];
+  const service = createModelService({
+    store,
+    bases: ["tiny", "small"],
+    clock: new FakeClock(),
+    cancelJobs: async (modelId) => void log.push(`cancel ${modelId}`),
+    dropAdapter: (id) => void log.push(`drop ${id}`),
+    dataFolder,
+  });
+  const addVersion = async (modelId: string, step: number): Promise<string> => {
+    const folder = join(dataFolder, adapterFolderOf(modelId, step));
+    mkdirSync(folder, { recursive: true });
+    const jobId = `job ${step} of ${modelId}`;
+    await jobs.create(sampleJob(jobId, modelId), [], null);
+    await jobs.claim("server", moment(step), moment(step + 60));
+    const version = sampleVersion(modelId, step, { jobId });
+    const at = moment(step);
+    await jobs.succeed(jobId, { owner: "server", version, counts: sampleCounts, at, data: {} });
+    return folder;
+  };
+  return { service, store, addVersion, log };
+}
+
+/** The code of a refusal with the fields at fault. */
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => assert.fail("nothing was refused"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ServiceError, String(error));
+  return [error.code, ...error.faults.map(({ location }) => location.join("."))].join(" ");
+}
+
+test("registers a model with its version 0; the same again is a conflict or the one there is", async (t) => {
+  const { service, store } = await open(t);
+  const model = await service.register(agent, member);
+  assert.deepEqual(await store.find(model.id), model);
+  assert.equal((await store.newestVersion(model.id))?.step, 0);
+  assert.equal(await refusal(service.register(agent, member)), "conflict name");
+  assert.deepEqual(await service.register({ ...agent, returnExisting: true }, member), model);
+  const overSmall = { ...agent, baseModel: "small", returnExisting: true };
+  assert.equal(await refusal(service.register(overSmall, member)), "conflict baseModel");
+});
+
+test("two registrations at once make one model", async (t) => {
+  const { service } = await open(t);
+  const twice = { ...agent, returnExisting: true };
+  const [one, another] = await Promise.all([
+    service.register(twice, member),
+    service.register(twice, member),
+  ]);
+  assert.deepEqual(one, another);
+  const once = { ...agent, name: "once" };
+  const settled = await Promise.allSettled([service.register(once, member), service.register(once, member)]);
+  assert.deepEqual(settled.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+});
+
+test("refuses names that no request could spell, other entities and unknown bases", async (t) => {
+  const { service } = await open(t);
+  const register = (changes: Partial<Registration>, caller = member): Promise<string> =>
+    refusal(service.register({ ...agent, ...changes }, caller));
+  assert.equal(await register({ project: "a/b", name: "c:d" }), "invalid project name");
+  for (const name of ["a b", "a\n", "a\u0000", "a\u007f"])
+    assert.equal(await register({ name }), "invalid name");
+  assert.equal(await register({ entity: "rival" }), "forbidden entity");
+  assert.equal((await service.register({ ...agent, entity: "rival" }, admin)).entity, "rival");
+  assert.equal(await register({ baseModel: "huge" }), "not_found baseModel");
+});
+
+test("finds and lists what a caller may reach", async (t) => {
+  const { service } = await open(t);
+  const mine = await service.register(agent, member);
+  const second = await service.register({ ...agent, project: "chess", name: "second" }, member);
+  const theirs = await service.register({ ...agent, entity: "rival" }, other);
+  assert.deepEqual(await service.find(mine.id.toUpperCase(), member), mine);
+  assert.equal(await refusal(service.find(theirs.id, member)), "forbidden");
+  assert.deepEqual(await service.find(theirs.id, admin), theirs);
+  assert.equal(await refusal(service.find("none", admin)), "not_found");
+  const list = async (caller: Caller, changes: Partial<ModelFilter & PageRequest> = {}) => {
+    const { entity = null, project = null, name = null, ...page } = changes;
+    const request = { after: null, limit: 10, order: "desc" as const, ...page };
+    return (await service.list({ entity, project, name }, request, caller)).items;
+  };
+  assert.deepEqual(await list(member), [second, mine]);
+  assert.deepEqual(await list(admin), [theirs, second, mine]);
+  assert.deepEqual(await list(admin, { entity: "rival" }), [theirs]);
+  assert.deepEqual(await list(member, { entity: "rival" }), []);
+  assert.deepEqual(await list(member, { project: "chess" }), [second]);
+  assert.deepEqual(await list(member, { name: "agent" }), [mine]);
+  assert.deepEqual(await list(member, { order: "asc", limit: 1 }), [mine]);
+  assert.deepEqual(await list(member, { after: second.id }), [mine]);
+  assert.equal(await refusal(list(member, { after: theirs.id })), "invalid after");
+  assert.deepEqual(await service.listReachableIds(member), [second.id, mine.id]);
+  assert.equal(await service.listReachableIds(admin), null);
+});
+
+test("lists the names that can be chatted with", async (t) => {
+  const { service, addVersion } = await open(t);
+  const model = await service.register(agent, member);
+  await addVersion(model.id, 1);
+  await service.register({ ...agent, entity: "rival" }, other);
+  const names = (await service.listServedNames(member)).map(({ name }) => name);
+  assert.deepEqual(names, ["acme/games/agent", "acme/games/agent:step0", "acme/games/agent:step1"]);
+});
+
+test("deletes versions with their adapters, but never step 0", async (t) => {
+  const { service, store, addVersion, log } = await open(t);
+  const model = await service.register(agent, member);
+  const folders = [await addVersion(model.id, 1), await addVersion(model.id, 2)];
+  const deleted = await service.deleteVersions(model, [0, 1, 1, 7]);
+  assert.deepEqual(deleted, { deleted: [0, 1], notFound: [7] });
+  assert.deepEqual(folders.map(existsSync), [false, true]);
+  assert.deepEqual(log, [`drop ${model.id}:1`]);
+  const { items } = await service.listVersions(model, { after: null, limit: 10, order: "asc" });
+  assert.deepEqual(
+    items.map(({ step }) => step),
+    [0, 2],
+  );
+  assert.equal(await store.greatestStep(model.id), 2);
+});
+
+test("deletes a model with its jobs, its versions and their adapters", async (t) => {
+  const { service, store, addVersion, log } = await open(t);
+  const model = await service.register(agent, member);
+  const folders = [await addVersion(model.id, 1), await addVersion(model.id, 2)];
+  assert.equal(await service.delete(model), 3);
+  assert.equal(await store.find(model.id), null);
+  assert.deepEqual(folders.map(existsSync), [false, false]);
+  assert.deepEqual(log, [`cancel ${model.id}`, `drop ${model.id}:1`, `drop ${model.id}:2`]);
+});

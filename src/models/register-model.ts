@@ -1,0 +1,100 @@
+// A trained model comes into being: its name is checked, and its version 0 is the base model itself.
+import { refuseOtherEntity, type Caller } from "../domain/access.ts";
+import type { Clock } from "../domain/clock.ts";
+import { newUuid } from "../domain/ids.ts";
+import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
+import { ServiceError, type Fault } from "../domain/service-error.ts";
+import { isNamePart } from "./model-name.ts";
+
+export interface Registration {
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly baseModel: string;
+  /** Answers with a model of this name and base that exists already. */
+  readonly returnExisting: boolean;
+}
+
+export interface RegisterDependencies {
+  readonly store: Pick<ModelStore, "findByName" | "create">;
+  /** Names of the base models, the default first. */
+  readonly bases: readonly string[];
+  readonly clock: Clock;
+}
+
+/**
+ * Registers a model; of two calls at once one finds the other's.
+ *
+ * @throws ServiceError, at the fields of {@link Registration}: `invalid` for names that no request could spell, `forbidden`
+ *   for another entity, `not_found` for an unknown base model, `conflict` where the model exists
+ */
+export async function registerModel(
+  { store, bases, clock }: RegisterDependencies,
+  registration: Registration,
+  caller: Caller,
+): Promise<TrainedModel> {
+  const { entity, project, name, baseModel } = registration;
+  refuseBadNames({ entity, project, name });
+  refuseOtherEntity(caller, entity, `The entity ${JSON.stringify(entity)}`, "entity");
+  refuseUnknownBase(bases, baseModel);
+  const existing = await store.findByName(entity, project, name);
+  if (existing !== null) return reuse(existing, registration);
+  const model = { id: newUuid(), entity, project, name, baseModel, createdAt: clock.now() };
+  try {
+    await store.create(model, versionZero(model));
+    return model;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
+    // Somebody registered the name a moment ago.
+    const other = await store.findByName(entity, project, name);
+    if (other === null) throw error;
+    return reuse(other, registration);
+  }
+}
+
+function refuseBadNames(names: Readonly<Record<string, string>>): void {
+  const faults: Fault[] = [];
+  for (const [field, text] of Object.entries(names)) {
+    if (isNamePart(text)) continue;
+    const message = `Value error, ${field} is ${JSON.stringify(text)}; it may hold no blanks, slashes or colons.`;
+    faults.push({ location: [field], message, type: "value_error" });
+  }
+  if (faults.length === 0) return;
+  const message = faults.map((fault) => `${fault.location.join(".")}: ${fault.message}`).join("; ");
+  throw new ServiceError({ code: "invalid", message, faults });
+}
+
+function refuseUnknownBase(bases: readonly string[], baseModel: string): void {
+  if (bases.includes(baseModel)) return;
+  const message = `There is no base model ${JSON.stringify(baseModel)}; this server has ${bases.join(", ")}.`;
+  throw refusal("not_found", "baseModel", message);
+}
+
+function reuse(existing: TrainedModel, { name, baseModel, returnExisting }: Registration): TrainedModel {
+  if (existing.baseModel !== baseModel) {
+    const message = `The model ${JSON.stringify(name)} exists over the base model ${existing.baseModel}, not ${baseModel}; take another name.`;
+    throw refusal("conflict", "baseModel", message);
+  }
+  if (!returnExisting) {
+    const message = `The model ${JSON.stringify(name)} exists; send \`returnExisting\` to use it.`;
+    throw refusal("conflict", "name", message);
+  }
+  return existing;
+}
+
+function refusal(code: "not_found" | "conflict", field: string, message: string): ServiceError {
+  return new ServiceError({ code, message, faults: [{ location: [field], message, type: code }] });
+}
+
+function versionZero(model: TrainedModel): ModelVersion {
+  return {
+    id: newUuid(),
+    modelId: model.id,
+    step: 0,
+    adapterFolder: null,
+    trainerState: null,
+    jobId: null,
+    metrics: {},
+    createdAt: model.createdAt,
+  };
+}

@@ -1,0 +1,26 @@
+// This package itself: where it lies, its version, and the base model that comes with it.
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { BaseModel } from "../domain/model.ts";
+
+/** The folder that holds package.json, above the sources and above the build. */
+function packageFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, "package.json")) && dirname(folder) !== folder) folder = dirname(folder);
+  return folder;
+}
+
+/** The base model that needs no download. */
+export function builtInModel(): BaseModel {
+  const name = "hone-tiny";
+  return { name, folder: join(packageFolder(), "models", name) };
+}
+
+/** The version of this package. */
+export function packageVersion(): string {
+  // The file is this package's own.
+  return (
+    JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { readonly version: string }
+  ).version;
+}
