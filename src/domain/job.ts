@@ -183,7 +183,7 @@ export interface JobAssignment {
   readonly pins: JobPins;
 }
 
-/** What an attempt tells while it runs; each resolves when it is durable. */
+/** What an attempt reports while it runs; each resolves when it is durable. */
 export interface JobReport {
   /** `training_started`: how many gradient steps will follow, and the event's data. The same numbers on every attempt. */
   started(

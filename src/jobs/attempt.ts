@@ -1,4 +1,4 @@
-// One attempt at a job: run it, keep its lease alive, pass on what it tells, and write down how it ended.
+// One attempt at a job: run it, keep its lease alive, pass on what it reports, and write down how it ended.
 import { createHash } from "node:crypto";
 import { assert } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -41,16 +41,21 @@ export class Attempt {
   readonly #settings: JobSettings;
   readonly #job: TrainingJob;
   /** Called after every event is durable. */
-  readonly #tell: () => void;
+  readonly #onEvent: () => void;
   readonly #logger: Logger;
   readonly #running = new AbortController();
   #interruption: Interruption | null = null;
 
-  constructor(dependencies: AttemptDependencies, settings: JobSettings, job: TrainingJob, tell: () => void) {
+  constructor(
+    dependencies: AttemptDependencies,
+    settings: JobSettings,
+    job: TrainingJob,
+    onEvent: () => void,
+  ) {
     this.#dependencies = dependencies;
     this.#settings = settings;
     this.#job = job;
-    this.#tell = tell;
+    this.#onEvent = onEvent;
     this.#logger = dependencies.logger.child({ jobId: job.id, attempt: job.attemptCount });
   }
 
@@ -75,7 +80,7 @@ export class Attempt {
     }
     settled.abort();
     await beating;
-    this.#tell();
+    this.#onEvent();
   }
 
   async #attempt(): Promise<{ readonly assignment: JobAssignment | null; readonly ending: Ending }> {
@@ -150,13 +155,13 @@ export class Attempt {
         assertFinite(metrics);
         await jobs.appendEvent(id, 0, { type: "training_started", data: metrics });
         await jobs.updateProgress(id, { gradientStepCount: 0, gradientStepCountTotal: total }, startCounts);
-        this.#tell();
+        this.#onEvent();
       },
       stepped: async (index, metrics) => {
         assert(counts !== null, "a runner reports its start before its steps");
         assert(
           Number.isInteger(index) && index >= 0 && index < total,
-          `step ${index} is one of the ${total} told`,
+          `step ${index} is one of the ${total} announced`,
         );
         assertFinite(metrics);
         await jobs.appendEvent(id, index + 1, { type: "gradient_step", data: metrics });
@@ -165,7 +170,7 @@ export class Attempt {
           { gradientStepCount: index + 1, gradientStepCountTotal: total },
           counts,
         );
-        this.#tell();
+        this.#onEvent();
       },
     };
   }

@@ -1,4 +1,4 @@
-// Streams of a job's events. Told in process when something happened, and looking by itself as the floor, since
+// Streams of a job's events. Woken in process when something happened, and looking by itself as the floor, since
 // another process may have written it.
 import type { Clock } from "../domain/clock.ts";
 import { isTerminal, type JobEvent, type JobStore } from "../domain/job.ts";
@@ -21,7 +21,7 @@ export class EventWatch {
   }
 
   /** Says that the job has new events. */
-  tell(jobId: string): void {
+  emit(jobId: string): void {
     for (const bell of this.#bells.get(jobId) ?? []) bell.ring();
   }
 

@@ -184,7 +184,7 @@ checkService({
   },
 });
 
-test("a submitted job runs at once, makes the next version, and tells its events", async (t) => {
+test("a submitted job runs at once, makes the next version, and emits its events", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
   await bench.submit(queue, "a");
@@ -350,7 +350,7 @@ test("a job that cannot work fails at once with the runner's message", async (t)
   );
 });
 
-test("an unexpected error fails the job and tells nothing internal", async (t) => {
+test("an unexpected error fails the job and shows nothing internal", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async () => {

@@ -1,5 +1,5 @@
 // The queue of durable work: takes jobs in, runs them one after the other, brings them back after a crash. Knows
-// nothing of training; what an attempt does is the runner's affair.
+// nothing of training; what an attempt does is up to the runner.
 import {
   isTerminal,
   type IdempotencyKey,
@@ -70,7 +70,7 @@ export class JobQueue implements Service {
     if (state === "running") this.#attempts.get(id)?.attempt.interrupt("cancel");
     // A job that waited may have held back others of its model.
     if (state !== null && isTerminal(state)) this.#wake();
-    this.#events.tell(id);
+    this.#events.emit(id);
     const job = state === null ? null : await jobs.find(id);
     if (job === null) throw notFound("training job", id);
     return job;
@@ -155,7 +155,7 @@ export class JobQueue implements Service {
     // An earlier attempt that lost the job may still be on its way out; two must not run side by side.
     await this.#attempts.get(job.id)?.over;
     const attempt = new Attempt(this.#dependencies, this.#settings, job, () => {
-      this.#events.tell(job.id);
+      this.#events.emit(job.id);
     });
     if (signal.aborted) attempt.interrupt("park");
     const over = attempt.run();

@@ -21,7 +21,7 @@ export function groupAdvantages(
   return rewards.map((reward) => (reward - mean) / scale);
 }
 
-/** Whether the group tells its trajectories apart at all. */
+/** Whether the rewards of the group differ at all. */
 export function hasVariance(rewards: readonly number[]): boolean {
   return rewards.some((reward) => Math.abs(reward - rewards[0]) > REWARD_RESOLUTION);
 }

@@ -83,7 +83,7 @@ export type TrainingSettings = SettingsOf<typeof trainingSettings>;
 
 /**
  * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
- * are computed. A job that was begun by another one and goes on is told so in the log.
+ * are computed. A job that goes on under another number than it began with is a warning in the log.
  */
 export const trainerAlgorithm = 2;
 

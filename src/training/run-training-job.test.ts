@@ -1,0 +1,260 @@
+// The story of a job on the naive trainer: what is asked of it in which order, what is reported, and what is left behind.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
+import { FakeClock } from "../domain/fake-clock.ts";
+import type { JobOutcome, JobReport } from "../domain/job.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { resolveTrainingConfig } from "../domain/training-config.ts";
+import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { type ConversationTokenizer, trainedIndices } from "../trajectories/sequences.ts";
+import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
+import { type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
+import { pinnedSettings, trainingSettings } from "./settings.ts";
+import { NaiveTrainers } from "./testing/naive-trainer.ts";
+import { RecordingTrainers } from "./testing/recording-trainers.ts";
+
+/** Every trajectory carries its tokens: nothing has to be rendered. */
+const tokenizer: ConversationTokenizer = {
+  vocabularySize: tinyConfig.vocabularySize,
+  encode: () => assert.fail("nothing to encode"),
+  renderPrompt: () => assert.fail("nothing to render"),
+  idOfToken: () => null,
+};
+
+/** Two groups of the contract's sequences; 14 tokens a batch make three steps of them. */
+function someGroups(): readonly TrajectoryGroup[] {
+  const trajectories = tinyBatch().map((sequence, index) =>
+    trajectoryOf({
+      token_ids: [...sequence.tokenIds],
+      assistant_mask: [...sequence.mask],
+      old_logprobs: [...sequence.oldLogprobs].map((value) => (Number.isNaN(value) ? null : value)),
+      group: sequence.group,
+      reward: index,
+    }),
+  );
+  return [groupOf(trajectories.slice(0, 3)), groupOf(trajectories.slice(3))];
+}
+
+interface Given {
+  readonly groups?: readonly TrajectoryGroup[];
+  readonly config?: Parameters<typeof resolveTrainingConfig>[0];
+  readonly input?: Partial<TrainingJobInput>;
+  readonly on?: Partial<JobReport>;
+}
+
+/** A data folder, a trainer that is recorded, and all that a job reported. */
+class Bench {
+  readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
+  readonly trainers = new RecordingTrainers(
+    new NaiveTrainers({
+      config: tinyConfig,
+      weights: tinyWeights,
+      lora: tinyLora,
+      dataFolder: this.dataFolder,
+      sequenceLengthMax: 10,
+    }),
+  );
+  readonly started: Readonly<Record<string, number>>[] = [];
+  readonly steps: Readonly<Record<string, number>>[] = [];
+
+  constructor(t: TestContext) {
+    t.after(() => rmSync(this.dataFolder, { recursive: true }));
+  }
+
+  run({ groups = someGroups(), config = {}, input = {}, on = {} }: Given = {}): Promise<JobOutcome> {
+    const report: JobReport = {
+      started: async (_stepCount, _counts, metrics) => void this.started.push(metrics),
+      stepped: async (index, metrics) => {
+        assert.equal(index, this.steps.length);
+        this.steps.push(metrics);
+      },
+      ...on,
+    };
+    return runTrainingJob(
+      { trainers: this.trainers, tokenizer, report, clock: new FakeClock() },
+      {
+        jobId: "job",
+        seed: "seed",
+        config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
+        settings: { ...pinnedSettings(defaultsOf(trainingSettings)), batchTokens: 14 },
+        groups: streamOf(groups),
+        from: null,
+        dataFolder: this.dataFolder,
+        adapterFolder: "adapters/m/1",
+        signal: new AbortController().signal,
+        ...input,
+      },
+    );
+  }
+
+  get kinds(): readonly string[] {
+    return this.trainers.calls.map(({ kind }) => kind);
+  }
+
+  /** All that lies in the model's folder, whole or not. */
+  get published(): readonly string[] {
+    return readdirSync(join(this.dataFolder, "adapters", "m"));
+  }
+
+  bytes(adapterFolder = "adapters/m/1"): Buffer {
+    return readFileSync(join(this.dataFolder, adapterFolder, "adapter_model.safetensors"));
+  }
+}
+
+async function* streamOf(groups: readonly TrajectoryGroup[]): AsyncGenerator<TrajectoryGroup> {
+  yield* groups;
+}
+
+function rejectsWith(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof ServiceError && error.code === code;
+}
+
+test("opens, takes a step per batch, publishes and closes, each call with an id of its own", async (t) => {
+  const bench = new Bench(t);
+  const outcome = await bench.run();
+  const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
+  assert.deepEqual(bench.kinds, ["open", ...steps, "save", "close"]);
+  assert.equal(new Set(bench.trainers.ids).size, bench.trainers.ids.length);
+  assert.deepEqual(bench.trainers.calls[0], { kind: "open", start: { from: null, seed: "seed" } });
+  assert.deepEqual(bench.published, ["1"]);
+  assert.equal(outcome.adapterFolder, "adapters/m/1");
+  assert.equal(outcome.trainerState, "adapters/m/1/naive-state.json");
+  assert.equal(bench.steps.length, 3);
+});
+
+test("a batch knows the groups of its sequences, and its step goes by the job's own numbers", async (t) => {
+  const bench = new Bench(t);
+  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), weightDecay: 0.25, gradientNormMax: 7 };
+  await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
+  const [, gradient, optimizer] = bench.trainers.calls;
+  assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
+  // Trajectories at the mean of their group train nothing.
+  assert.equal(gradient.data.length, 4);
+  assert.deepEqual(new Set(gradient.data.map(({ group }) => group)), new Set([0, 1]));
+  const { learningRate, weightDecay, gradientNormMax } = optimizer.step;
+  assert.deepEqual([learningRate, weightDecay, gradientNormMax], [0.02, 0.25, 7]);
+});
+
+test("reports the job's counts with the start and every step, and keeps the means", async (t) => {
+  const bench = new Bench(t);
+  const { metrics, counts } = await bench.run();
+  const expected = {
+    num_groups_submitted: 2,
+    num_groups_trainable: 2,
+    num_trajectories: 6,
+    num_trainable_tokens: counts.trainableTokens,
+  };
+  assert.deepEqual(bench.started, [{ num_sequences: 3, ...expected }]);
+  for (const step of bench.steps) {
+    assert.deepEqual({ ...step, ...expected }, step);
+    assert.equal(step["learning_rate"], 0.01);
+    assert.ok((step["grad_norm"] ?? 0) > 0 && (step["max_logprob_difference"] ?? 0) > 0);
+    // The naive trainer reports no entropy, and none is made up.
+    assert.equal("entropy" in step, false);
+  }
+  const mean = bench.steps.reduce((sum, step) => sum + step["loss"] / 3, 0);
+  assert.ok(Math.abs(metrics["loss/train"] - mean) < 1e-12);
+  assert.equal("loss/entropy" in metrics, false);
+  assert.equal(metrics["loss/first_max_logprob_difference"], bench.steps[0]["max_logprob_difference"]);
+  assert.equal(metrics["data/step_num_gradient_steps"], 3);
+  assert.equal(metrics["data/step_num_skipped_zero_variance"], 2);
+  assert.ok(Object.values(metrics).every(Number.isFinite));
+});
+
+test("the seed decides the first adapter and the order of the steps, and nothing else does", async (t) => {
+  const benches = [new Bench(t), new Bench(t), new Bench(t)];
+  await benches[0].run();
+  await benches[1].run({ input: { jobId: "another" } });
+  await benches[2].run({ input: { seed: "another" } });
+  assert.deepEqual(benches[1].bytes(), benches[0].bytes());
+  assert.deepEqual(benches[1].steps, benches[0].steps);
+  assert.notDeepEqual(benches[2].bytes(), benches[0].bytes());
+});
+
+test("precalculated log-probabilities take the place of the recorded ones before the first step", async (t) => {
+  const bench = new Bench(t);
+  await bench.run({ config: { precalculateLogprobs: true } });
+  assert.deepEqual(bench.kinds.slice(0, 5), ["open", "forward", "forward", "forward", "forwardBackward"]);
+  const [, recorded] = bench.trainers.calls;
+  const gradient = bench.trainers.calls[4];
+  assert.ok(recorded.kind === "forward" && gradient.kind === "forwardBackward");
+  const trainer = await bench.trainers.open({ from: null, seed: "seed" });
+  const { signal } = new AbortController();
+  const { logprobs } = await trainer.forward(recorded.data, { id: "check", signal });
+  gradient.data.forEach((sequence, row) => {
+    const old = trainedIndices(sequence).map((index) => sequence.oldLogprobs[index]);
+    assert.deepEqual(old, [...logprobs[row]]);
+    assert.ok(sequence.oldLogprobs.every((value, at) => Number.isNaN(value) === (sequence.mask[at] === 0)));
+  });
+  // The difference is still that to what was recorded.
+  assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
+});
+
+test("a job in which nothing can train takes no step and publishes what it started from", async (t) => {
+  const bench = new Bench(t);
+  const first = await bench.run();
+  const from = { adapterFolder: first.adapterFolder, trainerState: first.trainerState };
+  const groups = someGroups().map(({ trajectories }) => groupOf(trajectories.slice(0, 1)));
+  bench.trainers.calls.length = 0;
+  const input = { from, adapterFolder: "adapters/m/2", seed: "another" };
+  const { counts, metrics } = await bench.run({ groups, input });
+  assert.deepEqual(bench.kinds, ["open", "save", "close"]);
+  assert.equal(bench.started[1]["num_sequences"], 0);
+  assert.deepEqual(counts.skipped, { zero_variance: 2 });
+  assert.equal("loss/train" in metrics, false);
+  assert.deepEqual(bench.bytes("adapters/m/2"), bench.bytes("adapters/m/1"));
+});
+
+test("a cancelled job stops between two steps, publishes nothing and closes its trainer", async (t) => {
+  const bench = new Bench(t);
+  const aborting = new AbortController();
+  const job = bench.run({
+    input: { signal: aborting.signal },
+    on: { stepped: async (index) => void (index === 1 && aborting.abort()) },
+  });
+  await assert.rejects(job, rejectsWith("cancelled"));
+  assert.deepEqual(bench.kinds.slice(-2), ["forwardBackward", "close"]);
+  assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 2);
+  assert.throws(() => bench.published, "there is not even a folder");
+});
+
+test("a job that is cancelled after its last step leaves nothing behind", async (t) => {
+  const bench = new Bench(t);
+  const aborting = new AbortController();
+  const job = bench.run({
+    input: { signal: aborting.signal },
+    on: { stepped: async (index) => void (index === 2 && aborting.abort()) },
+  });
+  await assert.rejects(job, rejectsWith("cancelled"));
+  assert.deepEqual(bench.published, []);
+});
+
+test("a loss that is not finite ends the job in its own words, and nothing is published", async (t) => {
+  const bench = new Bench(t);
+  await assert.rejects(bench.run({ config: { learningRate: 1e200 } }), rejectsWith("unsupported"));
+  assert.deepEqual(bench.kinds, ["open", "forwardBackward", "optimStep", "forwardBackward", "close"]);
+  assert.throws(() => bench.published, "there is not even a folder");
+});
+
+test("sequences longer than the trainer or the job takes are left out", async (t) => {
+  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), sequenceLengthMax: 7 };
+  const { counts } = await new Bench(t).run({ input: { settings } });
+  assert.equal(counts.skipped["too_long"], 1);
+  const longer = { ...settings, sequenceLengthMax: 100 };
+  assert.equal(
+    (await new Bench(t).run({ input: { settings: longer } })).counts.skipped["too_long"],
+    undefined,
+  );
+});
+
+test("what a report throws ends the job", async (t) => {
+  const bench = new Bench(t);
+  const on = { stepped: () => Promise.reject(new Error("the parent is gone")) };
+  await assert.rejects(bench.run({ on }), /the parent is gone/);
+  assert.equal(bench.kinds.at(-1), "close");
+});
