@@ -125,7 +125,6 @@ function alreadyRunning(requestId: string): ServiceError {
   const message = `The request id ${JSON.stringify(requestId)} is already running; send another id, or wait until it has ended.`;
   return new ServiceError({
     code: "conflict",
-    message,
     faults: [chatFault("identity.requestId", { message, type: "value_error" })],
   });
 }

@@ -38,9 +38,7 @@ export function refuseMissingFeatures(
     .flatMap((feature) => fieldsOf[feature])
     .filter((field) => asks(request, field))
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
-  if (faults.length === 0) return;
-  const message = faults.map((fault) => fault.message).join(" ");
-  throw new ServiceError({ code: "unsupported", message, faults });
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
 /** Of several fields that ask for one feature those that do: a sampling parameter at its plain value asks for nothing. */

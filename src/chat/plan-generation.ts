@@ -85,7 +85,7 @@ function resolveMaxTokens(wanted: number | null, promptLength: number, contextLe
     `\`stopping.maxTokens\` is too large: ${wanted}. This model's maximum context length is ${contextLength} tokens ` +
     `and your request has ${promptLength} input tokens (${wanted} > ${contextLength} - ${promptLength}).`;
   const faults = [chatFault("stopping.maxTokens", { message, type: "value_error" })];
-  throw new ServiceError({ code: "unsupported", message, faults });
+  throw new ServiceError({ code: "unsupported", faults });
 }
 
 /** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */

@@ -18,5 +18,5 @@ export function renderChatPrompt(prompt: ChatPrompt, base: ServedBase): readonly
   const token = JSON.stringify(base.tokenizer.tokenText(strange));
   const message = `The messages hold the token ${token} (id ${strange}); the model ${base.model.name} knows ids below ${vocabularySize}.`;
   const faults = [chatFault("prompt.messages", { message, type: "value_error" })];
-  throw new ServiceError({ code: "unsupported", message, faults });
+  throw new ServiceError({ code: "unsupported", faults });
 }

@@ -29,8 +29,8 @@ export interface Fault {
 
 export interface ServiceErrorOptions {
   readonly code: ErrorCode;
-  /** For the caller: what was wrong, the value, the limit, the cure. */
-  readonly message: string;
+  /** For the caller: what was wrong, the value, the limit, the cure. What the faults say, unless given. */
+  readonly message?: string;
   /** Every fault found; empty where the message alone says it. */
   readonly faults?: readonly Fault[];
   /** For `overloaded` and `unavailable`: when trying again may help. */
@@ -45,10 +45,11 @@ export class ServiceError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(options: ServiceErrorOptions) {
-    super(options.message, { cause: options.cause });
+    const { faults = [], message = faults.map((fault) => fault.message).join(" ") } = options;
+    super(message, { cause: options.cause });
     this.name = "ServiceError";
     this.code = options.code;
-    this.faults = options.faults ?? [];
+    this.faults = faults;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

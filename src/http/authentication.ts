@@ -57,7 +57,6 @@ function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
   return new HttpRefusal({
     status: 401,
     code: "unauthorized",
-    message,
     faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
     headers: { "www-authenticate": challenges[scheme] },
   });

@@ -50,7 +50,7 @@ test("texts name fields as the client knows them, and quote all else as it is", 
 });
 
 test("what is no error of the domain passes as it is", () => {
-  const refusal = new HttpRefusal({ status: 405, code: "invalid", message: "`after`", faults: [] });
+  const refusal = new HttpRefusal({ status: 405, code: "invalid", faults: [] });
   assert.equal(locate(refusal, places), refusal);
   const bug = new Error("bug");
   assert.equal(locate(bug, places), bug);

@@ -11,7 +11,6 @@ export class HttpRefusal extends ServiceError {
     readonly status: number;
     readonly code: ErrorCode;
     readonly faults: readonly Fault[];
-    readonly message: string;
     readonly headers?: Readonly<Record<string, string>>;
   }) {
     super(options);

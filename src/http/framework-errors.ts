@@ -32,7 +32,7 @@ function codeOf(error: unknown): unknown {
 function tooLarge(limit: number | undefined): ServiceError {
   const message = `The body is larger than ${limit} bytes, the most this route takes; send less at a time.`;
   const faults = [{ location: ["body"], message, type: "too_large" }];
-  return new ServiceError({ code: "too_large", message, faults });
+  return new ServiceError({ code: "too_large", faults });
 }
 
 function wrongContentType(given: string | undefined): HttpRefusal {
@@ -44,7 +44,6 @@ function wrongContentType(given: string | undefined): HttpRefusal {
   return new HttpRefusal({
     status: 415,
     code: "invalid",
-    message,
     faults: [{ location: ["header", "content-type"], message, type: "unsupported_media_type" }],
   });
 }
@@ -52,7 +51,6 @@ function wrongContentType(given: string | undefined): HttpRefusal {
 function located(place: string, message: string, cause: unknown): ServiceError {
   return new ServiceError({
     code: "invalid",
-    message,
     faults: [{ location: [place], message, type: "value_error" }],
     cause,
   });

@@ -16,7 +16,7 @@ export function refuseConnection(error: Error & { readonly code?: string }, sock
     : "This is not a well-formed HTTP request.";
   const fault = { location: ["header"], message, type: "value_error" };
   const requestId = newUuid();
-  const { body } = errorAnswer(new ServiceError({ code: "invalid", message, faults: [fault] }), requestId);
+  const { body } = errorAnswer(new ServiceError({ code: "invalid", faults: [fault] }), requestId);
   const text = JSON.stringify(body);
   const head = [
     isHeader ? "HTTP/1.1 431 Request Header Fields Too Large" : "HTTP/1.1 400 Bad Request",

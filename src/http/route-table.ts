@@ -36,7 +36,6 @@ function noRoute(path: string): HttpRefusal {
   return new HttpRefusal({
     status: 404,
     code: "not_found",
-    message,
     faults: [{ location: ["path"], message, type: "not_found" }],
   });
 }
@@ -46,7 +45,6 @@ function wrongMethod(method: string, path: string, allowed: string): HttpRefusal
   return new HttpRefusal({
     status: 405,
     code: "invalid",
-    message,
     faults: [{ location: ["path"], message, type: "method_not_allowed" }],
     headers: { allow: allowed },
   });

@@ -83,7 +83,6 @@ function notContinued(reason: string): ServiceError {
   const message = `\`prompt.continueFinalMessage\` is set, but the final message cannot be continued: ${reason}.`;
   return new ServiceError({
     code: "unsupported",
-    message,
     faults: [chatFault("prompt.continueFinalMessage", { message, type: "value_error" })],
   });
 }

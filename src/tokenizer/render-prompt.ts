@@ -39,7 +39,6 @@ function tooLong(contextLength: number, count: string): ServiceError {
 function fault(message: string): ServiceError {
   return new ServiceError({
     code: "unsupported",
-    message,
     faults: [chatFault("prompt.messages", { message, type: "value_error" })],
   });
 }

@@ -90,6 +90,5 @@ function isJsonObject(value: Json): value is JsonObject {
 }
 
 function unsupported(faults: readonly Fault[], cause?: unknown): ServiceError {
-  const message = faults.map((fault) => fault.message).join(" ");
-  return new ServiceError({ code: "unsupported", message, faults, cause });
+  return new ServiceError({ code: "unsupported", faults, cause });
 }

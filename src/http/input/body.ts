@@ -68,9 +68,7 @@ function refuseUnserved(rules: Readonly<Record<string, FieldRule<string>>>, body
     const message = `${field} is not supported by this server; leave it out or at its default.`;
     faults.push({ location: ["body", field], message, type: "unsupported" });
   }
-  if (faults.length === 0) return;
-  const message = faults.map((fault) => fault.message).join(" ");
-  throw new ServiceError({ code: "unsupported", message, faults });
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
 export const is =

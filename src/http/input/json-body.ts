@@ -27,7 +27,7 @@ export function parseJsonBody(bytes: Buffer, depthMax: number): unknown {
 
 function malformed(position: string, message: string, cause: unknown): ServiceError {
   const fault = { location: ["body", position], message, type: "json_invalid" };
-  return new ServiceError({ code: "invalid", message, faults: [fault], cause });
+  return new ServiceError({ code: "invalid", faults: [fault], cause });
 }
 
 const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [
@@ -54,5 +54,5 @@ function refuseDepth(bytes: Buffer, depthMax: number): void {
 function tooDeep(position: number, depthMax: number): ServiceError {
   const message = `JSON may be nested at most ${depthMax} levels deep; byte ${position} opens level ${depthMax + 1}.`;
   const fault = { location: ["body"], message, type: "json_too_deep" };
-  return new ServiceError({ code: "invalid", message, faults: [fault] });
+  return new ServiceError({ code: "invalid", faults: [fault] });
 }

@@ -1,5 +1,6 @@
 // Feedback: creating records one by one and in batches, replacing one, reading what was replaced.
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, RouteShorthandOptions } from "fastify";
+import type { TObject } from "typebox";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
@@ -16,17 +17,15 @@ import {
   usesOtherSpelling,
 } from "../wire/feedback.ts";
 
-const documented = { tags: ["feedback"], security: [{ basic: [] }] };
-
 export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { feedback, settings } = dependencies;
-  const bodyLimit = settings.feedbackBodyBytes;
+  const options = (summary: string, { schema }: { readonly schema: TObject }): RouteShorthandOptions => ({
+    bodyLimit: settings.feedbackBodyBytes,
+    schema: { summary, body: schema, tags: ["feedback"], security: [{ basic: [] }] },
+  });
   app.post(
     "/feedback/batch/create",
-    {
-      bodyLimit,
-      schema: { summary: "Create feedback records", body: feedbackBatchForm.schema, ...documented },
-    },
+    options("Create feedback records", feedbackBatchForm),
     async (request, reply) => {
       refuseLongBatch(request.body, settings.feedbackBatchRecords);
       const { batch } = readBody(feedbackBatchForm, request, reply);
@@ -41,10 +40,7 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
   );
   app.post(
     "/feedback/create",
-    {
-      bodyLimit,
-      schema: { summary: "Create a feedback record", body: feedbackCreateForm.schema, ...documented },
-    },
+    options("Create a feedback record", feedbackCreateForm),
     async (request, reply) => {
       const body = readBody(feedbackCreateForm, request, reply);
       const record = await feedback.create(toFeedbackInput(body), request.caller);
@@ -53,29 +49,19 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
   );
   app.post(
     "/feedback/replace",
-    {
-      bodyLimit,
-      schema: { summary: "Replace a feedback record", body: feedbackReplaceForm.schema, ...documented },
-    },
+    options("Replace a feedback record", feedbackReplaceForm),
     async (request, reply) => {
       const body = readBody(feedbackReplaceForm, request, reply);
-      const record = await feedback
-        .replace(body.feedback_id, toFeedbackInput(body), request.caller)
-        .catch(unknownRecord);
-      return feedbackBody(record, usesOtherSpelling(body));
+      const replaced = feedback.replace(body.feedback_id, toFeedbackInput(body), request.caller);
+      return feedbackBody(await replaced.catch(unknownRecord), usesOtherSpelling(body));
     },
   );
   app.post(
     "/feedback/history",
-    {
-      bodyLimit,
-      schema: { summary: "What a record said before", body: feedbackHistoryForm.schema, ...documented },
-    },
+    options("What a record said before", feedbackHistoryForm),
     async (request, reply) => {
-      const value = readBody(feedbackHistoryForm, request, reply);
-      const revisions = await feedback
-        .history(value.project_id, value.feedback_id, request.caller)
-        .catch(unknownRecord);
+      const { project_id: projectId, feedback_id: id } = readBody(feedbackHistoryForm, request, reply);
+      const revisions = await feedback.history(projectId, id, request.caller).catch(unknownRecord);
       return { result: revisions.map(revisionBody) };
     },
   );
@@ -91,5 +77,5 @@ function refuseLongBatch(body: unknown, countMax: number): void {
   if (!Array.isArray(batch) || batch.length <= countMax) return;
   const message = `The batch has ${batch.length} records; at most ${countMax} are taken at once. Send halves.`;
   const faults = [{ location: ["body", "batch"], message, type: "too_long" }];
-  throw new ServiceError({ code: "too_large", message, faults });
+  throw new ServiceError({ code: "too_large", faults });
 }
