@@ -15,6 +15,7 @@ const house: Readonly<Record<string, Room>> = {
   domain: { rank: 0, mayImport: [], vendors: [] },
   graph: { rank: 1, mayImport: ["domain"], vendors: ["@bufbuild/protobuf"] },
   tokenizer: { rank: 1, mayImport: ["domain"], vendors: ["@huggingface/tokenizers", "@huggingface/jinja"] },
+  validation: { rank: 1, mayImport: ["domain"], vendors: [] },
   telemetry: { rank: 1, mayImport: ["domain"], vendors: ["pino", "prom-client"] },
   processes: { rank: 1, mayImport: ["domain"], vendors: [] },
   storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql"] },
@@ -38,7 +39,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   http: {
     rank: 5,
-    mayImport: ["domain", "telemetry", "models", "chat", "jobs", "trajectories", "feedback"],
+    mayImport: ["domain", "validation", "telemetry", "models", "chat", "jobs", "trajectories", "feedback"],
     vendors: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
   },
   server: {
@@ -86,6 +87,11 @@ function sources(): readonly Source[] {
 }
 
 const isTest = (path: string): boolean => path.endsWith(".test.ts");
+
+/** What the product is made of: neither tests, nor what only tests use. */
+const isProduct = ({ path }: Source): boolean => !isTest(path) && !/\/(testing|contract)\//.test(path);
+
+const lineCount = ({ text }: Source): number => text.split("\n").length - 1;
 
 /** Every module a source names in a static or dynamic import, or a re-export. */
 function importsOf(text: string): readonly string[] {
@@ -207,4 +213,61 @@ test("a folder stays small enough to know", () => {
   }
   const tooFull = [...counts].filter(([folder, count]) => count > (folder === "src/domain" ? 25 : 16));
   assert.deepEqual(tooFull, []);
+});
+
+test("no folder holds more than 15 % of the lines", () => {
+  const product = sources().filter(isProduct);
+  const lines = new Map<string, number>();
+  for (const source of product) lines.set(source.room, (lines.get(source.room) ?? 0) + lineCount(source));
+  const total = product.map(lineCount).reduce((sum, count) => sum + count, 0);
+  const tooLarge = [...lines].filter(([, count]) => count > total * 0.15);
+  assert.deepEqual(tooLarge, [], `of ${total} lines`);
+});
+
+test("half of the files have at most 90 lines", () => {
+  const counts = sources()
+    .filter(isProduct)
+    .map(lineCount)
+    .sort((one, other) => one - other);
+  assert.ok((counts[Math.floor(counts.length / 2)] ?? 0) <= 90);
+});
+
+/** The first circle among files that import each other, by path; null when there is none. Types count. */
+function importCircle(files: readonly Pick<Source, "path" | "text">[]): readonly string[] | null {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): readonly string[] | null => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (done.has(path)) return null;
+    for (const specifier of importsOf(byPath.get(path)?.text ?? "")) {
+      if (!specifier.startsWith(".")) continue;
+      const circle = visit(posix.join(posix.dirname(path), specifier), [...trail, path]);
+      if (circle !== null) return circle;
+    }
+    done.add(path);
+    return null;
+  };
+  for (const path of byPath.keys()) {
+    const circle = visit(path, []);
+    if (circle !== null) return circle;
+  }
+  return null;
+}
+
+test("no files import each other in a circle", () => {
+  assert.equal(importCircle(sources()), null);
+});
+
+test("a circle is found, and a common ground is none", () => {
+  const file = (path: string, ...imports: readonly string[]) => ({
+    path,
+    text: imports.map((name) => `import type { X } from "${name}";`).join("\n"),
+  });
+  const ground = [file("src/a/x.ts", "./y.ts", "../b/z.ts"), file("src/a/y.ts", "../b/z.ts")];
+  assert.equal(importCircle([...ground, file("src/b/z.ts")]), null);
+  assert.deepEqual(importCircle([...ground, file("src/b/z.ts", "../a/y.ts")]), [
+    "src/a/y.ts",
+    "src/b/z.ts",
+    "src/a/y.ts",
+  ]);
 });

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { ServiceError } from "../../domain/service-error.ts";
 import { nullable } from "../wire/nullable.ts";
 import { is, isEmpty, never, readForm, type BodyForm } from "./body.ts";
-import { report } from "./validation.ts";
+import { report } from "../../validation/findings.ts";
 
 const schema = Type.Object({
   name: Type.String(),

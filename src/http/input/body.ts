@@ -4,7 +4,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TObject } from "typebox";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { nameIgnored } from "./ignored-fields.ts";
-import { checked, isObject, type Checked, type MoreChecks } from "./validation.ts";
+import { isObject } from "../../validation/findings.ts";
+import { checked, type Checked, type MoreChecks } from "./checked.ts";
 
 /** Which values of a field ask for nothing; null always does. */
 export type AsksNothing = (value: unknown) => boolean;

@@ -1,6 +1,6 @@
 // Turns a body's bytes into a JSON value: strict UTF-8, a bounded depth, and an error that says where it went wrong.
 import { ServiceError } from "../../domain/service-error.ts";
-import { jsonFaultIndex } from "./json-fault.ts";
+import { jsonFaultIndex } from "../../validation/json-fault.ts";
 
 /**
  * Parses a body; an empty one is `undefined`, so that a schema can call it missing.

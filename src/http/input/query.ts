@@ -2,7 +2,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TObject } from "typebox";
 import { nameIgnored } from "./ignored-fields.ts";
-import { checked, type SchemaNode } from "./validation.ts";
+import type { SchemaNode } from "../../validation/schema.ts";
+import { checked } from "./checked.ts";
 
 /**
  * Reads the query, and names to the client the fields that nothing reads.

@@ -5,7 +5,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 import { readBody } from "../input/body.ts";
-import { isObject } from "../input/validation.ts";
+import { isObject } from "../../validation/findings.ts";
 import {
   feedbackBatchForm,
   feedbackBody,

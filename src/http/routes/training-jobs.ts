@@ -11,7 +11,7 @@ import { openEventStream, sendAll } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
-import { newFindings, refuseFaults, report } from "../input/validation.ts";
+import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { jobEventBody, readTrainingJob, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";

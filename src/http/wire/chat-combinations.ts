@@ -2,7 +2,7 @@
 // cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
 import { checkConstraint } from "./chat-constraint.ts";
-import { isObject, report, type Findings } from "../input/validation.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 

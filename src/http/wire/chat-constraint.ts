@@ -2,7 +2,7 @@
 // `response_format`. Reads the constraint as data; whether it can be served is for the engine to say.
 import type { Constraint, ConstraintRule } from "../../domain/constraint.ts";
 import type { Json } from "../../domain/trajectory.ts";
-import { isObject, report, type Findings } from "../input/validation.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
 
 /** The members of `structured_outputs` that are a constraint. */

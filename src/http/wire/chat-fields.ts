@@ -3,7 +3,7 @@
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
 import { is, isEmpty, never, useOf, type BodyForm } from "../input/body.ts";
-import { isObject } from "../input/validation.ts";
+import { isObject } from "../../validation/findings.ts";
 import type { WirePlaces } from "../errors.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { constraintNames } from "./chat-constraint.ts";

@@ -5,7 +5,7 @@ import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts"
 import type { JsonObject } from "../../domain/trajectory.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { BodyForm, FieldRules } from "../input/body.ts";
-import { isObject, report, type Findings } from "../input/validation.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { nullable } from "./nullable.ts";
 
 const anyText = Type.String();

@@ -8,7 +8,7 @@ import {
 } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { readForm, type BodyForm } from "../input/body.ts";
-import { isObject, report, type Findings } from "../input/validation.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { checkGroups, toTrajectoryGroup, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable } from "./nullable.ts";
 

@@ -11,7 +11,7 @@ import type {
   TrajectoryGroup,
   TrajectoryLog,
 } from "../../domain/trajectory.ts";
-import { isObject, report, type Findings } from "../input/validation.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { nullable } from "./nullable.ts";
 
 const open = { additionalProperties: true };

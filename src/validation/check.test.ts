@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { Type, type TSchema } from "typebox";
-import { check, newFindings, summary } from "./validation.ts";
+import { check } from "./check.ts";
+import { newFindings, summary } from "./findings.ts";
 
 type FaultText = readonly [location: string, type: string, message: string];
 

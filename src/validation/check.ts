@@ -1,103 +1,14 @@
 // Checks a parsed JSON value against a schema and names every fault in it, with the texts and kinds that clients
-// of FastAPI services know. Types are strict: nothing is converted. Walks plain JSON Schema as TypeBox builds it, so
-// that one schema checks, types and documents a body. Knows only the keywords that our schemas use.
-import type { Static, TSchema } from "typebox";
-import { assert } from "../../domain/assert.ts";
-import { isUuid } from "../../domain/ids.ts";
-import { ServiceError, type Fault } from "../../domain/service-error.ts";
-import { got, listed, mismatch, plural } from "./validation-texts.ts";
-
-/** The keywords of JSON Schema that the walk understands. */
-export interface SchemaNode {
-  readonly type?: "string" | "number" | "integer" | "boolean" | "object" | "array" | "null";
-  /** Of an object: its name in "instance of ..."; of a branch of a union: its name in the location. */
-  readonly title?: string;
-  readonly anyOf?: readonly SchemaNode[];
-  readonly enum?: readonly string[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly format?: "uuid" | "date-time";
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly items?: SchemaNode;
-  readonly properties?: Readonly<Record<string, SchemaNode>>;
-  readonly required?: readonly string[];
-  /** `true` keeps unknown keys; a schema checks them; absent lists them as ignored. */
-  readonly additionalProperties?: boolean | SchemaNode;
-}
-
-/** Faults and unknown fields, as they are found; `path` is where the walk stands. */
-export interface Findings {
-  readonly path: string[];
-  readonly faults: Fault[];
-  /** Unknown fields that nothing reads, as dotted names with `*` for list indices. */
-  readonly ignored: Set<string>;
-}
-
-/** Beyond this many the rest is only counted: an answer must stay readable. */
-const faultCountMax = 10_000;
-
-export function newFindings(...path: readonly string[]): Findings {
-  return { path: [...path], faults: [], ignored: new Set() };
-}
-
-/** Adds a fault at the current place, or below it. */
-export function report(findings: Findings, type: string, message: string, ...below: readonly string[]): void {
-  if (findings.faults.length < faultCountMax) {
-    findings.faults.push({ location: [...findings.path, ...below], message, type });
-  }
-}
-
-/** @throws ServiceError `invalid` with every fault, when there is one */
-export function refuseFaults(faults: readonly Fault[]): void {
-  if (faults.length > 0) throw new ServiceError({ code: "invalid", message: summary(faults), faults });
-}
-
-/** The faults in one text, the first ten in words. */
-export function summary(faults: readonly Fault[]): string {
-  const words = faults.slice(0, 10).map(({ location, message }) => {
-    const name = location.slice(1).join(".");
-    return name === "" ? message : `${name}: ${message}`;
-  });
-  const rest = faults.length - words.length;
-  return words.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
-}
-
-/** A value that differs from its schema in nothing, and the unknown fields of it that were ignored. */
-export interface Checked<Value> {
-  readonly value: Value;
-  readonly ignored: readonly string[];
-}
-
-/** Adds what a schema cannot say of an object; sees it as it came, whatever its members are. */
-export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
-
-/**
- * Checks a value and lets it through with the schema's type.
- *
- * @throws ServiceError `invalid` with every fault of both checks
- */
-export function checked<Schema extends TSchema>(
-  schema: Schema,
-  value: unknown,
-  place: "body" | "query",
-  more?: MoreChecks,
-): Checked<Static<Schema>> {
-  const findings = newFindings(place);
-  check(schema, value, findings);
-  if (isObject(value)) more?.(value, findings);
-  refuseFaults(findings.faults);
-  // The walk found nothing that differs from the schema.
-  return { value: value as Static<Schema>, ignored: [...findings.ignored] };
-}
+// of FastAPI services know. Types are strict: nothing is converted. One schema so checks, types and documents a body.
+import { assert } from "../domain/assert.ts";
+import { isUuid } from "../domain/ids.ts";
+import { isObject, report, type Findings } from "./findings.ts";
+import { got, listed, mismatch, plural } from "./mismatch.ts";
+import type { SchemaNode } from "./schema.ts";
 
 /** Adds what is wrong with the value to the findings; returns whether nothing was. */
-export function check(schema: TSchema, value: unknown, findings: Findings): boolean {
+export function check(schema: SchemaNode, value: unknown, findings: Findings): boolean {
   const before = findings.faults.length;
-  // TypeBox schemas are plain JSON Schema; the interface lists what we use of it.
   visit(schema, value, findings);
   return findings.faults.length === before;
 }
@@ -268,8 +179,4 @@ function unknownField(additionalProperties: SchemaNode["additionalProperties"]):
 
 function dotted(path: readonly string[]): string {
   return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 // The words for a value of the wrong JSON type, as pydantic's users know them.
-import type { SchemaNode } from "./validation.ts";
+import type { SchemaNode } from "./schema.ts";
 
 interface FaultText {
   readonly type: string;

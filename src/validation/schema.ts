@@ -1,0 +1,23 @@
+// A schema as plain JSON Schema, with the keywords that our schemas use and no others.
+
+/** The keywords of JSON Schema that the walk understands. */
+export interface SchemaNode {
+  readonly type?: "string" | "number" | "integer" | "boolean" | "object" | "array" | "null";
+  /** Of an object: its name in "instance of ..."; of a branch of a union: its name in the location. */
+  readonly title?: string;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly format?: "uuid" | "date-time";
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly items?: SchemaNode;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  /** `true` keeps unknown keys; a schema checks them; absent lists them as ignored. */
+  readonly additionalProperties?: boolean | SchemaNode;
+}
