@@ -511,6 +511,8 @@ test("sampling comes from the request, then the model's makers, then neutral val
     temperature: 0,
     seed: 7,
   });
+  const greedy = new ScriptedEngine([]);
+  assert.equal((await refused(greedy, { sampling: { temperature: 0, minP: 0.5 } })).code, "unsupported");
   assert.deepEqual(await sampling({ topK: 512 }), { ...plainSampling, seed: 7 });
   assert.notDeepEqual(
     await sampling({ seed: null }),

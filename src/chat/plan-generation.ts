@@ -97,7 +97,9 @@ function resolveSampling(
   { defaults, tokenizer }: ServedBase,
   vocabularySize: number,
 ): SamplingParameters {
-  const onLogits = {
+  const given = {
+    // Kept where greedy too, where it changes nothing: what was asked for is refused or passed on, whatever else was asked.
+    minP: sampling.minP ?? plainSampling.minP,
     repetitionPenalty: sampling.repetitionPenalty ?? plainSampling.repetitionPenalty,
     frequencyPenalty: sampling.frequencyPenalty ?? plainSampling.frequencyPenalty,
     presencePenalty: sampling.presencePenalty ?? plainSampling.presencePenalty,
@@ -108,14 +110,13 @@ function resolveSampling(
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
   const temperature = sampling.temperature ?? defaults.temperature ?? 1;
-  if (temperature < greedyBelow) return { ...plainSampling, ...onLogits, temperature: 0 };
+  if (temperature < greedyBelow) return { ...plainSampling, ...given, temperature: 0 };
   const topK = sampling.topK ?? defaults.topK ?? 0;
   return {
-    ...onLogits,
+    ...given,
     temperature: Math.max(temperatureMin, temperature),
     topP: sampling.topP ?? defaults.topP ?? 1,
     topK: topK < 1 || topK >= vocabularySize ? 0 : topK,
-    minP: sampling.minP ?? plainSampling.minP,
   };
 }
 
