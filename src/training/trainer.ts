@@ -109,7 +109,10 @@ export interface Trainer {
   ): Promise<ForwardBackwardResult>;
   /** Changes the adapter by the accumulated gradient and clears it; `invalid` when nothing is accumulated. */
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult>;
-  /** Writes the adapter and keeps the optimizer's state; what is accumulated belongs to no version and is not saved. */
+  /**
+   * Writes the adapter and keeps the optimizer's state; what is accumulated belongs to no version and is not saved.
+   * `unsupported` when a number of the adapter is not finite: such a version could not answer.
+   */
   save(target: SaveTarget, call: TrainerCall): Promise<SavedVersion>;
   /** Frees what it holds; idempotent. */
   close(): Promise<void>;
@@ -155,6 +158,17 @@ export function requireTrainable(
     if (mask[0] === 1)
       throw invalid(`The first token of sequence ${index} trains; nothing predicts it, so mask it.`);
     if (!mask.includes(1)) throw invalid(`No token of sequence ${index} trains; leave it out.`);
+  }
+}
+
+/** @throws ServiceError `unsupported` when a number of the adapter, as its file holds it, is not finite */
+export function requireFiniteAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
+  for (const [name, values] of matrices) {
+    if (values.every(Number.isFinite)) continue;
+    throw new ServiceError({
+      code: "unsupported",
+      message: `The adapter's ${name} is not finite any more, so no version is made of it; lower the learning rate.`,
+    });
   }
 }
 

@@ -129,6 +129,14 @@ export function checkCalls(make: MakeTrainers): void {
     assert.deepEqual((await bench.save(trainer)).bytes, before.bytes);
   });
 
+  test("makes no version of numbers that are not finite", async (t) => {
+    const bench = new TrainerBench(make, t);
+    const trainer = await bench.open();
+    await trainer.forwardBackward(tinyBatch(), policy, bench.call());
+    await trainer.optimStep({ ...adamStep, learningRate: 1e300, weightDecay: 0 }, bench.call());
+    await assertRejects(bench.save(trainer), "unsupported");
+  });
+
   test("names the losses that it computes", async (t) => {
     const { trainers } = new TrainerBench(make, t);
     assert.ok(trainers.capabilities.losses.includes("policy"));

@@ -27,6 +27,7 @@ import {
   type TrainerProvider,
   type TrainerStart,
   type TrainingSequence,
+  requireFiniteAdapter,
   requireTrainable,
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
@@ -203,6 +204,7 @@ class EmbeddedTrainer implements Trainer {
   save({ folder, adapterFolder }: SaveTarget, call: TrainerCall): Promise<SavedVersion> {
     return this.#calls.run("save", call, async () => {
       const { config, baseModelName } = this.#options;
+      requireFiniteAdapter(this.#adapter.matrices);
       writeLoraAdapter(folder, this.#adapter, { config, baseModelName });
       writeOptimizerState(join(folder, optimizerFileName), this.#optimizerState);
       return { trainerState: join(adapterFolder, optimizerFileName) };

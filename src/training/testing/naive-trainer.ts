@@ -30,6 +30,7 @@ import {
   type TrainerProvider,
   type TrainerStart,
   type TrainingSequence,
+  requireFiniteAdapter,
   requireTrainable,
 } from "../trainer.ts";
 import { naiveLoss, naiveSlopes } from "./naive-loss.ts";
@@ -142,6 +143,7 @@ class NaiveTrainer implements Trainer {
       const matrices = new Map(
         [...this.#state.matrices].map(([name, values]) => [name, Float32Array.from(values)]),
       );
+      requireFiniteAdapter(matrices);
       const { config } = this.#options;
       writeLoraAdapter(folder, { ...this.#adapter, matrices }, { config, baseModelName: "naive" });
       const plain = (named: Matrices): unknown =>
