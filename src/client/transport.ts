@@ -1,4 +1,4 @@
-// HTTP calls with the product's credentials and errors. Retries nothing: whoever calls knows whether it is safe.
+// HTTP calls with the product's credentials and errors. Retries nothing: only the caller knows whether it is safe.
 
 /** What the server answered instead of success. */
 export class HoneApiError extends Error {

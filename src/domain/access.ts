@@ -18,7 +18,7 @@ export interface AccessKey {
   readonly revokedAt: Date | null;
 }
 
-/** Whoever sent a request, after authentication. */
+/** The sender of a request, after authentication. */
 export interface Caller {
   readonly keyId: string;
   readonly entity: string;

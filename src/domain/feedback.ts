@@ -22,7 +22,7 @@ export interface FeedbackRecord extends FeedbackContent {
   readonly createdAt: Date;
   /** The owner of the key that wrote it. */
   readonly vendorUserId: string;
-  /** Hex SHA-256 of the content as sent: what tells a retry from a conflict. */
+  /** Hex SHA-256 of the content as sent: what distinguishes a retry from a conflict. */
   readonly contentHash: string;
 }
 

@@ -37,7 +37,7 @@ export function serviceOf(name: string, life: Life): Service {
   const stop = async (): Promise<void> => {
     const how = started === null ? "before it started" : "while it started";
     stopping.abort(unavailable(`The ${name} was stopped ${how}.`));
-    // Whoever started it is told what went wrong there.
+    // The caller of `start` gets that error.
     await started?.catch(() => undefined);
     await life.stop?.();
   };

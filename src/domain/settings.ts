@@ -1,5 +1,5 @@
 // Settings as data: each folder describes its own in one record (default, range, one sentence), and the
-// composition root reads flags, environment and file against them. Says nothing of where values come from.
+// composition root reads flags, environment and file against them. Knows nothing of where values come from.
 import { unreachable } from "./assert.ts";
 import { ServiceError } from "./service-error.ts";
 
@@ -54,7 +54,7 @@ export function defaultsOf<Schema extends SettingsSchema>(schema: Schema): Setti
 /**
  * Checks one value, given as parsed JSON or as text, against its setting.
  *
- * @param name how the value was named to whoever gave it, for the message
+ * @param name how the value was named where it was given, for the message
  * @throws ServiceError `invalid`: what was wrong, the value, the limit
  */
 export function readSetting(

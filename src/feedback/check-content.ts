@@ -16,7 +16,7 @@ export type FeedbackInput = FeedbackContent & { readonly id: string | null };
 
 export interface ContentCheck {
   readonly faults: readonly ContentFault[];
-  /** As it was sent, with empty references taken as absent: what tells a retry from a conflict. */
+  /** As it was sent, with empty references taken as absent: what distinguishes a retry from a conflict. */
   readonly content: FeedbackContent;
   /** The payload to store. */
   readonly payload: FeedbackContent["payload"];

@@ -1,4 +1,4 @@
-// Creating and replacing feedback records: checks, ids, times and authors. Storing them is the store's affair.
+// Creating and replacing feedback records: checks, ids, times and authors. Stores nothing itself.
 import { type Caller, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -13,8 +13,8 @@ import { checkContent, type ContentCheck, type FeedbackInput } from "./check-con
 
 export interface FeedbackService {
   /**
-   * Stores all records or none, and answers in order; a retry answers as the first time. How many a batch may hold is for
-   * whoever takes it in to say, before it looks at them.
+   * Stores all records or none, and answers in order; a retry answers as the first time. How many a batch may hold is
+   * checked by the caller.
    *
    * @throws ServiceError `invalid` with every fault of every record, `forbidden` for
    *   another entity's project, `conflict` naming each record whose id exists with other content

@@ -1,5 +1,5 @@
 // The feedback types whose payload is known: reactions, notes, annotations and outputs of runnables. Other types take
-// any object and any reference; they are none of this file's business.
+// any object and any reference, and are not checked here.
 import { unreachable } from "../domain/assert.ts";
 import type { FeedbackContent } from "../domain/feedback.ts";
 import type { JsonObject } from "../domain/trajectory.ts";

@@ -3,7 +3,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { isTerminal, type JobEvent, type JobStore } from "../domain/job.ts";
 import { notFound } from "../domain/service-error.ts";
-import { Doorbell } from "./doorbell.ts";
+import { Notifier } from "./notifier.ts";
 
 /** Events read at once. */
 const pageLimit = 100;
@@ -12,7 +12,7 @@ export class EventWatch {
   readonly #jobs: Pick<JobStore, "find" | "listEvents">;
   readonly #clock: Clock;
   readonly #pollMs: number;
-  readonly #bells = new Map<string, Set<Doorbell>>();
+  readonly #watchers = new Map<string, Set<Notifier>>();
 
   constructor(jobs: Pick<JobStore, "find" | "listEvents">, clock: Clock, pollMs: number) {
     this.#jobs = jobs;
@@ -22,17 +22,17 @@ export class EventWatch {
 
   /** Says that the job has new events. */
   emit(jobId: string): void {
-    for (const bell of this.#bells.get(jobId) ?? []) bell.ring();
+    for (const watcher of this.#watchers.get(jobId) ?? []) watcher.notify();
   }
 
   /** How many streams are open. */
   get watcherCount(): number {
-    return [...this.#bells.values()].reduce((sum, bells) => sum + bells.size, 0);
+    return [...this.#watchers.values()].reduce((sum, watchers) => sum + watchers.size, 0);
   }
 
   /** See {@link JobQueue.watchEvents}. */
   async *watch(jobId: string, after: string | null, signal: AbortSignal): AsyncGenerator<JobEvent, void> {
-    const bell = this.#hang(jobId);
+    const watcher = this.#add(jobId);
     try {
       let cursor = after;
       while (!signal.aborted) {
@@ -46,23 +46,23 @@ export class EventWatch {
         }
         if (page.hasMore) continue;
         if (isTerminal(job.state)) return;
-        await bell.wait(this.#pollMs, { signal });
+        await watcher.wait(this.#pollMs, { signal });
       }
     } finally {
-      this.#takeDown(jobId, bell);
+      this.#remove(jobId, watcher);
     }
   }
 
-  #hang(jobId: string): Doorbell {
-    const bell = new Doorbell(this.#clock);
-    const bells = this.#bells.get(jobId) ?? new Set();
-    this.#bells.set(jobId, bells.add(bell));
-    return bell;
+  #add(jobId: string): Notifier {
+    const watcher = new Notifier(this.#clock);
+    const watchers = this.#watchers.get(jobId) ?? new Set();
+    this.#watchers.set(jobId, watchers.add(watcher));
+    return watcher;
   }
 
-  #takeDown(jobId: string, bell: Doorbell): void {
-    const bells = this.#bells.get(jobId);
-    bells?.delete(bell);
-    if (bells?.size === 0) this.#bells.delete(jobId);
+  #remove(jobId: string, watcher: Notifier): void {
+    const watchers = this.#watchers.get(jobId);
+    watchers?.delete(watcher);
+    if (watchers?.size === 0) this.#watchers.delete(jobId);
   }
 }

@@ -11,8 +11,8 @@ import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { Attempt, type AttemptDependencies } from "./attempt.ts";
-import { Doorbell } from "./doorbell.ts";
 import { EventWatch } from "./event-watch.ts";
+import { Notifier } from "./notifier.ts";
 import type { JobSettings } from "./settings.ts";
 
 export class JobQueue implements Service {
@@ -20,7 +20,8 @@ export class JobQueue implements Service {
   readonly #settings: JobSettings;
   readonly #events: EventWatch;
   readonly #attempts = new Map<string, { readonly attempt: Attempt; readonly over: Promise<void> }>();
-  readonly #bells: readonly Doorbell[];
+  /** One for each loop that runs jobs. */
+  readonly #notifiers: readonly Notifier[];
   readonly #life = serviceOf("job queue", {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
@@ -31,7 +32,7 @@ export class JobQueue implements Service {
     this.#dependencies = dependencies;
     this.#settings = settings;
     this.#events = new EventWatch(dependencies.jobs, dependencies.clock, settings.eventPollMs);
-    this.#bells = Array.from({ length: settings.concurrency }, () => new Doorbell(dependencies.clock));
+    this.#notifiers = Array.from({ length: settings.concurrency }, () => new Notifier(dependencies.clock));
   }
 
   /** Takes up what a crash left running, then begins to run jobs. */
@@ -122,7 +123,7 @@ export class JobQueue implements Service {
     const rescued = await jobs.rescue({ owner });
     if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
     this.#loops = Promise.all([
-      ...this.#bells.map((bell) => this.#work(bell, signal)),
+      ...this.#notifiers.map((notifier) => this.#work(notifier, signal)),
       this.#watchLeases(signal),
     ]);
   }
@@ -132,10 +133,10 @@ export class JobQueue implements Service {
     await this.#loops;
   }
 
-  async #work(bell: Doorbell, signal: AbortSignal): Promise<void> {
+  async #work(notifier: Notifier, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const job = await this.#claim();
-      if (job === null) await bell.wait(this.#settings.pollMs, { signal });
+      if (job === null) await notifier.wait(this.#settings.pollMs, { signal });
       else await this.#attempt(job, signal);
     }
   }
@@ -152,7 +153,7 @@ export class JobQueue implements Service {
   }
 
   async #attempt(job: TrainingJob, signal: AbortSignal): Promise<void> {
-    // An earlier attempt that lost the job may still be on its way out; two must not run side by side.
+    // An earlier attempt that lost the job may still be ending; two must not run side by side.
     await this.#attempts.get(job.id)?.over;
     const attempt = new Attempt(this.#dependencies, this.#settings, job, () => {
       this.#events.emit(job.id);
@@ -168,9 +169,9 @@ export class JobQueue implements Service {
   /** Queues again what other servers, and attempts here that could not be settled, left behind. */
   async #watchLeases(signal: AbortSignal): Promise<void> {
     const { jobs, clock, logger } = this.#dependencies;
-    const bell = new Doorbell(clock);
+    const notifier = new Notifier(clock);
     while (!signal.aborted) {
-      await bell.wait(this.#settings.leaseMs, { signal });
+      await notifier.wait(this.#settings.leaseMs, { signal });
       if (signal.aborted) return;
       try {
         // A machine that slept finds its own leases expired; what runs here still has its server.
@@ -191,6 +192,6 @@ export class JobQueue implements Service {
   }
 
   #wake(): void {
-    for (const bell of this.#bells) bell.ring();
+    for (const notifier of this.#notifiers) notifier.notify();
   }
 }

@@ -56,14 +56,14 @@ export const jobSettings = {
     default: 1000,
     min: 10,
     max: 60_000,
-    about: "How often the queue looks for jobs that nobody told it of, in milliseconds.",
+    about: "How often the queue looks for jobs that another process stored, in milliseconds.",
   },
   eventPollMs: {
     kind: "integer",
     default: 1000,
     min: 10,
     max: 60_000,
-    about: "How often a stream of events looks for those that nobody told it of, in milliseconds.",
+    about: "How often a stream looks for events that another process stored, in milliseconds.",
   },
 } as const satisfies SettingsSchema;
 

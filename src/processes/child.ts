@@ -1,4 +1,4 @@
-// A child process as its parent sees it: started with a deadline, spoken to, watched, ended. It does not outlive its
+// A child process as its parent sees it: started with a deadline, sent requests, watched, ended. It does not outlive its
 // parent, and keeps it alive only while it loads, works or ends. What follows from its death is decided elsewhere.
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";

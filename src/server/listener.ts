@@ -1,4 +1,4 @@
-// The door: listens on an address for a server that has its routes, and closes it again.
+// The HTTP listener: listens on an address for a server that has its routes, and closes it again.
 import type { AddressInfo } from "node:net";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -39,7 +39,7 @@ async function listen(app: HttpServer, address: Address): Promise<void> {
     throw new ServiceError({
       code: isTaken ? "conflict" : "invalid",
       message: isTaken
-        ? `${what} is in use; stop whoever has it, or choose another with --port.`
+        ? `${what} is in use; stop the program that has it, or choose another with --port.`
         : `${what} cannot be listened on: ${String(cause)}; choose another with --host and --port.`,
       cause,
     });

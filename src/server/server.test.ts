@@ -1,4 +1,4 @@
-// The whole server as one service, and its door: on a free port of the loopback address, with a small model.
+// The whole server as one service, and its listener: on a free port of the loopback address, with a small model.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createPort, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";

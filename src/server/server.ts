@@ -9,11 +9,11 @@ import { openDatabase, type Database } from "../storage/database.ts";
 import { listBaseModels } from "../models/base-models.ts";
 import { createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
-import { createChatService } from "../chat/complete-chat.ts";
+import { createChatService, type ChatService } from "../chat/complete-chat.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
-import { createChildJobRunner } from "../training/child-runner.ts";
+import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey, type FirstKey } from "./keys.ts";
@@ -56,85 +56,18 @@ export function createServer(config: HoneConfig): Server {
   };
 }
 
-/** Builds and starts every part, each after those it needs. */
+/** Builds every part, and starts each after those it needs. */
 async function build(config: HoneConfig, start: (part: Service) => Promise<void>): Promise<Facts> {
   addToChildEnvironment(computeEnvironment);
-  const dataFolder = config.server.data;
-  const clock = systemClock;
-  const logger = createLogger(config.server.logLevel);
-  const metrics = createMetrics({ processMetrics: true });
-  const { model: named, defaultModel } = config.server;
-  const models = listBaseModels({ named, defaultModel }, builtInModel());
-  const baseNames = models.map((model) => model.name);
-
-  const database: Database = await openDatabase({ file: databaseFile(config) });
-  await start(serviceOf("database", { stop: () => database.close() }));
-  const firstKey = await ensureFirstKey(database.keys, config, clock);
-
-  const bases: readonly EngineBase[] = await createServedBases(models, {
-    cacheFolder: join(dataFolder, "cache"),
-    config,
-    clock,
-    logger,
-  });
-  const directory = createModelDirectory({
-    store: database.models,
-    bases: baseNames,
-    defaultBase: models[0].name,
-    dataFolder,
-    build: `hone-${packageVersion()}`,
-  });
-  const chat = createChatService({ directory, bases, clock, metrics, logger });
-
-  const runner = createChildJobRunner({
-    dataFolder,
-    baseFolders: new Map(models.map((model) => [model.name, model.folder])),
-    trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
-    settings: config.training,
-    version: packageVersion(),
-    clock,
-    logger,
-  });
-  await start(runner);
-  const jobQueue = new JobQueue(
-    { jobs: database.jobs, models: database.models, runner, clock, logger, owner: "server" },
-    config.jobs,
-  );
-
-  let isDraining = false;
-  const http = await createHttpServer({
-    chat,
-    engineHealth: () => engineHealth(bases),
-    checkDatabase: async () => void (await database.keys.list()),
-    baseModels: baseNames,
-    keys: database.keys,
-    models: createModelService({
-      store: database.models,
-      bases: baseNames,
-      clock,
-      cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
-      dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
-      dataFolder,
-    }),
-    versions: database.models,
-    jobs: database.jobs,
-    jobQueue,
-    trajectories: database.trajectories,
-    feedback: createFeedbackService({ store: database.feedback, clock }),
-    isDraining: () => isDraining,
-    metrics,
-    logger,
-    clock,
-    settings: config.http,
-    auth: config.server.auth,
-    defaultEntity: config.server.entity,
-    version: packageVersion(),
-  });
-  exposeGauges(metrics, { bases, jobQueue });
-
   const { host, port, drainSeconds } = config.server;
-  const listener = createListener(http, { host, port });
+  const database = await openDatabase({ file: databaseFile(config) });
+  await start(serviceOf("database", { stop: () => database.close() }));
+  const firstKey = await ensureFirstKey(database.keys, config, systemClock);
+  let isDraining = false;
+  const { bases, chat, runner, jobQueue, http } = await construct(config, database, () => isDraining);
+  await start(runner);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
+  const listener = createListener(http, { host, port });
   await start(listener);
   await Promise.all(bases.map((base) => start(base.engine)));
   await start(jobQueue);
@@ -145,6 +78,82 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   // Stopped first: no new work, and running chats finish. Then running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
   return { url: listener.url(), firstKey };
+}
+
+interface Parts {
+  readonly bases: readonly EngineBase[];
+  readonly chat: ChatService;
+  readonly runner: ChildJobRunner;
+  readonly jobQueue: JobQueue;
+  readonly http: Awaited<ReturnType<typeof createHttpServer>>;
+}
+
+/** Everything on top of the database, in reading order; nothing of it runs yet. */
+async function construct(config: HoneConfig, database: Database, isDraining: () => boolean): Promise<Parts> {
+  const clock = systemClock;
+  const logger = createLogger(config.server.logLevel);
+  const metrics = createMetrics({ processMetrics: true });
+  const version = packageVersion();
+  const { data: dataFolder, model: named, defaultModel } = config.server;
+  const models = listBaseModels({ named, defaultModel }, builtInModel());
+  const baseNames = models.map((model) => model.name);
+
+  const cacheFolder = join(dataFolder, "cache");
+  const bases = await createServedBases(models, { cacheFolder, config, clock, logger });
+  const directory = createModelDirectory({
+    store: database.models,
+    bases: baseNames,
+    defaultBase: models[0].name,
+    dataFolder,
+    build: `hone-${version}`,
+  });
+  const chat = createChatService({ directory, bases, clock, metrics, logger });
+
+  const runner = createChildJobRunner({
+    dataFolder,
+    baseFolders: new Map(models.map((model) => [model.name, model.folder])),
+    trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
+    settings: config.training,
+    version,
+    clock,
+    logger,
+  });
+  const jobQueue = new JobQueue(
+    { jobs: database.jobs, models: database.models, runner, clock, logger, owner: "server" },
+    config.jobs,
+  );
+  const modelService = createModelService({
+    store: database.models,
+    bases: baseNames,
+    clock,
+    cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
+    dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
+    dataFolder,
+  });
+
+  const http = await createHttpServer({
+    chat,
+    engineHealth: () => engineHealth(bases),
+    checkDatabase: async () => void (await database.keys.list()),
+    baseModels: baseNames,
+    keys: database.keys,
+    models: modelService,
+    versions: database.models,
+    jobs: database.jobs,
+    jobQueue,
+    trajectories: database.trajectories,
+    feedback: createFeedbackService({ store: database.feedback, clock }),
+    isDraining,
+    metrics,
+    logger,
+    clock,
+    settings: config.http,
+    auth: config.server.auth,
+    defaultEntity: config.server.entity,
+    version,
+  });
+  exposeGauges(metrics, { bases, jobQueue });
+  return { bases, chat, runner, jobQueue, http };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

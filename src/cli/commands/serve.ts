@@ -1,4 +1,4 @@
-// `hone serve`: runs the server until it is told to stop.
+// `hone serve`: runs the server until a signal stops it.
 import { Option, type Command } from "commander";
 import { allSettings, readConfig, type FlagValues, type SettingSpelling } from "../../server/config.ts";
 import { createServer } from "../../server/server.ts";
@@ -29,15 +29,15 @@ export function addServeCommand(program: Command): void {
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;
       }
-      await serveUntilTold(config);
+      await serveUntilStopped(config);
     });
   for (const spelling of spellings) command.addOption(optionFor(spelling));
 }
 
 /** Serves until SIGTERM or SIGINT; a second signal does not hurry it, its deadlines do. */
-async function serveUntilTold(config: ReturnType<typeof readConfig>): Promise<void> {
+async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise<void> {
   const server = createServer(config);
-  const told = new Promise<void>((resolve) => {
+  const signalled = new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());
     process.on("SIGINT", () => resolve());
   });
@@ -49,7 +49,7 @@ async function serveUntilTold(config: ReturnType<typeof readConfig>): Promise<vo
       );
     }
     process.stdout.write(`listening on ${server.url}\n`);
-    await told;
+    await signalled;
   } finally {
     await server.stop();
   }

@@ -1,4 +1,4 @@
-// Pictures in a terminal: a bar for one value, and a curve for many. Text only; whoever calls prints it.
+// Pictures in a terminal: a bar for one value, and a curve for many. Text only; the caller prints it.
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 

@@ -1,5 +1,5 @@
 // The demo as a story: sample, judge, train, and again, over HTTP alone, until the model answers well.
-// Knows nothing of terminals; it tells what happens through `tell`.
+// Knows nothing of terminals; it reports what happens through `emit`.
 import type { Clock } from "../../domain/clock.ts";
 import { seededRandom } from "../../domain/random.ts";
 import type { HoneClient } from "../../client/hone-client.ts";
@@ -59,7 +59,7 @@ export async function runDemo(
   client: HoneClient,
   clock: Clock,
   options: DemoOptions,
-  tell: (event: DemoEvent) => void,
+  emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
   const startedAtMs = clock.monotonicMs();
   const model = await client.registerModel({
@@ -75,7 +75,7 @@ export async function runDemo(
       greedyAnswers(client, version),
     ]);
     if (jobCount === 0)
-      tell({ kind: "samples", when: "before", samples: greedy.slice(0, sampledPromptCount) });
+      emit({ kind: "samples", when: "before", samples: greedy.slice(0, sampledPromptCount) });
     const point: DemoPoint = {
       jobCount,
       sampledReward: mean(
@@ -85,11 +85,11 @@ export async function runDemo(
       elapsedMs: clock.monotonicMs() - startedAtMs,
     };
     points.push(point);
-    tell({ kind: "point", point });
+    emit({ kind: "point", point });
     const hasLearned =
       point.sampledReward >= demoTargets.sampledReward && point.greedyReward >= demoTargets.greedyReward;
     if (hasLearned || jobCount === options.jobCountMax) {
-      tell({ kind: "samples", when: "after", samples: greedy.slice(0, sampledPromptCount) });
+      emit({ kind: "samples", when: "after", samples: greedy.slice(0, sampledPromptCount) });
       return { model, points, hasLearned };
     }
     await train(client, model, groups, options);

@@ -273,6 +273,22 @@ test("what goes wrong before the first token is an ordinary answer, also to a st
   await server.close();
 });
 
+test("an unknown model is refused at the field that named it", async () => {
+  const server = await fakeServer();
+  const fault = { location: ["model"], message: "There is none.", type: "value_error" };
+  server.chat.script.refusal = new ServiceError({
+    code: "not_found",
+    message: "There is none.",
+    faults: [fault],
+  });
+  const answer = await ask(server, { model: "gone" });
+  assert.equal(answer.statusCode, 404);
+  assert.deepEqual(answer.json<{ detail: unknown }>().detail, [
+    { loc: ["body", "model"], msg: "There is none.", type: "value_error" },
+  ]);
+  await server.close();
+});
+
 test("what goes wrong after it is one event with the error body, then [DONE]", async () => {
   const server = await fakeServer();
   server.chat.script.failure = new Error("secret");

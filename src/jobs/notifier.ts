@@ -1,33 +1,33 @@
-// A wait that another part of the process can cut short. For one waiter; a ring that finds nobody waiting is kept for
-// the next wait, so that nothing told between looking and waiting is missed.
+// A wait that another part of the process can cut short. For one waiter; a notification that finds nobody waiting is kept
+// for the next wait, so that none is missed between looking and waiting.
 import type { Clock } from "../domain/clock.ts";
 
-export class Doorbell {
+export class Notifier {
   readonly #clock: Clock;
-  #isRung = false;
+  #isNotified = false;
   #wake: (() => void) | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  ring(): void {
-    this.#isRung = true;
+  notify(): void {
+    this.#isNotified = true;
     this.#wake?.();
   }
 
-  /** Resolves after `timeoutMs`, at a ring, or when the signal aborts, whichever is first; never rejects. */
+  /** Resolves after `timeoutMs`, when notified, or when the signal aborts, whichever is first; never rejects. */
   async wait(timeoutMs: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    if (!this.#isRung && !signal.aborted) {
+    if (!this.#isNotified && !signal.aborted) {
       const woken = new AbortController();
       const wake = (): void => woken.abort();
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
-      // A sleep rejects only when it is cut short, which is what the bell is for.
+      // A sleep rejects only when it is cut short, which a notification does.
       await this.#clock.sleep(timeoutMs, { signal: woken.signal }).catch(() => undefined);
       signal.removeEventListener("abort", wake);
       this.#wake = null;
     }
-    this.#isRung = false;
+    this.#isNotified = false;
   }
 }
