@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { featuresOf, type EngineFeature, type GenerationRequest } from "./generation.ts";
-import { plainSampling, type SamplingParameters } from "./sampling.ts";
+import { featuresOf, type GenerationRequest } from "./generation.ts";
+import { plainSampling } from "./sampling.ts";
+import { featureRequests } from "./testing/feature-requests.ts";
 
 const plain: GenerationRequest = {
   id: "r",
@@ -16,51 +17,18 @@ const plain: GenerationRequest = {
   transfer: null,
 };
 
-const sampling = (more: Partial<SamplingParameters>): Partial<GenerationRequest> => ({
-  sampling: { ...plain.sampling, ...more },
-});
-
-/** For each feature the requests that ask for it; a new feature without an entry does not compile. */
-const askers: Readonly<Record<EngineFeature, readonly Partial<GenerationRequest>[]>> = {
-  "min-p": [sampling({ minP: 0.1 })],
-  penalties: [
-    sampling({ repetitionPenalty: 1.1 }),
-    sampling({ frequencyPenalty: -0.5 }),
-    sampling({ presencePenalty: 0.5 }),
-  ],
-  "logit-bias": [sampling({ logitBias: [[3, 1]] })],
-  "allowed-token-ids": [sampling({ allowedTokenIds: [3] })],
-  "bad-words": [sampling({ badWords: [[3, 4]] })],
-  "logits-processors": [sampling({ processors: [{ name: "p", args: [], kwargs: {} }] })],
-  "min-tokens": [{ stopping: { ...plain.stopping, minTokens: 1 } }],
-  "prompt-logprobs": [{ outputs: { ...plain.outputs, promptLogprobCount: 0 } }],
-  constraint: [
-    {
-      constraint: {
-        kind: "json-object",
-        allowsAnyWhitespace: true,
-        whitespacePattern: null,
-        allowsAdditionalProperties: true,
-      },
-    },
-  ],
-  beam: [{ choices: { kind: "beam", width: 2, lengthPenalty: 1 } }],
-  priority: [{ priority: -1 }, { priority: 1 }],
-  "cache-salt": [{ cacheSalt: "s" }],
-  transfer: [{ transfer: {} }],
-};
-
 test("a plain request asks for no feature", () => {
   assert.deepEqual(featuresOf(plain), []);
 });
 
 test("each feature is asked for by its own fields alone", () => {
-  for (const [feature, requests] of Object.entries(askers)) {
-    for (const more of requests) assert.deepEqual(featuresOf({ ...plain, ...more }), [feature]);
+  for (const [feature, requests] of Object.entries(featureRequests(plain))) {
+    for (const request of requests) assert.deepEqual(featuresOf(request), [feature]);
   }
 });
 
 test("a request that asks for several names them all", () => {
-  const request = { ...plain, ...sampling({ minP: 0.1, logitBias: [[1, 1]] }), priority: 2 };
+  const sampling = { ...plain.sampling, minP: 0.1, logitBias: [[1, 1]] as const };
+  const request = { ...plain, sampling, priority: 2 };
   assert.deepEqual(new Set(featuresOf(request)), new Set(["min-p", "logit-bias", "priority"]));
 });

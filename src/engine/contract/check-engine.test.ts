@@ -1,0 +1,41 @@
+// The engines of this project under the one contract: the embedded one in its child process, and the naive twin.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { systemClock } from "../../domain/clock.ts";
+import { defaultsOf } from "../../domain/settings.ts";
+import { silentLogger } from "../../telemetry/logger.ts";
+import { createChildEngine } from "../child-engine.ts";
+import { engineSettings, type EngineSettings } from "../settings.ts";
+import { NaiveEngine } from "../testing/naive-engine.ts";
+import { checkEngine } from "./check-engine.ts";
+import { modelFolder } from "./engine-under-test.ts";
+
+const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
+after(() => rmSync(cacheFolder, { recursive: true }));
+
+const embedded = (settings: Partial<EngineSettings>) =>
+  createChildEngine({
+    modelFolder,
+    cacheFolder,
+    settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26, ...settings },
+    clock: systemClock,
+    logger: silentLogger,
+    logLevel: "silent",
+  });
+
+checkEngine({
+  name: "embedded engine",
+  make: embedded,
+  failing: { code: "timeout", make: () => embedded({ startDeadlineMs: 1 }) },
+});
+
+checkEngine({
+  name: "naive engine",
+  make: ({ waitingCountMax }) => new NaiveEngine({ modelFolder, waitingCountMax }),
+  failing: {
+    code: "not_found",
+    make: () => new NaiveEngine({ modelFolder: "test/fixtures/goldens/training", waitingCountMax: 1 }),
+  },
+});

@@ -1,0 +1,14 @@
+// The contract of every Engine as a suite.
+import type { EngineUnderTest } from "./engine-under-test.ts";
+import { checkEnding } from "./ending.ts";
+import { checkEvents } from "./events.ts";
+import { checkRefusals } from "./refusals.ts";
+import { checkSampling } from "./sampling.ts";
+
+/** Registers the tests that an engine must pass. */
+export function checkEngine(under: EngineUnderTest): void {
+  checkEvents(under);
+  checkSampling(under);
+  checkEnding(under);
+  checkRefusals(under);
+}

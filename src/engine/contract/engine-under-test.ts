@@ -1,0 +1,105 @@
+// What the engine's contract runs against, and the questions it asks: engines over the reference model, requests in their
+// shortest form, and all that was emitted of one. An engine passes when every part of the contract passes on it.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after } from "node:test";
+import { present } from "../../domain/assert.ts";
+import { systemClock } from "../../domain/clock.ts";
+import type { AdapterReference, Engine, Generation, GenerationRequest } from "../../domain/generation.ts";
+import { ServiceError, type ErrorCode } from "../../domain/service-error.ts";
+import { requestOf, Transcript, type ShortRequest } from "../testing/run-loop.ts";
+
+export const modelFolder = "test/fixtures/goldens/models/qwen3";
+export const adapter: AdapterReference = {
+  id: "golden:1",
+  folder: "test/fixtures/goldens/training/adapter",
+};
+
+interface Golden {
+  readonly greedy_prompt_ids: readonly number[];
+  readonly greedy_ids: readonly number[];
+}
+
+// The fixture is this project's own.
+const golden = JSON.parse(readFileSync(`${modelFolder}/golden.json`, "utf8")) as Golden;
+
+/** A prompt, and the tokens that the reference implementation answers it with. */
+export const recorded = { prompt: golden.greedy_prompt_ids, answer: golden.greedy_ids } as const;
+
+export interface EngineUnderTest {
+  /** What the tests call it. */
+  readonly name: string;
+  /** A new engine over the model in {@link modelFolder}, not started. */
+  readonly make: (options: { readonly waitingCountMax: number }) => Engine;
+  /** A new engine whose start fails with the code. */
+  readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
+}
+
+/** An engine that many tests use, started at its first use and stopped when the file's tests are done. */
+export function sharedEngine({ make }: EngineUnderTest): () => Promise<Engine> {
+  let engine: Engine | null = null;
+  after(() => engine?.stop());
+  return async () => {
+    engine ??= make({ waitingCountMax: 100 });
+    await engine.start();
+    return engine;
+  };
+}
+
+/** A request to the recorded prompt. */
+export function ask(more: ShortRequest = {}): GenerationRequest {
+  return requestOf(recorded.prompt, more);
+}
+
+/** Everything that comes of a generation, `onEvent` being called in between. */
+export async function read(
+  generation: Generation,
+  onEvent: (transcript: Transcript) => void = () => undefined,
+): Promise<Transcript> {
+  const transcript = new Transcript();
+  try {
+    for await (const event of generation.events) {
+      transcript.events.push(event);
+      onEvent(transcript);
+    }
+  } catch (error) {
+    assert.ok(error instanceof ServiceError, String(error));
+    transcript.failure = `${error.code}: ${error.message}`;
+  }
+  return transcript;
+}
+
+/** The answer to a request that must not fail. */
+export async function answerOf(engine: Engine, request: GenerationRequest): Promise<Transcript> {
+  const transcript = await read(engine.submit(request));
+  assert.equal(transcript.failure, null);
+  return transcript;
+}
+
+/** The code with which an engine refuses a request. */
+export function refusalOf(engine: Engine, request: GenerationRequest): ErrorCode {
+  try {
+    engine.submit(request).abort();
+  } catch (error) {
+    assert.ok(error instanceof ServiceError, String(error));
+    return error.code;
+  }
+  return assert.fail("the engine took the request");
+}
+
+/** Resolves when nothing runs and nothing waits. */
+export async function idle(engine: Engine): Promise<void> {
+  const startedAtMs = systemClock.monotonicMs();
+  for (;;) {
+    const { runningCount, waitingCount } = engine.status();
+    if (runningCount === 0 && waitingCount === 0) return;
+    assert.ok(systemClock.monotonicMs() - startedAtMs < 20_000, "the engine comes to rest within 20 s");
+    await systemClock.sleep(1);
+  }
+}
+
+/** The limits of an engine that is ready. */
+export function limitsOf(engine: Engine) {
+  const { state } = engine.status();
+  return present(state.kind === "ready" ? state.limits : null, "the limits of an engine that is ready");
+}

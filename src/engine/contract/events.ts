@@ -1,0 +1,139 @@
+// The contract of what a generation emits: which events, in which order, and how choices end.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
+import { seededRandom } from "../../domain/random.ts";
+import { requestOf, withAdapter, type Transcript } from "../testing/run-loop.ts";
+import {
+  adapter,
+  answerOf,
+  ask,
+  idle,
+  read,
+  recorded,
+  sharedEngine,
+  type EngineUnderTest,
+} from "./engine-under-test.ts";
+
+/** Checks everything that holds of every answer to a request of which nothing was stopped. */
+export function checkAnswer(request: GenerationRequest, { events, failure }: Transcript): void {
+  const { maxTokens, stopTokenIds } = request.stopping;
+  const { topLogprobCount } = request.outputs;
+  assert.equal(failure, null);
+  const [first] = events;
+  assert.ok(first.kind === "prompt-computed", "the first event says that the prompt is computed");
+  assert.equal(events.filter(({ kind }) => kind === "prompt-computed").length, 1);
+  assert.ok(first.cachedTokenCount >= 0 && first.cachedTokenCount < request.prompt.tokenIds.length);
+  assert.equal(first.promptLogprobs, null);
+  for (let choice = 0; choice < choiceCountOf(request); choice++) {
+    const own = events.filter((event) => event.kind !== "prompt-computed" && event.choice === choice);
+    const tokens = own.flatMap((event) => (event.kind === "tokens" ? event.tokens : []));
+    const last = own.at(-1);
+    assert.ok(last?.kind === "choice-finished", "a choice ends with its finish");
+    assert.equal(own.filter(({ kind }) => kind === "choice-finished").length, 1);
+    assert.ok(tokens.length >= 1 && tokens.length <= maxTokens);
+    const lastId = tokens[tokens.length - 1].id;
+    const isStopped = stopTokenIds.includes(lastId);
+    assert.deepEqual(
+      [last.reason, last.stopTokenId],
+      isStopped ? ["stop", lastId] : ["length", null],
+      "the finish says what ended the choice",
+    );
+    if (!isStopped) assert.equal(tokens.length, maxTokens);
+    for (const token of tokens.slice(0, -1)) assert.ok(!stopTokenIds.includes(token.id));
+    for (const { logprob, alternatives } of tokens) {
+      assert.equal(Number.isNaN(logprob), topLogprobCount === null);
+      assert.equal(alternatives.length, topLogprobCount ?? 0);
+    }
+  }
+}
+
+const randomRequest = (seed: number): GenerationRequest => {
+  const random = seededRandom("contract", seed);
+  const tokenIds = Array.from({ length: 1 + random.index(40) }, () => random.index(512));
+  return requestOf(tokenIds, {
+    id: `random ${seed}`,
+    adapter: random.index(3) === 0 ? adapter : null,
+    sampling: { temperature: random.index(3) / 2, topP: 0.4 + 0.6 * random.uniform(), seed },
+    choiceCount: 1 + random.index(3),
+    maxTokens: 1 + random.index(12),
+    stopTokenIds: Array.from({ length: random.index(3) * 40 }, () => random.index(512)),
+    topLogprobCount: [null, 0, 3][random.index(3)],
+  });
+};
+
+export function checkEvents(under: EngineUnderTest): void {
+  const { name } = under;
+  const shared = sharedEngine(under);
+
+  test(`${name}: emits the same events in the same order for every kind of request, alone or in a crowd`, async () => {
+    const engine = await shared();
+    const requests = Array.from({ length: 16 }, (_, seed) => randomRequest(seed));
+    const transcripts = await Promise.all(requests.map((request) => read(engine.submit(request))));
+    requests.forEach((request, index) => checkAnswer(request, transcripts[index]));
+    await idle(engine);
+  });
+
+  test(`${name}: greedy answers are the recorded ones`, async () => {
+    const engine = await shared();
+    const request = ask({ maxTokens: recorded.answer.length });
+    const transcript = await answerOf(engine, request);
+    checkAnswer(request, transcript);
+    assert.deepEqual(transcript.ids(), recorded.answer);
+  });
+
+  test(`${name}: an answer ends with its first stop token, or when it is full`, async () => {
+    const engine = await shared();
+    const stop = recorded.answer[6];
+    const end = recorded.answer.indexOf(stop) + 1;
+    const stopped = await answerOf(engine, ask({ maxTokens: 20, stopTokenIds: [511, stop] }));
+    assert.deepEqual(stopped.ids(), recorded.answer.slice(0, end));
+    assert.deepEqual(stopped.finishes(), [`0 stop ${stop}`]);
+    const full = await answerOf(engine, ask({ maxTokens: 3 }));
+    assert.deepEqual(full.ids(), recorded.answer.slice(0, 3));
+    assert.deepEqual(full.finishes(), ["0 length null"]);
+    const both = await answerOf(engine, ask({ maxTokens: end, stopTokenIds: [stop] }));
+    assert.deepEqual(both.finishes(), [`0 stop ${stop}`]);
+    const one = await answerOf(engine, ask({ maxTokens: 1, choiceCount: 3 }));
+    assert.deepEqual(one.finishes().toSorted(), ["0 length null", "1 length null", "2 length null"]);
+  });
+
+  test(`${name}: an answer may fill the context`, async () => {
+    const engine = await shared();
+    const prompt = Array.from({ length: 250 }, (_, index) => (index * 7) % 512);
+    const answer = await answerOf(engine, requestOf(prompt, { maxTokens: 6 }));
+    assert.equal(answer.ids().length, 6);
+  });
+
+  test(`${name}: an adapter gives its own answers, also after it was dropped`, async () => {
+    const engine = await shared();
+    const base = ask({ maxTokens: 8, topLogprobCount: 0 });
+    const adapted = withAdapter({ ...base, id: "adapted" }, adapter);
+    const before = await answerOf(engine, adapted);
+    const [plain, beside] = await Promise.all([answerOf(engine, base), answerOf(engine, adapted)]);
+    assert.notDeepEqual(plain.logprobs(), before.logprobs());
+    const running = read(engine.submit({ ...adapted, id: "running" }), () => engine.dropAdapter(adapter.id));
+    engine.dropAdapter("never loaded");
+    const dropped = await running;
+    const again = await answerOf(engine, adapted);
+    for (const answer of [beside, dropped, again]) {
+      assert.deepEqual(answer.ids(), before.ids());
+      answer.logprobs().forEach((logprob, index) => {
+        assert.ok(Math.abs(logprob - before.logprobs()[index]) < 1e-5);
+      });
+    }
+  });
+
+  test(`${name}: an adapter that cannot be read fails its own request`, async () => {
+    const engine = await shared();
+    const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
+    const [failed, fine] = await Promise.all([
+      read(engine.submit(withAdapter(ask({ choiceCount: 2 }), missing))),
+      read(engine.submit(ask({ id: "fine", maxTokens: 4 }))),
+    ]);
+    assert.ok(failed.failure !== null);
+    assert.deepEqual(failed.events, []);
+    assert.deepEqual(fine.ids(), recorded.answer.slice(0, 4));
+    await idle(engine);
+  });
+}

@@ -1,0 +1,168 @@
+// The engine without anything that makes one fast: one request after another, one choice after another, and for every
+// token the whole sequence again through the graph of whole prompts. Nothing is kept between tokens, so there is nothing
+// that a schedule could spoil: it is the oracle for every engine. Only for tests.
+import { setImmediate } from "node:timers/promises";
+import { present } from "../../domain/assert.ts";
+import {
+  choiceCountOf,
+  type Engine,
+  type EngineCapabilities,
+  type EngineLimits,
+  type EngineState,
+  type EngineStatus,
+  type GeneratedToken,
+  type Generation,
+  type GenerationRequest,
+} from "../../domain/generation.ts";
+import { serviceOf } from "../../domain/lifecycle.ts";
+import { seededRandom } from "../../domain/random.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { checkRequest } from "../check-request.ts";
+import { GenerationStream } from "../generation-stream.ts";
+import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
+import { drawPlainly, plainLogprobs, rankedIds } from "./plain-sampler.ts";
+
+export interface NaiveOptions {
+  readonly modelFolder: string;
+  readonly waitingCountMax: number;
+}
+
+interface Job {
+  readonly request: GenerationRequest;
+  readonly stream: GenerationStream;
+  /** Choices whose reader wants more. */
+  readonly wanted: Set<number>;
+}
+
+export class NaiveEngine implements Engine {
+  readonly capabilities: EngineCapabilities = { features: new Set() };
+  readonly #options: NaiveOptions;
+  #model: NaiveModel | null = null;
+  /** The first one runs. */
+  readonly #jobs: Job[] = [];
+  #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
+  #working: Promise<void> = Promise.resolve();
+  readonly #life = serviceOf("naive engine", {
+    start: async (signal) => {
+      this.#model = await openNaiveModel(this.#options.modelFolder);
+      if (!signal.aborted) this.#state = { kind: "ready", limits: limitsOf(this.#model) };
+    },
+    stop: async () => {
+      this.#state = { kind: "stopped", reason: "The engine is stopped." };
+      for (const { stream } of this.#jobs.slice()) stream.fail(unavailable("The engine is being stopped."));
+      await this.#working;
+      await this.#model?.close();
+    },
+  });
+
+  constructor(options: NaiveOptions) {
+    this.#options = options;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  submit(request: GenerationRequest): Generation {
+    if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
+    checkRequest(request, this.capabilities, this.#state.limits);
+    if (this.#jobs.some((job) => job.request.id === request.id)) {
+      const message = `A request with the id ${request.id} is running.`;
+      throw new ServiceError({ code: "conflict", message });
+    }
+    if (this.status().waitingCount >= this.#options.waitingCountMax) {
+      throw new ServiceError({ code: "overloaded", message: "Too many requests are waiting." });
+    }
+    const wanted = new Set(Array.from({ length: choiceCountOf(request) }, (_, choice) => choice));
+    const stream = new GenerationStream({
+      choiceCount: wanted.size,
+      onStopChoice: (choice) => wanted.delete(choice),
+      onAbort: () => wanted.clear(),
+      onEnd: () => this.#jobs.splice(this.#jobs.indexOf(job), 1),
+    });
+    const job: Job = { request, stream, wanted };
+    this.#jobs.push(job);
+    const model = present(this.#model, "the model of an engine that is ready");
+    this.#working = this.#working.then(() => this.#answer(job, model));
+    return stream;
+  }
+
+  dropAdapter(id: string): void {
+    this.#model?.dropAdapter(id);
+  }
+
+  status(): EngineStatus {
+    const runningCount = Math.min(1, this.#jobs.length);
+    return {
+      state: this.#state,
+      runningCount,
+      waitingCount: this.#jobs.length - runningCount,
+      waitingCountMax: this.#options.waitingCountMax,
+      gauges: [],
+    };
+  }
+
+  async #answer(job: Job, model: NaiveModel): Promise<void> {
+    const { request, stream, wanted } = job;
+    if (!this.#jobs.includes(job)) return;
+    try {
+      const adapter = model.loadAdapter(request.prompt.adapter);
+      stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
+      const nextLogits = (answer: readonly number[]) =>
+        model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter);
+      for (const choice of wanted) await this.#answerChoice(job, choice, nextLogits);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      stream.fail(error);
+    }
+  }
+
+  async #answerChoice(
+    { request, stream, wanted }: Job,
+    choice: number,
+    nextLogits: (answer: readonly number[]) => Promise<readonly number[]>,
+  ): Promise<void> {
+    const random = seededRandom(request.sampling.seed, choice);
+    const { maxTokens, stopTokenIds } = request.stopping;
+    const answer: number[] = [];
+    while (wanted.has(choice) && this.#state.kind === "ready") {
+      const logits = await nextLogits(answer);
+      const id = drawPlainly(logits, request.sampling, () => random.uniform());
+      answer.push(id);
+      const tokens = [tokenOf(id, logits, request.outputs.topLogprobCount)];
+      stream.push({ kind: "tokens", choice, tokens });
+      const stopTokenId = stopTokenIds.includes(id) ? id : null;
+      if (stopTokenId !== null || answer.length === maxTokens) {
+        const reason = stopTokenId === null ? "length" : "stop";
+        stream.push({ kind: "choice-finished", choice, reason, stopTokenId });
+        return;
+      }
+      // Lets the reader act on what it has read.
+      await setImmediate();
+    }
+  }
+}
+
+function limitsOf({ config }: NaiveModel): EngineLimits {
+  const { contextLength, vocabularySize } = config;
+  return { contextLength, vocabularySize, positionCountMax: contextLength };
+}
+
+function tokenOf(id: number, logits: readonly number[], topLogprobCount: number | null): GeneratedToken {
+  if (topLogprobCount === null) return { id, logprob: NaN, alternatives: [] };
+  const logprobs = plainLogprobs(logits);
+  const best = rankedIds(logits).slice(0, topLogprobCount);
+  return {
+    id,
+    logprob: logprobs[id],
+    alternatives: best.map((other) => ({ id: other, logprob: logprobs[other] })),
+  };
+}
+
+function unavailable(message: string): ServiceError {
+  return new ServiceError({ code: "unavailable", message });
+}
