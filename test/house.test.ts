@@ -86,7 +86,8 @@ function sources(): readonly Source[] {
     }));
 }
 
-const isTest = (path: string): boolean => path.endsWith(".test.ts");
+/** Tests, and what only tests use. */
+const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.includes("/testing/");
 
 /** What the product is made of: neither tests, nor what only tests use. */
 const isProduct = ({ path }: Source): boolean => !isTest(path) && !/\/(testing|contract)\//.test(path);

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ServiceError } from "./service-error.ts";
+import type { Page, PageRequest } from "./page.ts";
 
 export type KeyRole = "member" | "admin";
 
@@ -47,7 +48,8 @@ export interface KeyStore {
   create(key: AccessKey): Promise<void>;
   /** The live key with this hash, or null. */
   findByHash(secretHash: string): Promise<AccessKey | null>;
-  list(): Promise<readonly AccessKey[]>;
+  /** In the order they came, revoked ones included. */
+  list(page: PageRequest): Promise<Page<AccessKey>>;
   /** Returns false when there is no such live key. */
   revoke(id: string, at: Date): Promise<boolean>;
 }

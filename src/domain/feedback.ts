@@ -1,4 +1,5 @@
 // Feedback records: what people and programs said of an object, an op or a call.
+import type { Page, PageRequest } from "./page.ts";
 import type { JsonObject } from "./trajectory.ts";
 
 /** The content of a record, as a caller gives it; unset references are null. */
@@ -27,6 +28,8 @@ export interface FeedbackRecord extends FeedbackContent {
 }
 
 export interface FeedbackRevision {
+  /** Unique among the revisions of its record: the page cursor. */
+  readonly id: string;
   readonly replacedAt: Date;
   readonly record: FeedbackRecord;
 }
@@ -35,7 +38,7 @@ export interface FeedbackStore {
   /**
    * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
    * with the same content hash is returned as stored and not written again; with another hash the whole
-   * call throws `conflict` and names every such index in its faults (location `body, batch, <index>, id`).
+   * call throws `conflict` and names every such index in its faults (location `<index>, id`).
    * The same id twice in one call follows the same rule.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
@@ -50,5 +53,6 @@ export interface FeedbackStore {
     content: Omit<FeedbackRecord, "id" | "createdAt">,
     at: Date,
   ): Promise<FeedbackRecord | null>;
-  history(projectId: string, id: string): Promise<readonly FeedbackRevision[]>;
+  /** In the order they were replaced. */
+  history(projectId: string, id: string, page: PageRequest): Promise<Page<FeedbackRevision>>;
 }

@@ -104,6 +104,13 @@ export interface IdempotencyKey {
   readonly bodyHash: string;
 }
 
+export interface JobFilter {
+  /** The entity of the job's model. */
+  readonly entity: string | null;
+  readonly modelId: string | null;
+  readonly state: JobState | null;
+}
+
 export interface JobStore {
   /**
    * Stores the job with its trajectories, durable when it resolves. With an idempotency key seen before:
@@ -120,10 +127,8 @@ export interface JobStore {
    * such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
    */
   trajectoryLines(id: string): Promise<AsyncIterable<string> | null>;
-  list(
-    filter: { readonly modelIds: readonly string[] | null; readonly state: JobState | null },
-    page: PageRequest,
-  ): Promise<Page<TrainingJob>>;
+  /** In the order they came; what is null in the filter lets all through. */
+  list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
    * Takes the oldest queued job of any model that has no running job, marks it running for `owner`, and
    * counts the attempt. Null when there is none.

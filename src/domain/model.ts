@@ -43,6 +43,12 @@ export function adapterFolderOf(modelId: string, step: number): string {
   return `adapters/${modelId}/${step}`;
 }
 
+export interface ModelFilter {
+  readonly entity: string | null;
+  readonly project: string | null;
+  readonly name: string | null;
+}
+
 export interface ModelStore {
   /** Stores the model and its version 0 in one transaction; throws `conflict` when the name exists. */
   create(model: TrainedModel, versionZero: ModelVersion): Promise<void>;
@@ -58,8 +64,8 @@ export interface ModelStore {
     name: string,
     limit: number,
   ): Promise<readonly TrainedModel[]>;
-  /** Newest first; `entity` null lists those of every entity. */
-  list(filter: { readonly entity: string | null }): Promise<readonly TrainedModel[]>;
+  /** In the order they came; what is null in the filter lets all through. */
+  list(filter: ModelFilter, page: PageRequest): Promise<Page<TrainedModel>>;
   /** Removes the model with its versions, jobs, events, trajectories and metrics; false when there is none. */
   delete(id: string): Promise<boolean>;
   /** The newest version, deleted ones left out. */

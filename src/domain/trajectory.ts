@@ -49,42 +49,58 @@ export interface TrajectoryGroup {
   readonly extra: JsonObject;
 }
 
-/** Trajectories as logged under a split at a step of a model. */
+/** Trajectories logged under a split at a step of a model: all but the trajectories, which are read on demand. */
 export interface TrajectoryLog {
   readonly id: string;
   readonly modelId: string;
   readonly split: string;
   readonly step: number;
   readonly recordedAt: Date;
-  readonly groups: readonly TrajectoryGroup[];
-  readonly metrics: Readonly<Record<string, number>>;
+  readonly metrics: Metrics;
+  readonly groupCount: number;
+  /** Of the groups, as stored. */
+  readonly contentBytes: number;
 }
 
-/** One row of a model's metric history. */
-export interface MetricRow {
-  readonly id: string;
-  readonly modelId: string;
-  readonly split: string;
-  readonly step: number;
-  readonly recordedAt: Date;
-  readonly metrics: Readonly<Record<string, number>>;
+/** A log to be stored, whose metrics depend on what was logged before it. */
+export interface TrajectoryLogDraft extends Pick<
+  TrajectoryLog,
+  "id" | "modelId" | "split" | "step" | "recordedAt"
+> {
+  readonly groups: readonly TrajectoryGroup[];
+  /** Every scenario that the groups name. */
+  readonly scenarioIds: readonly string[];
 }
+
+/** What a model's logs came to before one more. */
+export interface EarlierLogs {
+  /** Of the newest log in any split, with its running sums; empty when the log is the first. */
+  readonly metrics: Metrics;
+  /** How many different scenarios the model has seen, those of the new log included. */
+  readonly scenarioCount: number;
+}
+
+export type Metrics = Readonly<Record<string, number>>;
 
 export interface TrajectoryStore {
   /**
-   * Stores a log and lays its metrics over those of the version `log.step`, in one transaction.
+   * Stores a log and lays its metrics over those of the version `log.step`, in one transaction. Logs of one model go one
+   * after another, whichever process they come from, so that no running sum is lost.
+   *
+   * @param measure gives the log's metrics; pure, since the store may call it more than once
+   * @returns the metrics
+   * @throws ServiceError `not_found` when there is no such model
    */
-  append(log: TrajectoryLog): Promise<void>;
+  append(log: TrajectoryLogDraft, measure: (earlier: EarlierLogs) => Metrics): Promise<Metrics>;
+  /** In the order they came; a null split lets all through. The bytes of a page are those of the headers. */
   list(
     modelId: string,
     filter: { readonly split: string | null },
     page: PageRequest,
   ): Promise<Page<TrajectoryLog>>;
-  listMetrics(
-    modelId: string,
-    filter: { readonly split: string | null },
-    page: PageRequest,
-  ): Promise<Page<MetricRow>>;
-  /** The newest row of metrics of the model in any split, or null: where running sums go on from. */
-  newestMetrics(modelId: string): Promise<MetricRow | null>;
+  /**
+   * What was logged, in order, one group in memory at a time; null when there is no such log. Reading throws `not_found`
+   * when the log goes meanwhile, rather than end early.
+   */
+  groups(logId: string): Promise<AsyncIterable<TrajectoryGroup> | null>;
 }

@@ -35,12 +35,14 @@ function input(changes: Partial<FeedbackInput> = {}): FeedbackInput {
   };
 }
 
+const firstPage = { after: null, limit: 100, order: "asc" } as const;
+
 /** For what is decided before anything is stored. */
 const takesEverything: FeedbackStore = {
   create: async (records) => records,
   find: async () => null,
   replace: async () => null,
-  history: async () => [],
+  history: async () => ({ items: [], hasMore: false }),
 };
 const storeless = createFeedbackService({ store: takesEverything, clock: new FakeClock() });
 
@@ -338,7 +340,7 @@ test("another entity's project is forbidden, but not for an admin", async (t) =>
   assert.equal((await errorOf(service.createBatch([input({ id: "m" }), foreign], member))).code, "forbidden");
   assert.equal(await store.find("team/games", "m"), null);
   assert.equal((await errorOf(service.replace("f", { ...foreign, id: null }, member))).code, "forbidden");
-  assert.equal((await errorOf(service.history("others/games", "f", member))).code, "forbidden");
+  assert.equal((await errorOf(service.history("others/games", "f", firstPage, member))).code, "forbidden");
   assert.equal((await service.create(foreign, admin)).vendorUserId, "Root");
 });
 
@@ -358,9 +360,8 @@ test("a replacement keeps id and time, takes all else, and what it replaced is i
     [replaced.feedbackType, replaced.payload, replaced.creator, replaced.vendorRef, replaced.vendorUserId],
     ["wandb.note.1", { note: "better" }, null, objectRef("x"), "Eve"],
   );
-  assert.deepEqual(await service.history("team/games", "a", member), [
-    { replacedAt: clock.now(), record: first },
-  ]);
+  const { items } = await service.history("team/games", "a", firstPage, member);
+  assert.deepEqual(items, [{ id: items[0]?.id, replacedAt: clock.now(), record: first }]);
 });
 
 test("a replacement of what the project does not have is not found and writes nothing", async (t) => {
@@ -370,7 +371,7 @@ test("a replacement of what the project does not have is not found and writes no
   const elsewhere = input({ projectId: "team/other" });
   assert.equal((await errorOf(service.replace("a", elsewhere, member))).code, "not_found");
   assert.equal(await store.find("team/other", "a"), null);
-  assert.deepEqual(await service.history("team/games", "a", member), []);
+  assert.deepEqual((await service.history("team/games", "a", firstPage, member)).items, []);
 });
 
 test("a replacement that is invalid, or names another id, leaves the record alone", async (t) => {
@@ -391,6 +392,6 @@ test("a replacement that is invalid, or names another id, leaves the record alon
 
 test("the history of no record is not found, and of no project invalid", async (t) => {
   const { service } = await openService(t);
-  assert.equal((await errorOf(service.history("team/games", "x", member))).code, "not_found");
-  assert.equal((await errorOf(service.history("team", "x", member))).code, "invalid");
+  assert.equal((await errorOf(service.history("team/games", "x", firstPage, member))).code, "not_found");
+  assert.equal((await errorOf(service.history("team", "x", firstPage, member))).code, "invalid");
 });

@@ -4,8 +4,9 @@ import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { newUuid7 } from "../domain/ids.ts";
+import type { Page, PageRequest } from "../domain/page.ts";
 import { parseProjectId } from "../domain/project.ts";
-import { type Fault, notFound, ServiceError } from "../domain/service-error.ts";
+import { type ErrorCode, type Fault, notFound, ServiceError } from "../domain/service-error.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import { jsonHash } from "./canonical-json.ts";
 import { quoted } from "./content-fault.ts";
@@ -29,7 +30,7 @@ export interface FeedbackService {
    */
   replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
-  history(projectId: string, id: string, caller: Caller): Promise<readonly FeedbackRevision[]>;
+  history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
 
 export interface FeedbackDependencies {
@@ -45,11 +46,11 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
       try {
         return (await dependencies.store.create([record]))[0];
       } catch (error) {
-        throw atBody(error);
+        throw placed(error, "conflict", ([_index, ...field]) => ["body", ...field]);
       }
     },
     replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
-    history: async (projectId, id, caller) => {
+    history: async (projectId, id, page, caller) => {
       const project = parseProjectId(projectId);
       if (project === null) {
         const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
@@ -58,7 +59,7 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
       refuseForeign([projectId], caller);
       const { store } = dependencies;
       if ((await store.find(projectId, id)) === null) throw notFound("feedback record", id);
-      return await store.history(projectId, id);
+      return await store.history(projectId, id, page);
     },
   };
 }
@@ -69,9 +70,12 @@ async function createBatch(
   caller: Caller,
 ): Promise<readonly FeedbackRecord[]> {
   const checks = check(items, caller, (index) => ["body", "batch", String(index)]);
-  return await dependencies.store.create(
-    items.map((item, index) => newRecord(dependencies, item, checks[index], caller)),
-  );
+  const records = items.map((item, index) => newRecord(dependencies, item, checks[index], caller));
+  try {
+    return await dependencies.store.create(records);
+  } catch (error) {
+    throw placed(error, "conflict", (field) => ["body", "batch", ...field]);
+  }
 }
 
 async function replace(
@@ -172,17 +176,13 @@ function hashOf({ content }: ContentCheck): string {
   return jsonHash(content as unknown as JsonObject);
 }
 
-/** The store locates conflicts in a batch; a single record is the body itself. */
-function atBody(error: unknown): unknown {
-  if (!(error instanceof ServiceError) || error.code !== "conflict") return error;
-  const faults = error.faults.map((fault) => ({
-    ...fault,
-    location: ["body", ...fault.location.slice(3)],
-  }));
-  return new ServiceError({
-    code: "conflict",
-    message: faults[0]?.message ?? error.message,
-    faults,
-    cause: error,
-  });
+/** The store names fields; `locationOf` says where they were sent. An error of another code stays as it is. */
+function placed(
+  error: unknown,
+  code: ErrorCode,
+  locationOf: (field: readonly string[]) => readonly string[],
+): unknown {
+  if (!(error instanceof ServiceError) || error.code !== code) return error;
+  const faults = error.faults.map((fault) => ({ ...fault, location: locationOf(fault.location) }));
+  return new ServiceError({ code, message: error.message, faults, cause: error });
 }

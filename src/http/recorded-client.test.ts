@@ -22,7 +22,6 @@ const recorded = readFileSync("test/fixtures/recordings/art-full.jsonl", "utf8")
 test("takes every request of a recorded client, from registration to deletion", async () => {
   const server = await fakeServer();
   server.chat.script.isTrained = true;
-  server.jobs.events.push({ id: "ev", type: "training_ended", data: {} });
   const ids = new Map<string, string>();
   const known = (text: string): string =>
     text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, (id) => ids.get(id) ?? id);
@@ -46,7 +45,7 @@ test("takes every request of a recorded client, from registration to deletion", 
     if (told?.[1] !== undefined && id !== undefined && !id.startsWith("chatcmpl")) ids.set(told[1], id);
   }
   assert.equal(server.chat.seen.length, 9);
-  assert.equal(server.jobs.jobs.length, 1);
+  assert.equal(server.submittedJobs.length, 1);
   await server.close();
 });
 

@@ -154,7 +154,7 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
 
 async function allEnded(jobs: JobStore): Promise<boolean> {
   const { items } = await jobs.list(
-    { modelIds: null, state: null },
+    { entity: null, modelId: null, state: null },
     { after: null, limit: 100, order: "asc" },
   );
   return items.every((job) => isTerminal(job.state));

@@ -8,6 +8,7 @@ import {
   type TrainingJob,
 } from "../domain/job.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import { allItems } from "../domain/page.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { Attempt, type AttemptDependencies } from "./attempt.ts";
@@ -81,14 +82,8 @@ export class JobQueue implements Service {
   async cancelAll(modelId: string): Promise<void> {
     const { jobs } = this.#dependencies;
     for (const state of ["queued", "running"] as const) {
-      const ids: string[] = [];
-      for (let after: string | null = null; ;) {
-        const page = await jobs.list({ modelIds: [modelId], state }, { after, limit: 100, order: "asc" });
-        ids.push(...page.items.map(({ id }) => id));
-        after = page.items.at(-1)?.id ?? null;
-        if (!page.hasMore || after === null) break;
-      }
-      for (const id of ids) await this.cancel(id);
+      const filter = { entity: null, modelId, state };
+      for await (const { id } of allItems((page) => jobs.list(filter, page))) await this.cancel(id);
     }
   }
 

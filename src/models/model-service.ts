@@ -6,12 +6,13 @@ import { refuseOtherEntity, type Caller } from "../domain/access.ts";
 import {
   adapterFolderOf,
   adapterId,
+  type ModelFilter,
   type ModelStore,
   type ModelVersion,
   type TrainedModel,
 } from "../domain/model.ts";
-import type { Page, PageRequest } from "../domain/page.ts";
-import { notFound, ServiceError } from "../domain/service-error.ts";
+import { allItems, type Page, type PageRequest } from "../domain/page.ts";
+import { notFound } from "../domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";
 import { registerModel, type RegisterDependencies, type Registration } from "./register-model.ts";
 
@@ -23,12 +24,6 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly dropAdapter: (adapterId: string) => void;
   /** Adapters lie in it. */
   readonly dataFolder: string;
-}
-
-export interface ModelFilter {
-  readonly entity: string | null;
-  readonly project: string | null;
-  readonly name: string | null;
 }
 
 /** A name that a chat request may use for a trained model. */
@@ -52,8 +47,6 @@ export interface ModelService {
    * @throws ServiceError `invalid` at `after` for a cursor that is no such model's id
    */
   list(filter: ModelFilter, page: PageRequest, caller: Caller): Promise<Page<TrainedModel>>;
-  /** The ids of all that the caller may reach; null is every model there is, for an administrator. */
-  listReachableIds(caller: Caller): Promise<readonly string[] | null>;
   /** Each model's own name, which follows its newest version, then the names of its versions, oldest first. */
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
   /** @throws ServiceError `invalid` for a cursor that is no version's id */
@@ -79,20 +72,17 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     },
     entityOf: async (id) => (await store.find(id))?.entity ?? null,
     list: async (filter, page, caller) => {
-      const entity = caller.role === "admin" ? filter.entity : caller.entity;
-      const models = await store.list({ entity });
-      return pageOf(
-        models.filter((model) => matches(model, filter)),
-        page,
-      );
+      const entity = entityFor(caller) ?? filter.entity;
+      // Nobody sees another entity's models, and whoever asks for them gets an empty list.
+      if (entity !== (filter.entity ?? entity)) return { items: [], hasMore: false };
+      return await store.list({ ...filter, entity }, page);
     },
-    listReachableIds: async (caller) =>
-      caller.role === "admin" ? null : (await listReachable(store, caller)).map(({ id }) => id),
     listServedNames: async (caller) => {
       const names: ServedName[] = [];
-      for (const model of await listReachable(store, caller)) {
+      const filter = { entity: entityFor(caller), project: null, name: null };
+      for await (const model of allItems((page) => store.list(filter, page), "desc")) {
         names.push({ name: fullName(model), model, createdAt: model.createdAt });
-        for (const { step, createdAt } of await allVersions(store, model.id))
+        for await (const { step, createdAt } of allItems((page) => store.listVersions(model.id, page)))
           names.push({ name: versionName(model, step), model, createdAt });
       }
       return names;
@@ -100,7 +90,8 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     listVersions: (model, page) => store.listVersions(model.id, page),
     delete: async ({ id }) => {
       await cancelJobs(id);
-      const steps = (await allVersions(store, id)).map(({ step }) => step);
+      const steps: number[] = [];
+      for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
       await store.delete(id);
       await removeAdapters(dependencies, id, steps);
       return steps.length;
@@ -113,44 +104,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
   };
 }
 
-/** Newest first. */
-function listReachable(store: Pick<ModelStore, "list">, caller: Caller): Promise<readonly TrainedModel[]> {
-  return store.list({ entity: caller.role === "admin" ? null : caller.entity });
-}
-
-function matches(model: TrainedModel, { entity, project, name }: ModelFilter): boolean {
-  return (
-    model.entity === (entity ?? model.entity) &&
-    model.project === (project ?? model.project) &&
-    model.name === (name ?? model.name)
-  );
-}
-
-/** A page of models that are wholly at hand, newest first. */
-function pageOf(models: readonly TrainedModel[], request: PageRequest): Page<TrainedModel> {
-  const ordered = request.order === "desc" ? models : models.toReversed();
-  const start = request.after === null ? 0 : ordered.findIndex(({ id }) => id === request.after) + 1;
-  if (request.after !== null && start === 0) {
-    const message = "`after` is the id of no item of this list; start without it.";
-    const faults = [{ location: ["after"], message, type: "value_error" }];
-    throw new ServiceError({ code: "invalid", message, faults });
-  }
-  const end = start + request.limit;
-  return { items: ordered.slice(start, end), hasMore: ordered.length > end };
-}
-
-/** Every version that is not deleted, oldest first. */
-async function allVersions(
-  store: Pick<ModelStore, "listVersions">,
-  modelId: string,
-): Promise<readonly ModelVersion[]> {
-  const versions: ModelVersion[] = [];
-  for (let after: string | null = null; ;) {
-    const page = await store.listVersions(modelId, { after, limit: 100, order: "asc" });
-    versions.push(...page.items);
-    after = page.items.at(-1)?.id ?? null;
-    if (!page.hasMore || after === null) return versions;
-  }
+/** Whose models the caller may reach; null for everybody's. */
+function entityFor(caller: Caller): string | null {
+  return caller.role === "admin" ? null : caller.entity;
 }
 
 /** What is left to do when versions are gone from the store. Step 0 has no adapter. */

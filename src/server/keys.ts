@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { hashSecret, type AccessKey, type KeyRole, type KeyStore } from "../domain/access.ts";
 import { systemClock, type Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
+import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { openDatabase } from "../storage/database.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
@@ -41,7 +42,7 @@ export async function ensureFirstKey(keys: KeyStore, config: HoneConfig, clock: 
     return { secret: apiKey, isNew: false };
   }
   const file = adminKeyFile(data);
-  if ((await keys.list()).some((key) => key.revokedAt === null)) {
+  if (await hasLiveKey(keys)) {
     return { secret: existsSync(file) ? readFileSync(file, "utf8").trim() : null, isNew: false };
   }
   const secret = newSecret();
@@ -50,6 +51,11 @@ export async function ensureFirstKey(keys: KeyStore, config: HoneConfig, clock: 
   await chmod(file, 0o600);
   await keys.create(describeKey(secret, { entity, role: "admin" }, clock));
   return { secret, isNew: true };
+}
+
+async function hasLiveKey(keys: KeyStore): Promise<boolean> {
+  for await (const key of allItems((page) => keys.list(page))) if (key.revokedAt === null) return true;
+  return false;
 }
 
 interface DataFlags {
@@ -81,7 +87,11 @@ export function createKey(
 
 /** The keys of a data folder, revoked ones too. */
 export function listKeys(flags: DataFlags): Promise<readonly AccessKey[]> {
-  return withKeys(flags, (keys) => keys.list());
+  return withKeys(flags, async (keys) => {
+    const listed: AccessKey[] = [];
+    for await (const key of allItems((page) => keys.list(page))) listed.push(key);
+    return listed;
+  });
 }
 
 /** Revokes a key; a running server refuses it from the next request on. */

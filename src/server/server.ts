@@ -134,7 +134,7 @@ async function construct(config: HoneConfig, database: Database, isDraining: () 
   const http = await createHttpServer({
     chat,
     engineHealth: () => engineHealth(bases),
-    checkDatabase: async () => void (await database.keys.list()),
+    checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     baseModels: baseNames,
     keys: database.keys,
     models: modelService,

@@ -6,16 +6,19 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import Sqlite from "libsql";
+import { allItems } from "../domain/page.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
-import { type MakeStorage, sampleKey } from "./contract/storage-under-test.ts";
+import { firstPage, type MakeStorage, sampleKey } from "./contract/storage-under-test.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
+import { checkTwoConnections } from "./contract/two-connections.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { newestDatabaseVersion } from "./migrations.ts";
+import { newestDatabaseVersion } from "./migrations/migrations.ts";
+import { memoryStorage } from "./testing/memory-database.ts";
 
 function temporaryFile(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-storage-"));
@@ -25,24 +28,42 @@ function temporaryFile(t: TestContext): string {
   return join(folder, "data", "hone.db");
 }
 
+/** The first connection that is open holds the lock, others work beside it. */
 const makeSqlite: MakeStorage = async (t) => {
-  const opened: Database[] = [];
+  const opened = new Set<Database>();
   t.after(async () => {
     for (const database of opened) await database.close();
   });
   const file = temporaryFile(t);
   return async () => {
-    const database = await openDatabase({ file });
-    opened.push(database);
-    return database;
+    const database = await openDatabase({ file, isShared: opened.size > 0 });
+    opened.add(database);
+    const close = async (): Promise<void> => {
+      opened.delete(database);
+      await database.close();
+    };
+    return { ...database, close };
   };
 };
 
-checkKeyStore(makeSqlite);
-checkModelStore(makeSqlite);
-checkJobStore(makeSqlite);
-checkTrajectoryStore(makeSqlite);
-checkFeedbackStore(makeSqlite);
+const makeMemory: MakeStorage = async () => {
+  const open = memoryStorage();
+  return async () => open();
+};
+
+for (const [name, makeStorage] of [
+  ["SQLite", makeSqlite],
+  ["memory", makeMemory],
+] as const) {
+  describe(name, () => {
+    checkKeyStore(makeStorage);
+    checkModelStore(makeStorage);
+    checkJobStore(makeStorage);
+    checkTrajectoryStore(makeStorage);
+    checkFeedbackStore(makeStorage);
+    checkTwoConnections(makeStorage);
+  });
+}
 
 test("a second server on the same data is refused by name, until the first lets go", async (t) => {
   const file = temporaryFile(t);
@@ -61,7 +82,7 @@ test("a command may work beside the server that holds the lock", async (t) => {
   const server = await openDatabase({ file });
   const command = await openDatabase({ file, isShared: true });
   await command.keys.create(sampleKey("a"));
-  assert.deepEqual(await server.keys.list(), [sampleKey("a")]);
+  assert.deepEqual((await server.keys.list(firstPage)).items, [sampleKey("a")]);
   await command.close();
   await assert.rejects(openDatabase({ file }), { code: "conflict" });
   await server.close();
@@ -90,7 +111,8 @@ test("all that was acknowledged before a kill is there, and the lock is free", a
   for (let round = 0; round < 3; round++) {
     const acknowledged = await writeUntilKilled(file, round);
     const database = await openDatabase({ file });
-    const kept = new Set((await database.keys.list()).map((key) => key.id));
+    const kept = new Set<string>();
+    for await (const key of allItems((page) => database.keys.list(page))) kept.add(key.id);
     assert.deepEqual(
       acknowledged.filter((id) => !kept.has(id)),
       [],

@@ -7,13 +7,13 @@ import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
-import { takeDataLock } from "./data-lock.ts";
 import { createFeedbackStore } from "./feedback-store.ts";
 import { createJobStore } from "./job-store.ts";
 import { createKeyStore } from "./key-store.ts";
-import { migrate } from "./migrations.ts";
+import { migrate } from "./migrations/migrations.ts";
 import { createModelStore } from "./model-store.ts";
-import { openSqlite } from "./sqlite.ts";
+import { takeDataLock } from "./sqlite/data-lock.ts";
+import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";
 
 export interface Database {
@@ -47,21 +47,21 @@ export async function openDatabase({ file, isShared = false }: DatabaseOptions):
     try {
       await migrate(connection);
     } catch (error) {
-      await connection.destroy();
+      await connection.queries.destroy();
       throw error;
     }
     let isOpen = true;
     return {
-      keys: createKeyStore(connection),
-      models: createModelStore(connection),
+      keys: createKeyStore(connection.queries),
+      models: createModelStore(connection.queries),
       jobs: createJobStore(connection),
-      trajectories: createTrajectoryStore(connection),
+      trajectories: createTrajectoryStore(connection.queries),
       feedback: createFeedbackStore(connection),
       close: async () => {
         if (!isOpen) return;
         isOpen = false;
         try {
-          await connection.destroy();
+          await connection.queries.destroy();
         } finally {
           lock?.release();
         }

@@ -1,31 +1,27 @@
 // Feedback records and what was replaced of them. Checking the content is not done here.
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
-import type { FeedbackRecord, FeedbackStore } from "../domain/feedback.ts";
+import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { type Fault, ServiceError } from "../domain/service-error.ts";
-import type { Schema } from "./schema.ts";
+import type { Connection } from "./dialect.ts";
+import { readPage } from "./paging.ts";
+import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 
-/** Rows a statement reads or writes at once: well under SQLite's limit of parameters. */
-const rowsPerStatement = 500;
+/** Columns of a row as `rowOf` writes it. */
+const columnCount = 8;
 
 /** The feedback store on a migrated database. */
-export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
+export function createFeedbackStore({ queries: database, dialect }: Connection): FeedbackStore {
+  /** Records that one statement writes; a statement that looks for them has fewer parameters. */
+  const recordsMax = Math.min(500, Math.floor(dialect.capabilities.parametersMax / columnCount));
   return {
-    create: (records) => database.transaction().execute((transaction) => createRecords(transaction, records)),
+    create: (records) =>
+      database.transaction().execute((transaction) => createRecords(transaction, records, recordsMax)),
     find: async (projectId, id) => await findRecord(database, projectId, id),
     replace: (projectId, id, content, at) =>
       database.transaction().execute(async (transaction) => {
-        const earlier = await findRecord(transaction, projectId, id);
+        const earlier = await putInHistory(transaction, projectId, id, at);
         if (earlier === null) return null;
-        await transaction
-          .insertInto("feedback_revisions")
-          .values({
-            project_id: projectId,
-            id,
-            replaced_at: at.toISOString(),
-            record: JSON.stringify(earlier),
-          })
-          .execute();
         const record = { ...content, projectId, id, createdAt: earlier.createdAt };
         await transaction
           .updateTable("feedback")
@@ -35,15 +31,20 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
           .execute();
         return record;
       }),
-    history: async (projectId, id) => {
-      const rows = await database
+    history: (projectId, id, page) => {
+      const rows = database
         .selectFrom("feedback_revisions")
-        .select(["replaced_at", "record"])
+        .selectAll()
         .where("project_id", "=", projectId)
-        .where("id", "=", id)
-        .orderBy("position")
-        .execute();
-      return rows.map((row) => ({ replacedAt: new Date(row.replaced_at), record: recordOf(row.record) }));
+        .where("id", "=", id);
+      const orderValueOf = async (revisionId: string) => {
+        const row = await rows.where("sequence", "=", sequenceOf(revisionId)).executeTakeFirst();
+        return row?.sequence;
+      };
+      return readPage(
+        { rows, orderColumn: "sequence", contentColumns: ["record"], orderValueOf, itemOf: revisionOf },
+        page,
+      );
     },
   };
 }
@@ -51,60 +52,115 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
 async function createRecords(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
+  recordsMax: number,
 ): Promise<readonly FeedbackRecord[]> {
-  const stored = await findStored(transaction, records);
-  const fresh: FeedbackRecord[] = [];
-  const faults: Fault[] = [];
-  for (const [index, record] of records.entries()) {
-    const key = keyOf(record.projectId, record.id);
-    const earlier = stored.get(key);
-    if (earlier === undefined) {
-      stored.set(key, record);
-      fresh.push(record);
-    } else if (earlier.contentHash !== record.contentHash) {
-      faults.push(idTaken(index, record.id));
-    }
-  }
+  const stored = await insertNew(transaction, records, recordsMax);
+  const faults = records.flatMap((record, index) =>
+    storedOf(stored, record).contentHash === record.contentHash ? [] : [idTaken(index, record.id)],
+  );
   if (faults.length > 0) {
     throw new ServiceError({
       code: "conflict",
-      message: `${faults.length} of ${records.length} records have the id of a record with other content. Nothing was stored.`,
+      message:
+        records.length === 1
+          ? faults[0].message
+          : `${faults.length} of ${records.length} records have the id of a record with other content. Nothing was stored.`,
       faults,
     });
   }
-  for (let start = 0; start < fresh.length; start += rowsPerStatement) {
-    const rows = fresh.slice(start, start + rowsPerStatement).map(rowOf);
-    await transaction.insertInto("feedback").values(rows).execute();
-  }
-  return records.map((record) =>
-    present(stored.get(keyOf(record.projectId, record.id)), "the stored record"),
-  );
+  return records.map((record) => storedOf(stored, record));
 }
 
-/** Which of these ids exist in their projects, by key. */
-async function findStored(
+function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackRecord): FeedbackRecord {
+  return present(stored.get(keyOf(record.projectId, record.id)), "the stored record");
+}
+
+/** Inserts the records whose ids are free, the first of each id; returns what is stored under every id, by key. */
+async function insertNew(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
-): Promise<Map<string, FeedbackRecord>> {
-  const idsByProject = new Map<string, string[]>();
-  for (const { projectId, id } of records) {
-    const ids = idsByProject.get(projectId);
-    if (ids === undefined) idsByProject.set(projectId, [id]);
-    else ids.push(id);
+  recordsMax: number,
+): Promise<ReadonlyMap<string, FeedbackRecord>> {
+  const firstByKey = new Map<string, FeedbackRecord>();
+  for (const record of records) {
+    const key = keyOf(record.projectId, record.id);
+    if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
+  // One order for all: two batches with the same ids then wait for each other in turn, and never in a circle.
+  const keys = [...firstByKey.keys()].sort();
   const stored = new Map<string, FeedbackRecord>();
-  for (const [projectId, ids] of idsByProject) {
-    for (let start = 0; start < ids.length; start += rowsPerStatement) {
-      const rows = await transaction
-        .selectFrom("feedback")
-        .select(["id", "record"])
-        .where("project_id", "=", projectId)
-        .where("id", "in", ids.slice(start, start + rowsPerStatement))
-        .execute();
-      for (const row of rows) stored.set(keyOf(projectId, row.id), recordOf(row.record));
+  for (let start = 0; start < keys.length; start += recordsMax) {
+    const chunk = keys
+      .slice(start, start + recordsMax)
+      .map((key) => present(firstByKey.get(key), "a record"));
+    const inserted = await transaction
+      .insertInto("feedback")
+      .values(chunk.map(rowOf))
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(["project_id", "id"])
+      .execute();
+    const insertedKeys = new Set(inserted.map((row) => keyOf(row.project_id, row.id)));
+    const taken: FeedbackRecord[] = [];
+    for (const record of chunk) {
+      const key = keyOf(record.projectId, record.id);
+      if (insertedKeys.has(key)) stored.set(key, record);
+      else taken.push(record);
+    }
+    for (const record of await findAll(transaction, taken)) {
+      stored.set(keyOf(record.projectId, record.id), record);
     }
   }
   return stored;
+}
+
+/** What is stored under the ids of these records, at most as many as one statement takes. */
+async function findAll(
+  transaction: Transaction<Schema>,
+  records: readonly FeedbackRecord[],
+): Promise<readonly FeedbackRecord[]> {
+  const found: FeedbackRecord[] = [];
+  for (const projectId of new Set(records.map((record) => record.projectId))) {
+    const ids = records.filter((record) => record.projectId === projectId).map(({ id }) => id);
+    const rows = await transaction
+      .selectFrom("feedback")
+      .select("record")
+      .where("project_id", "=", projectId)
+      .where("id", "in", ids)
+      .execute();
+    found.push(...rows.map((row) => recordOf(row.record)));
+  }
+  return found;
+}
+
+/**
+ * Writes the record as it is into its history, and returns it; null when there is none. Others that replace it wait from
+ * here until the transaction ends.
+ */
+async function putInHistory(
+  transaction: Transaction<Schema>,
+  projectId: string,
+  id: string,
+  at: Date,
+): Promise<FeedbackRecord | null> {
+  const row = await transaction
+    .updateTable("feedback")
+    .set((row) => ({ last_revision_sequence: row("last_revision_sequence", "+", 1) }))
+    .where("project_id", "=", projectId)
+    .where("id", "=", id)
+    .returning(["record", "last_revision_sequence"])
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  await transaction
+    .insertInto("feedback_revisions")
+    .values({
+      project_id: projectId,
+      id,
+      sequence: row.last_revision_sequence,
+      replaced_at: at.toISOString(),
+      record: row.record,
+    })
+    .execute();
+  return recordOf(row.record);
 }
 
 async function findRecord(
@@ -127,7 +183,7 @@ function keyOf(projectId: string, id: string): string {
 
 function idTaken(index: number, id: string): Fault {
   return {
-    location: ["body", "batch", String(index), "id"],
+    location: [String(index), "id"],
     message: `A record with the id ${JSON.stringify(id)} and other content exists already. Use another id, or replace that record.`,
     type: "conflict",
   };
@@ -144,6 +200,20 @@ function rowOf(record: FeedbackRecord) {
     content_hash: record.contentHash,
     record: JSON.stringify(record),
   };
+}
+
+function revisionOf(row: Selectable<FeedbackRevisionTable>): FeedbackRevision {
+  return {
+    id: String(row.sequence),
+    replacedAt: new Date(row.replaced_at),
+    record: recordOf(row.record),
+  };
+}
+
+/** -1, which no revision has, unless the id is written exactly as `revisionOf` writes it. */
+function sequenceOf(revisionId: string): number {
+  const sequence = Number(revisionId);
+  return Number.isSafeInteger(sequence) && String(sequence) === revisionId ? sequence : -1;
 }
 
 function recordOf(text: string): FeedbackRecord {

@@ -1,33 +1,71 @@
-// Trajectory groups as rows of their own, one text each: a submission can hold hundreds of megabytes, and a single
-// statement must neither build such a text nor hold the event loop that long.
+// Trajectory groups as rows of their own, one text each: a submission can hold hundreds of megabytes, and no statement
+// may build such a text or hold the event loop that long. They are read back the same way, a line at a time.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Kysely, sql, type Transaction } from "kysely";
+import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import type { Schema } from "./schema.ts";
 
 /** After this many characters written, other work of the process gets a turn. */
 const charactersPerTurn = 1 << 20;
 
-/**
- * Turns groups into texts and hands each to `insert`, letting the event loop breathe in between.
- *
- * @param insert writes one group inside the caller's transaction
- */
-export async function writeGroups(
-  groups: readonly TrajectoryGroup[],
-  insert: (groupIndex: number, content: string) => Promise<unknown>,
+/** The tables of groups, and what the groups of each belong to. */
+const owners = {
+  job_groups: { column: "job_id", table: "jobs", kind: "training job" },
+  trajectory_groups: { column: "log_id", table: "trajectory_logs", kind: "log of trajectories" },
+} as const;
+
+export interface GroupsToStore {
+  readonly table: keyof typeof owners;
+  readonly ownerId: string;
+  readonly groups: readonly TrajectoryGroup[];
+  /** Called with each group as it is stored, in order. */
+  readonly onLine: (line: string) => void;
+}
+
+/** Stores groups inside the caller's transaction, a line of JSON each, letting the event loop breathe in between. */
+export async function storeGroups(
+  transaction: Transaction<Schema>,
+  { table, ownerId, groups, onLine }: GroupsToStore,
 ): Promise<void> {
+  const columns = sql.join([sql.ref(owners[table].column), sql.ref("group_index"), sql.ref("content")]);
   let pendingCharacters = 0;
   for (const [groupIndex, group] of groups.entries()) {
-    const content = JSON.stringify(group);
-    await insert(groupIndex, content);
-    pendingCharacters += content.length;
+    const line = JSON.stringify(group);
+    onLine(line);
+    await sql`insert into ${sql.table(table)} (${columns}) values (${ownerId}, ${groupIndex}, ${line})`.execute(
+      transaction,
+    );
+    pendingCharacters += line.length;
     if (pendingCharacters < charactersPerTurn) continue;
     pendingCharacters = 0;
     await nextTurn();
   }
 }
 
-/** Reads a group back from its text. */
-export function groupOf(content: string): TrajectoryGroup {
-  // The text is what `writeGroups` made of a group.
-  return JSON.parse(content) as TrajectoryGroup;
+/** The lines that were stored for a job or a log, one statement and one line in memory at a time. @throws ServiceError `not_found` */
+export async function* lines(
+  database: Kysely<Schema>,
+  table: keyof typeof owners,
+  ownerId: string,
+): AsyncGenerator<string, void> {
+  const owner = owners[table];
+  for (let groupIndex = 0; ; groupIndex++) {
+    const { rows } = await sql<{ content: string }>`
+      select content from ${sql.table(table)} where ${sql.ref(owner.column)} = ${ownerId} and group_index = ${groupIndex}
+    `.execute(database);
+    if (rows.length === 0) break;
+    yield rows[0].content;
+  }
+  // An owner goes with all its groups at once: while it is there, what was read is all of it.
+  const { rows } = await sql`select id from ${sql.table(owner.table)} where id = ${ownerId}`.execute(
+    database,
+  );
+  if (rows.length === 0) throw notFound(owner.kind, ownerId);
+}
+
+/** Reads a group back from its line. */
+export function groupOf(line: string): TrajectoryGroup {
+  // The line is what `storeGroups` made of a group.
+  return JSON.parse(line) as TrajectoryGroup;
 }

@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { JobEvent, JobEventType } from "../domain/job.ts";
 import type { Page, PageRequest } from "../domain/page.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
-import { pageOf, pageWindow } from "./paging.ts";
+import { readPage } from "./paging.ts";
 import type { Schema } from "./schema.ts";
 
 /** The sequence of the one terminal event: beyond any gradient step, and unique like every other. */
@@ -29,28 +29,35 @@ export async function listJobEvents(
   jobId: string,
   page: PageRequest,
 ): Promise<Page<JobEvent>> {
-  const window = await pageWindow(page, async (id) => {
-    // Only texts that a position prints as are ids: "01" and "1e0" are not.
-    if (!/^[1-9][0-9]{0,14}$/.test(id)) return undefined;
-    const row = await database
-      .selectFrom("job_events")
-      .select("position")
-      .where("job_id", "=", jobId)
-      .where("position", "=", Number(id))
-      .executeTakeFirst();
-    return row?.position;
-  });
-  let query = database
-    .selectFrom("job_events")
-    .selectAll()
-    .where("job_id", "=", jobId)
-    .orderBy("position", window.order)
-    .limit(window.rowCountMax);
-  if (window.afterValue !== null) query = query.where("position", window.comparison, window.afterValue);
-  return pageOf(await query.execute(), page, (row) => ({
-    id: String(row.position),
-    // The columns hold what `appendJobEvent` wrote.
-    type: row.type as JobEventType,
-    data: JSON.parse(row.data) as JsonObject,
-  }));
+  const events = database.selectFrom("job_events").where("job_id", "=", jobId);
+  return await readPage(
+    {
+      rows: events.selectAll(),
+      orderColumn: "sequence",
+      contentColumns: ["data"],
+      orderValueOf: async (id) => {
+        const sequence = sequenceOf(jobId, id);
+        if (sequence === undefined) return undefined;
+        const row = await events.select("sequence").where("sequence", "=", sequence).executeTakeFirst();
+        return row?.sequence;
+      },
+      itemOf: (row) => ({
+        id: eventId(jobId, row.sequence),
+        // The columns hold what `appendJobEvent` wrote.
+        type: row.type as JobEventType,
+        data: JSON.parse(row.data) as JsonObject,
+      }),
+    },
+    page,
+  );
+}
+
+function eventId(jobId: string, sequence: number): string {
+  return `${jobId}:${sequence}`;
+}
+
+/** Undefined unless the id is written exactly as `eventId` writes it for this job. */
+function sequenceOf(jobId: string, id: string): number | undefined {
+  const sequence = Number(id.slice(jobId.length + 1));
+  return Number.isSafeInteger(sequence) && eventId(jobId, sequence) === id ? sequence : undefined;
 }

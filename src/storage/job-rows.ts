@@ -24,6 +24,7 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
     owner: null,
     lease_until: null,
     not_before: new Date(0).toISOString(),
+    sequence: null,
     content_hash: "",
     pins: job.pins === null ? null : JSON.stringify(job.pins),
   };

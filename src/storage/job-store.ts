@@ -1,6 +1,8 @@
 // Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
 // transitions inside its transaction, so that whoever is late gets `conflict` and nothing is written.
+import { createHash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
+import type { Connection } from "./dialect.ts";
 import {
   type IdempotencyKey,
   type JobDraft,
@@ -13,39 +15,50 @@ import {
 import { present } from "../domain/assert.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import { writeGroups } from "./groups.ts";
-import { ContentHash, jobLines } from "./job-content.ts";
+import { lines, storeGroups } from "./groups.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
 import { jobOf, jobRowOf } from "./job-rows.ts";
 import { insertVersion } from "./model-store.ts";
-import { pageOf, pageWindow } from "./paging.ts";
+import { readPage } from "./paging.ts";
+import { nextSequence } from "./sequences.ts";
 import type { Schema } from "./schema.ts";
 
 /** The job store on a migrated database. */
-export function createJobStore(database: Kysely<Schema>): JobStore {
+export function createJobStore({ queries: database, dialect }: Connection): JobStore {
   return {
-    create: (job, groups, idempotency) =>
-      database.transaction().execute((transaction) => createJob(transaction, job, groups, idempotency)),
+    create: async (job, groups, idempotency) => {
+      try {
+        return await database
+          .transaction()
+          .execute((transaction) => createJob(transaction, job, groups, idempotency));
+      } catch (error) {
+        if (dialect.violationOf(error) === "foreign-key") throw notFound("model", job.modelId);
+        throw error;
+      }
+    },
     find: (id) => findJob(database, id),
-    trajectoryLines: async (id) => ((await findJob(database, id)) === null ? null : jobLines(database, id)),
-    list: async ({ modelIds, state }, page) => {
-      const window = await pageWindow(page, async (id) => {
+    trajectoryLines: async (id) =>
+      (await findJob(database, id)) === null ? null : lines(database, "job_groups", id),
+    list: ({ entity, modelId, state }, page) => {
+      let rows = database.selectFrom("jobs").selectAll();
+      if (modelId !== null) rows = rows.where("model_id", "=", modelId);
+      if (state !== null) rows = rows.where("state", "=", state);
+      if (entity !== null) {
+        rows = rows.where("model_id", "in", (models) =>
+          models.selectFrom("models").select("models.id").where("models.entity", "=", entity),
+        );
+      }
+      const contentColumns = ["config", "config_not_applied", "error_message", "counts", "pins"];
+      // A job whose state has changed since is still a place to go on from.
+      const orderValueOf = async (id: string) => {
         const row = await database
           .selectFrom("jobs")
-          .select("position")
+          .select("sequence")
           .where("id", "=", id)
           .executeTakeFirst();
-        return row?.position;
-      });
-      let query = database
-        .selectFrom("jobs")
-        .selectAll()
-        .orderBy("position", window.order)
-        .limit(window.rowCountMax);
-      if (modelIds !== null) query = query.where("model_id", "in", modelIds);
-      if (state !== null) query = query.where("state", "=", state);
-      if (window.afterValue !== null) query = query.where("position", window.comparison, window.afterValue);
-      return pageOf(modelIds?.length === 0 ? [] : await query.execute(), page, jobOf);
+        return row?.sequence ?? undefined;
+      };
+      return readPage({ rows, orderColumn: "sequence", contentColumns, orderValueOf, itemOf: jobOf }, page);
     },
     listEvents: (id, page) => listJobEvents(database, id, page),
     ...attemptQueries(database),
@@ -61,8 +74,7 @@ type AttemptQueries = Pick<
 /** What happens to a job between the queue and its end. */
 function attemptQueries(database: Kysely<Schema>): AttemptQueries {
   return {
-    claim: (owner, at, leaseUntil) =>
-      database.transaction().execute((transaction) => claimJob(transaction, owner, at, leaseUntil)),
+    claim: (owner, at, leaseUntil) => claimJob(database, owner, at, leaseUntil),
     pin: async (id, owner, pins) => {
       const row = await database
         .updateTable("jobs")
@@ -72,7 +84,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         .where("owner", "=", owner)
         .returning("pins")
         .executeTakeFirst();
-      if (row === undefined) throw notRunning(id, (await requireJob(database, id)).state);
+      if (row === undefined) throw await refusedPin(database, id);
       // The column holds what this method wrote.
       return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
     },
@@ -125,7 +137,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
     },
     appendEvent: (id, sequence, event) =>
       database.transaction().execute(async (transaction) => {
-        const { state } = await requireJob(transaction, id);
+        const { state } = await keepJob(transaction, id);
         if (state !== "running") throw notRunning(id, state);
         await appendJobEvent(transaction, id, sequence, event);
       }),
@@ -137,7 +149,7 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
   return {
     succeed: (id, { owner, version, counts, at, data }) =>
       database.transaction().execute(async (transaction) => {
-        const job = await requireJob(transaction, id);
+        const job = await keepJob(transaction, id);
         if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
         await insertVersion(transaction, version);
         await transaction
@@ -156,14 +168,14 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
       }),
     end: (id, state, errorMessage, at, { owner } = {}) =>
       database.transaction().execute(async (transaction) => {
-        const job = await requireJob(transaction, id);
+        const job = await keepJob(transaction, id);
         const isOthers = owner !== undefined && (job.state !== "running" || job.owner !== owner);
         if (isOthers || !jobTransitions[job.state].includes(state)) throw notRunning(id, job.state);
         await endWithFailure(transaction, id, { state, errorMessage, at });
       }),
     requestCancel: (id, at) =>
       database.transaction().execute(async (transaction) => {
-        const job = await findJob(transaction, id);
+        const job = await keepJobIfAny(transaction, id);
         if (job === null) return null;
         if (job.state === "queued") {
           const errorMessage = "The job was cancelled before it ran.";
@@ -184,42 +196,42 @@ async function createJob(
   groups: readonly TrajectoryGroup[],
   idempotency: IdempotencyKey | null,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
-  if (idempotency !== null) {
-    const earlierId = await findByIdempotency(transaction, idempotency);
-    if (earlierId !== null) return { id: earlierId, isNew: false };
-  }
-  const model = await transaction
-    .selectFrom("models")
-    .select("id")
-    .where("id", "=", job.modelId)
-    .executeTakeFirst();
-  if (model === undefined) throw notFound("model", job.modelId);
+  const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
+  if (earlierId !== null) return { id: earlierId, isNew: false };
   await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
-  const hash = new ContentHash(job.config);
-  await writeGroups(groups, async (groupIndex, content) => {
-    hash.add(content);
-    await transaction
-      .insertInto("job_groups")
-      .values({ job_id: job.id, group_index: groupIndex, content })
-      .execute();
+  if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
+    // Another job took the key since it was looked for.
+    await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
+    const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
+    return { id, isNew: false };
+  }
+  const hash = createHash("sha256").update(`${JSON.stringify(job.config)}\n`);
+  await storeGroups(transaction, {
+    table: "job_groups",
+    ownerId: job.id,
+    groups,
+    onLine: (line) => hash.update(`${line}\n`),
   });
   await transaction
     .updateTable("jobs")
-    .set({ content_hash: hash.digest() })
+    .set({ content_hash: hash.digest("hex"), sequence: await nextSequence(transaction, "jobs") })
     .where("id", "=", job.id)
     .execute();
-  if (idempotency !== null) {
-    await transaction
-      .insertInto("job_idempotency")
-      .values({
-        key_id: idempotency.keyId,
-        idempotency_key: idempotency.key,
-        body_hash: idempotency.bodyHash,
-        job_id: job.id,
-      })
-      .execute();
-  }
   return { id: job.id, isNew: true };
+}
+
+/** False when the key is taken. Waits for a transaction that is about to take it. */
+async function takeIdempotency(
+  transaction: Transaction<Schema>,
+  { keyId, key, bodyHash }: IdempotencyKey,
+  jobId: string,
+): Promise<boolean> {
+  const result = await transaction
+    .insertInto("job_idempotency")
+    .values({ key_id: keyId, idempotency_key: key, body_hash: bodyHash, job_id: jobId })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
 }
 
 async function findByIdempotency(
@@ -241,13 +253,35 @@ async function findByIdempotency(
 }
 
 async function claimJob(
-  transaction: Transaction<Schema>,
+  database: Kysely<Schema>,
   owner: string,
   at: Date,
   leaseUntil: Date,
 ): Promise<TrainingJob | null> {
+  for (;;) {
+    const candidate = await findClaimable(database, at);
+    if (candidate === null) return null;
+    const row = await database
+      .updateTable("jobs")
+      .set((row) => ({
+        state: "running",
+        owner,
+        lease_until: leaseUntil.toISOString(),
+        started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
+        attempt_count: row("attempt_count", "+", 1),
+      }))
+      .where("id", "=", candidate)
+      .where("state", "=", "queued")
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return jobOf(row);
+    // Another took it, or it was cancelled, since it was found: there may be a next one.
+  }
+}
+
+async function findClaimable(database: Kysely<Schema>, at: Date): Promise<string | null> {
   // A queued job waits for every earlier one of its model, also for one that may not be tried again yet.
-  const candidate = await transaction
+  const row = await database
     .selectFrom("jobs as job")
     .select("job.id")
     .where("job.state", "=", "queued")
@@ -264,30 +298,17 @@ async function claimJob(
                 other("other.state", "=", "running"),
                 other.and([
                   other("other.state", "=", "queued"),
-                  other("other.position", "<", other.ref("job.position")),
+                  other("other.sequence", "<", other.ref("job.sequence")),
                 ]),
               ]),
             ),
         ),
       ),
     )
-    .orderBy("job.position")
+    .orderBy("job.sequence")
     .limit(1)
     .executeTakeFirst();
-  if (candidate === undefined) return null;
-  const row = await transaction
-    .updateTable("jobs")
-    .set((row) => ({
-      state: "running",
-      owner,
-      lease_until: leaseUntil.toISOString(),
-      started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
-      attempt_count: row("attempt_count", "+", 1),
-    }))
-    .where("id", "=", candidate.id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return jobOf(row);
+  return row?.id ?? null;
 }
 
 async function endWithFailure(
@@ -317,18 +338,35 @@ async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJo
   return row === undefined ? null : jobOf(row);
 }
 
-async function requireJob(
-  database: Kysely<Schema>,
-  id: string,
-): Promise<{ readonly state: JobState; readonly owner: string | null }> {
-  const row = await database
-    .selectFrom("jobs")
-    .select(["state", "owner"])
+/** What a change of state goes by. */
+interface JobHold {
+  readonly state: JobState;
+  readonly owner: string | null;
+}
+
+/** Reads a job's state and keeps it from others until the transaction ends; null when there is no such job. */
+async function keepJobIfAny(transaction: Transaction<Schema>, id: string): Promise<JobHold | null> {
+  const row = await transaction
+    .updateTable("jobs")
+    // Writing a row locks it, on every database; that its value stays does not matter.
+    .set((row) => ({ owner: row.ref("owner") }))
     .where("id", "=", id)
+    .returning(["state", "owner"])
     .executeTakeFirst();
-  if (row === undefined) throw notFound("training job", id);
   // The column holds what this file wrote.
-  return { state: row.state as JobState, owner: row.owner };
+  return row === undefined ? null : { state: row.state as JobState, owner: row.owner };
+}
+
+/** As {@link keepJobIfAny}. @throws ServiceError `not_found` */
+async function keepJob(transaction: Transaction<Schema>, id: string): Promise<JobHold> {
+  const job = await keepJobIfAny(transaction, id);
+  if (job === null) throw notFound("training job", id);
+  return job;
+}
+
+async function refusedPin(database: Kysely<Schema>, id: string): Promise<ServiceError> {
+  const job = await findJob(database, id);
+  return job === null ? notFound("training job", id) : notRunning(id, job.state);
 }
 
 function notRunning(id: string, state: JobState): ServiceError {

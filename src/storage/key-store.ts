@@ -1,34 +1,15 @@
 // Access keys. Only the hash of a secret is ever here.
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import type { AccessKey, KeyRole, KeyStore } from "../domain/access.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { readPage } from "./paging.ts";
+import { nextSequence } from "./sequences.ts";
 import type { AccessKeyTable, Schema } from "./schema.ts";
 
 /** The key store on a migrated database. */
 export function createKeyStore(database: Kysely<Schema>): KeyStore {
   return {
-    create: async (key) => {
-      const result = await database
-        .insertInto("access_keys")
-        .values({
-          id: key.id,
-          entity: key.entity,
-          role: key.role,
-          owner: key.owner,
-          secret_hash: key.secretHash,
-          created_at: key.createdAt.toISOString(),
-          revoked_at: key.revokedAt?.toISOString() ?? null,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst();
-      if (result.numInsertedOrUpdatedRows !== 1n) {
-        throw new ServiceError({
-          code: "conflict",
-          message:
-            "A key with this id or this secret exists already, or existed and was revoked. Use another.",
-        });
-      }
-    },
+    create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
     findByHash: async (secretHash) => {
       const row = await database
         .selectFrom("access_keys")
@@ -38,10 +19,24 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
         .executeTakeFirst();
       return row === undefined ? null : keyOf(row);
     },
-    list: async () => {
-      const rows = await database.selectFrom("access_keys").selectAll().orderBy("position").execute();
-      return rows.map(keyOf);
-    },
+    list: (page) =>
+      readPage(
+        {
+          rows: database.selectFrom("access_keys").selectAll(),
+          orderColumn: "sequence",
+          contentColumns: [],
+          orderValueOf: async (id) =>
+            (
+              await database
+                .selectFrom("access_keys")
+                .select("sequence")
+                .where("id", "=", id)
+                .executeTakeFirst()
+            )?.sequence,
+          itemOf: keyOf,
+        },
+        page,
+      ),
     revoke: async (id, at) => {
       const result = await database
         .updateTable("access_keys")
@@ -52,6 +47,28 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
       return result.numUpdatedRows > 0n;
     },
   };
+}
+
+async function insertKey(transaction: Transaction<Schema>, key: AccessKey): Promise<void> {
+  const result = await transaction
+    .insertInto("access_keys")
+    .values({
+      id: key.id,
+      sequence: await nextSequence(transaction, "keys"),
+      entity: key.entity,
+      role: key.role,
+      owner: key.owner,
+      secret_hash: key.secretHash,
+      created_at: key.createdAt.toISOString(),
+      revoked_at: key.revokedAt?.toISOString() ?? null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows === 1n) return;
+  throw new ServiceError({
+    code: "conflict",
+    message: "A key with this id or this secret exists already, or existed and was revoked. Use another.",
+  });
 }
 
 function keyOf(row: Selectable<AccessKeyTable>): AccessKey {

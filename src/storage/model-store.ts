@@ -2,7 +2,8 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { pageOf, pageWindow } from "./paging.ts";
+import { readPage } from "./paging.ts";
+import { nextSequence } from "./sequences.ts";
 import type { ModelTable, ModelVersionTable, Schema } from "./schema.ts";
 
 /** The model store on a migrated database. */
@@ -31,12 +32,19 @@ export function createModelStore(database: Kysely<Schema>): ModelStore {
       let query = database.selectFrom("models").selectAll().where("name", "=", name);
       if (entity !== null) query = query.where("entity", "=", entity);
       if (project !== null) query = query.where("project", "=", project);
-      return (await query.orderBy("position", "desc").limit(limit).execute()).map(modelOf);
+      return (await query.orderBy("sequence", "desc").limit(limit).execute()).map(modelOf);
     },
-    list: async ({ entity }) => {
-      let query = database.selectFrom("models").selectAll().orderBy("position", "desc");
-      if (entity !== null) query = query.where("entity", "=", entity);
-      return (await query.execute()).map(modelOf);
+    list: ({ entity, project, name }, page) => {
+      let rows = database.selectFrom("models").selectAll();
+      if (entity !== null) rows = rows.where("entity", "=", entity);
+      if (project !== null) rows = rows.where("project", "=", project);
+      if (name !== null) rows = rows.where("name", "=", name);
+      const orderValueOf = async (id: string) =>
+        (await rows.where("id", "=", id).executeTakeFirst())?.sequence;
+      return readPage(
+        { rows, orderColumn: "sequence", contentColumns: [], orderValueOf, itemOf: modelOf },
+        page,
+      );
     },
     delete: async (id) => {
       const result = await database.deleteFrom("models").where("id", "=", id).executeTakeFirst();
@@ -80,20 +88,21 @@ function versionQueries(database: Kysely<Schema>): VersionQueries {
       const row = await liveVersions(modelId).where("step", "=", step).executeTakeFirst();
       return row === undefined ? null : versionOf(row);
     },
-    listVersions: async (modelId, page) => {
-      const window = await pageWindow(page, async (id) => {
-        const row = await database
-          .selectFrom("model_versions")
-          .select("step")
-          .where("model_id", "=", modelId)
-          .where("id", "=", id)
-          .executeTakeFirst();
-        return row?.step;
-      });
-      let query = liveVersions(modelId).orderBy("step", window.order).limit(window.rowCountMax);
-      if (window.afterValue !== null) query = query.where("step", window.comparison, window.afterValue);
-      return pageOf(await query.execute(), page, versionOf);
-    },
+    listVersions: (modelId, page) =>
+      readPage(
+        {
+          rows: liveVersions(modelId),
+          orderColumn: "step",
+          contentColumns: ["metrics", "trainer_state"],
+          // A deleted version still has its place.
+          orderValueOf: async (id) => {
+            const version = database.selectFrom("model_versions").select("step").where("id", "=", id);
+            return (await version.where("model_id", "=", modelId).executeTakeFirst())?.step;
+          },
+          itemOf: versionOf,
+        },
+        page,
+      ),
     deleteVersions: (modelId, steps) =>
       database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
     updateVersionMetrics: (modelId, step, metrics) =>
@@ -109,24 +118,16 @@ async function deleteVersions(
   const deleted: number[] = [];
   const notFound: number[] = [];
   for (const step of new Set(steps)) {
-    const live = await transaction
-      .selectFrom("model_versions")
-      .select("id")
+    const version = await transaction
+      .updateTable("model_versions")
+      // Step 0 counts as deleted and stays.
+      .set({ is_deleted: step === 0 ? 0 : 1 })
       .where("model_id", "=", modelId)
       .where("step", "=", step)
       .where("is_deleted", "=", 0)
+      .returning("id")
       .executeTakeFirst();
-    if (live === undefined) {
-      notFound.push(step);
-      continue;
-    }
-    deleted.push(step);
-    if (step === 0) continue;
-    await transaction
-      .updateTable("model_versions")
-      .set({ is_deleted: 1 })
-      .where("id", "=", live.id)
-      .execute();
+    (version === undefined ? notFound : deleted).push(step);
   }
   return { deleted, notFound };
 }
@@ -136,6 +137,7 @@ async function insertModel(transaction: Transaction<Schema>, model: TrainedModel
     .insertInto("models")
     .values({
       id: model.id,
+      sequence: await nextSequence(transaction, "models"),
       entity: model.entity,
       project: model.project,
       name: model.name,
@@ -185,11 +187,13 @@ export async function layMetrics(
   metrics: Readonly<Record<string, number>>,
 ): Promise<void> {
   const row = await transaction
-    .selectFrom("model_versions")
-    .select(["id", "metrics"])
+    .updateTable("model_versions")
+    // Writing the row keeps it from others until the transaction ends: what is read here is what is laid over.
+    .set((row) => ({ metrics: row.ref("metrics") }))
     .where("model_id", "=", modelId)
     .where("step", "=", step)
     .where("is_deleted", "=", 0)
+    .returning(["id", "metrics"])
     .executeTakeFirst();
   if (row === undefined) return;
   const present = JSON.parse(row.metrics) as Readonly<Record<string, number>>;

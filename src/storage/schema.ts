@@ -1,4 +1,4 @@
-// The tables as the queries see them. Times are ISO 8601 in UTC with milliseconds, which sort as text; JSON is text,
+// The tables as the stores see them: what a table has beside, such as a key of its own, they do not go by. Times are ISO 8601 in UTC with milliseconds, which sort as text; JSON is text,
 // since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
 
@@ -14,10 +14,18 @@ export interface Schema {
   readonly trajectory_groups: TrajectoryGroupTable;
   readonly feedback: FeedbackTable;
   readonly feedback_revisions: FeedbackRevisionTable;
+  readonly model_scenarios: ModelScenarioTable;
+  readonly sequences: SequenceTable;
+}
+
+/** How far the numbers of each list are given out; see sequences.ts. */
+export interface SequenceTable {
+  readonly list: string;
+  readonly sequence: number;
 }
 
 export interface AccessKeyTable {
-  readonly position: Generated<number>;
+  readonly sequence: number;
   readonly id: string;
   readonly entity: string;
   readonly role: string;
@@ -28,13 +36,21 @@ export interface AccessKeyTable {
 }
 
 export interface ModelTable {
-  readonly position: Generated<number>;
+  readonly sequence: number;
   readonly id: string;
   readonly entity: string;
   readonly project: string;
   readonly name: string;
   readonly base_model: string;
   readonly created_at: string;
+  readonly last_log_sequence: Generated<number>;
+  readonly scenario_count: Generated<number>;
+}
+
+/** The different scenarios that a model has seen, by their SHA-256. */
+export interface ModelScenarioTable {
+  readonly model_id: string;
+  readonly scenario_hash: string;
 }
 
 export interface ModelVersionTable {
@@ -52,9 +68,9 @@ export interface ModelVersionTable {
 }
 
 export interface JobTable {
-  /** The order of submission: jobs of one model run in it. */
-  readonly position: Generated<number>;
   readonly id: string;
+  /** The order of submission: jobs of one model run in it. Null until the submission is complete. */
+  readonly sequence: number | null;
   readonly model_id: string;
   readonly state: string;
   readonly config: string;
@@ -83,9 +99,8 @@ export interface JobGroupTable {
 }
 
 export interface JobEventTable {
-  readonly position: Generated<number>;
   readonly job_id: string;
-  /** Unique in the job: what makes a repeated event harmless. */
+  /** Unique in the job: what makes a repeated event harmless. Events come in its order. */
   readonly sequence: number;
   readonly type: string;
   readonly data: string;
@@ -99,13 +114,15 @@ export interface JobIdempotencyTable {
 }
 
 export interface TrajectoryLogTable {
-  readonly position: Generated<number>;
+  readonly sequence: number;
   readonly id: string;
   readonly model_id: string;
   readonly split: string;
   readonly step: number;
   readonly recorded_at: string;
   readonly metrics: string;
+  readonly group_count: number;
+  readonly content_bytes: number;
 }
 
 export interface TrajectoryGroupTable {
@@ -115,7 +132,6 @@ export interface TrajectoryGroupTable {
 }
 
 export interface FeedbackTable {
-  readonly position: Generated<number>;
   readonly project_id: string;
   readonly id: string;
   readonly vendor_ref: string;
@@ -125,10 +141,11 @@ export interface FeedbackTable {
   readonly content_hash: string;
   /** The whole record as JSON; the columns beside it are for finding it. */
   readonly record: string;
+  readonly last_revision_sequence: Generated<number>;
 }
 
 export interface FeedbackRevisionTable {
-  readonly position: Generated<number>;
+  readonly sequence: number;
   readonly project_id: string;
   readonly id: string;
   readonly replaced_at: string;

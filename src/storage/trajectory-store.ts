@@ -1,110 +1,159 @@
-// Logged trajectories and the metric history of each model.
-import type { Kysely, Selectable } from "kysely";
+// Logged trajectories, the metric history of each model, and what its running sums go on from.
+import { createHash } from "node:crypto";
+import type { Kysely, Selectable, Transaction } from "kysely";
 import { notFound } from "../domain/service-error.ts";
-import type { PageRequest } from "../domain/page.ts";
-import type { MetricRow, TrajectoryGroup, TrajectoryStore } from "../domain/trajectory.ts";
-import { groupOf, writeGroups } from "./groups.ts";
+import type {
+  EarlierLogs,
+  Metrics,
+  TrajectoryGroup,
+  TrajectoryLog,
+  TrajectoryLogDraft,
+  TrajectoryStore,
+} from "../domain/trajectory.ts";
+import { groupOf, lines, storeGroups } from "./groups.ts";
 import { layMetrics } from "./model-store.ts";
-import { pageOf, pageWindow } from "./paging.ts";
+import { readPage } from "./paging.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
+
+/** Scenarios written by one statement, of two parameters each: well under any database's limit. */
+const scenariosPerStatement = 500;
 
 /** The trajectory store on a migrated database. */
 export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore {
-  const listRows = (modelId: string, split: string | null, page: PageRequest) =>
-    listLogRows(database, modelId, split, page);
+  const findLog = (id: string) => database.selectFrom("trajectory_logs").where("id", "=", id);
   return {
-    append: (log) =>
-      database.transaction().execute(async (transaction) => {
-        const model = await transaction
-          .selectFrom("models")
-          .select("id")
-          .where("id", "=", log.modelId)
-          .executeTakeFirst();
-        if (model === undefined) throw notFound("model", log.modelId);
-        await transaction
-          .insertInto("trajectory_logs")
-          .values({
-            id: log.id,
-            model_id: log.modelId,
-            split: log.split,
-            step: log.step,
-            recorded_at: log.recordedAt.toISOString(),
-            metrics: JSON.stringify(log.metrics),
-          })
-          .execute();
-        await writeGroups(log.groups, (groupIndex, content) =>
-          transaction
-            .insertInto("trajectory_groups")
-            .values({ log_id: log.id, group_index: groupIndex, content })
-            .execute(),
-        );
-        await layMetrics(transaction, log.modelId, log.step, log.metrics);
-      }),
-    list: async (modelId, { split }, page) => {
-      const rows = await listRows(modelId, split, page);
-      const { items, hasMore } = pageOf(rows, page, metricRowOf);
-      const logs = [];
-      for (const item of items) logs.push({ ...item, groups: await findGroups(database, item.id) });
-      return { items: logs, hasMore };
+    append: (log, measure) =>
+      database.transaction().execute((transaction) => appendLog(transaction, log, measure)),
+    list: (modelId, { split }, page) => {
+      const rows = database.selectFrom("trajectory_logs").selectAll().where("model_id", "=", modelId);
+      return readPage(
+        {
+          rows: split === null ? rows : rows.where("split", "=", split),
+          orderColumn: "sequence",
+          contentColumns: ["metrics"],
+          orderValueOf: async (id) =>
+            (await findLog(id).select("sequence").where("model_id", "=", modelId).executeTakeFirst())
+              ?.sequence,
+          itemOf: logOf,
+        },
+        page,
+      );
     },
-    listMetrics: async (modelId, { split }, page) =>
-      pageOf(await listRows(modelId, split, page), page, metricRowOf),
-    newestMetrics: async (modelId) => {
-      const row = await database
-        .selectFrom("trajectory_logs")
-        .selectAll()
-        .where("model_id", "=", modelId)
-        .orderBy("position", "desc")
-        .limit(1)
-        .executeTakeFirst();
-      return row === undefined ? null : metricRowOf(row);
+    groups: async (logId) => {
+      const log = await findLog(logId).select("id").executeTakeFirst();
+      return log === undefined ? null : groupsOf(database, logId);
     },
   };
 }
 
-async function listLogRows(
-  database: Kysely<Schema>,
-  modelId: string,
-  split: string | null,
-  page: PageRequest,
-): Promise<readonly Selectable<TrajectoryLogTable>[]> {
-  const window = await pageWindow(page, async (id) => {
-    const row = await database
-      .selectFrom("trajectory_logs")
-      .select("position")
-      .where("model_id", "=", modelId)
-      .where("id", "=", id)
-      .executeTakeFirst();
-    return row?.position;
-  });
-  let query = database
-    .selectFrom("trajectory_logs")
-    .selectAll()
-    .where("model_id", "=", modelId)
-    .orderBy("position", window.order)
-    .limit(window.rowCountMax);
-  if (split !== null) query = query.where("split", "=", split);
-  if (window.afterValue !== null) query = query.where("position", window.comparison, window.afterValue);
-  return await query.execute();
+async function* groupsOf(database: Kysely<Schema>, logId: string): AsyncGenerator<TrajectoryGroup, void> {
+  for await (const line of lines(database, "trajectory_groups", logId)) yield groupOf(line);
 }
 
-async function findGroups(database: Kysely<Schema>, logId: string): Promise<readonly TrajectoryGroup[]> {
-  const rows = await database
-    .selectFrom("trajectory_groups")
-    .select("content")
-    .where("log_id", "=", logId)
-    .orderBy("group_index")
+async function appendLog(
+  transaction: Transaction<Schema>,
+  log: TrajectoryLogDraft,
+  measure: (earlier: EarlierLogs) => Metrics,
+): Promise<Metrics> {
+  const sequence = await nextLogSequence(transaction, log.modelId);
+  const scenarioCount = await addScenarios(transaction, log);
+  const metrics = measure({ metrics: await newestMetrics(transaction, log.modelId), scenarioCount });
+  await transaction
+    .insertInto("trajectory_logs")
+    .values({
+      id: log.id,
+      model_id: log.modelId,
+      sequence,
+      split: log.split,
+      step: log.step,
+      recorded_at: log.recordedAt.toISOString(),
+      metrics: JSON.stringify(metrics),
+      group_count: log.groups.length,
+      content_bytes: 0,
+    })
     .execute();
-  return rows.map((row) => groupOf(row.content));
+  let contentBytes = 0;
+  await storeGroups(transaction, {
+    table: "trajectory_groups",
+    ownerId: log.id,
+    groups: log.groups,
+    onLine: (line) => (contentBytes += Buffer.byteLength(line)),
+  });
+  await transaction
+    .updateTable("trajectory_logs")
+    .set({ content_bytes: contentBytes })
+    .where("id", "=", log.id)
+    .execute();
+  await layMetrics(transaction, log.modelId, log.step, metrics);
+  return metrics;
 }
 
-function metricRowOf(row: Selectable<TrajectoryLogTable>): MetricRow {
+/** The log's number among those of its model; other logs of the model wait from here until the transaction ends. */
+async function nextLogSequence(transaction: Transaction<Schema>, modelId: string): Promise<number> {
+  const model = await transaction
+    .updateTable("models")
+    .set((row) => ({ last_log_sequence: row("last_log_sequence", "+", 1) }))
+    .where("id", "=", modelId)
+    .returning("last_log_sequence")
+    .executeTakeFirst();
+  if (model === undefined) throw notFound("model", modelId);
+  return model.last_log_sequence;
+}
+
+/** Adds the scenarios that the model had not seen, and returns how many it has seen now. */
+async function addScenarios(
+  transaction: Transaction<Schema>,
+  { modelId, scenarioIds }: TrajectoryLogDraft,
+): Promise<number> {
+  const hashes = [...new Set(scenarioIds)].map((id) =>
+    createHash("sha256").update(JSON.stringify(id)).digest("hex"),
+  );
+  let addedCount = 0;
+  for (let start = 0; start < hashes.length; start += scenariosPerStatement) {
+    const rows = hashes
+      .slice(start, start + scenariosPerStatement)
+      .map((hash) => ({ model_id: modelId, scenario_hash: hash }));
+    const added = await transaction
+      .insertInto("model_scenarios")
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    addedCount += Number(added.numInsertedOrUpdatedRows);
+  }
+  const model = await transaction
+    .updateTable("models")
+    .set((row) => ({ scenario_count: row("scenario_count", "+", addedCount) }))
+    .where("id", "=", modelId)
+    .returning("scenario_count")
+    .executeTakeFirstOrThrow();
+  return model.scenario_count;
+}
+
+async function newestMetrics(transaction: Transaction<Schema>, modelId: string): Promise<Metrics> {
+  const row = await transaction
+    .selectFrom("trajectory_logs")
+    .select("metrics")
+    .where("model_id", "=", modelId)
+    .orderBy("sequence", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? {} : metricsOf(row.metrics);
+}
+
+function logOf(row: Selectable<TrajectoryLogTable>): TrajectoryLog {
   return {
     id: row.id,
     modelId: row.model_id,
     split: row.split,
     step: row.step,
     recordedAt: new Date(row.recorded_at),
-    metrics: JSON.parse(row.metrics) as MetricRow["metrics"],
+    metrics: metricsOf(row.metrics),
+    groupCount: row.group_count,
+    contentBytes: row.content_bytes,
   };
+}
+
+function metricsOf(text: string): Metrics {
+  // The text is what `appendLog` wrote.
+  return JSON.parse(text) as Metrics;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
-import { logMetrics } from "./log-metrics.ts";
+import { logMetrics, measureLog } from "./log-metrics.ts";
 import { scenarioIdsOf } from "./scenario-ids.ts";
 
 function trajectory(reward: number, metrics: Trajectory["metrics"] = {}): Trajectory {
@@ -32,9 +32,7 @@ function check(
   expected: Readonly<Record<string, number>>,
   earlier: Readonly<Record<string, number>> = {},
 ): void {
-  const metrics = logMetrics({
-    split,
-    groups,
+  const metrics = logMetrics(measureLog(split, groups), {
     step: 3,
     earlier,
     uniqueScenarioCount: null,
@@ -168,7 +166,7 @@ test("refuses every number that is not finite and every name that begins with co
       error instanceof ServiceError &&
       error.code === "invalid" &&
       assert.deepEqual(
-        error.faults.map((fault) => fault.location.slice(2).join(".")),
+        error.faults.map((fault) => fault.location.slice(1).join(".")),
         ["0.metrics.level", "0.trajectories.0.reward", "0.trajectories.0.metrics.costs_judge"],
       ) === undefined,
   );

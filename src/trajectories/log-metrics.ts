@@ -3,9 +3,8 @@
 import { type Fault, ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 
-export interface LogToMeasure {
-  readonly split: string;
-  readonly groups: readonly TrajectoryGroup[];
+/** What a log's metrics depend on beside the log itself. */
+export interface LogContext {
   /** The version the log belongs to. */
   readonly step: number;
   /** Metrics of the model's newest row, in any split; empty for the first. */
@@ -24,25 +23,29 @@ const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 
 /**
- * Computes every metric of a log, running sums (`<section>/cum/...`) of earlier rows included.
+ * Computes what a log measures by itself.
  *
- * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`
+ * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`, by the
+ *   index of its group
  */
-export function logMetrics(log: LogToMeasure): Metrics {
-  refuseFaultyMetrics(log.groups);
-  const named = {
-    ...rewardMetrics(log.groups),
-    ...trajectoryMetrics(log.groups),
-    ...groupMetrics(log.groups),
-  };
-  const ofThisLog: Metrics = {};
-  for (const [name, value] of Object.entries(named)) ofThisLog[prefixed(log.split, name)] = value;
-  Object.assign(ofThisLog, dataMetrics(log));
-  Object.assign(ofThisLog, costSums(ofThisLog));
-  const metrics: Metrics = { ...runningSums(log.earlier, ofThisLog), ...ofThisLog };
-  if (log.uniqueScenarioCount !== null) metrics["data/cum/num_unique_scenarios"] = log.uniqueScenarioCount;
-  metrics["training_step"] = log.step;
-  metrics["time/wall_clock_sec"] = log.wallClockSeconds;
+export function measureLog(split: string, groups: readonly TrajectoryGroup[]): Metrics {
+  refuseFaultyMetrics(groups);
+  const named = { ...rewardMetrics(groups), ...trajectoryMetrics(groups), ...groupMetrics(groups) };
+  const metrics: Metrics = {};
+  for (const [name, value] of Object.entries(named)) metrics[prefixed(split, name)] = value;
+  Object.assign(metrics, dataMetrics(split, groups));
+  Object.assign(metrics, costSums(metrics));
+  return metrics;
+}
+
+/** All metrics of a log: what it measured, and the running sums (`<section>/cum/...`) of earlier rows with it. */
+export function logMetrics(measured: Readonly<Metrics>, context: LogContext): Metrics {
+  const metrics: Metrics = { ...runningSums(context.earlier, measured), ...measured };
+  if (context.uniqueScenarioCount !== null) {
+    metrics["data/cum/num_unique_scenarios"] = context.uniqueScenarioCount;
+  }
+  metrics["training_step"] = context.step;
+  metrics["time/wall_clock_sec"] = context.wallClockSeconds;
   return metrics;
 }
 
@@ -64,7 +67,7 @@ function refuseFaultyMetrics(groups: readonly TrajectoryGroup[]): void {
     }
   };
   groups.forEach((group, groupIndex) => {
-    const location = ["body", "trajectory_groups", String(groupIndex)];
+    const location = ["groups", String(groupIndex)];
     checkMetrics(location, group.metrics);
     group.trajectories.forEach((trajectory, index) => {
       const inner = [...location, "trajectories", String(index)];
@@ -76,7 +79,7 @@ function refuseFaultyMetrics(groups: readonly TrajectoryGroup[]): void {
   const [first] = faults;
   throw new ServiceError({
     code: "invalid",
-    message: `${first.location.join(".")}: ${first.message}`,
+    message: `trajectory_groups.${first.location.join(".")}: ${first.message}`,
     faults,
   });
 }
@@ -128,7 +131,7 @@ function prefixed(split: string, name: string): string {
   return standsAlone ? name : `${split}/${name}`;
 }
 
-function dataMetrics({ split, groups }: LogToMeasure): Metrics {
+function dataMetrics(split: string, groups: readonly TrajectoryGroup[]): Metrics {
   const trajectoryCount = groups.reduce(
     (count, group) => count + group.trajectories.length + group.exceptions.length,
     0,
@@ -161,7 +164,7 @@ function costSums(metrics: Metrics): Metrics {
 }
 
 /** All running sums of the earlier row, raised by what this log adds; `data/step_x` counts in `data/cum/x`. */
-function runningSums(earlier: Readonly<Record<string, number>>, ofThisLog: Metrics): Metrics {
+function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): Metrics {
   const sums: Metrics = {};
   for (const [name, value] of Object.entries(earlier)) {
     if (name.split("/")[1] === "cum") sums[name] = value;

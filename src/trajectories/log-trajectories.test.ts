@@ -1,11 +1,11 @@
-// Logging through a store kept in memory.
+// Logging through the stores of one database, opened twice.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../domain/clock.ts";
 import type { TrainedModel } from "../domain/model.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import type { TrajectoryGroup, TrajectoryLog, TrajectoryStore } from "../domain/trajectory.ts";
-import { type LogTrajectoriesDependencies, logTrajectories } from "./log-trajectories.ts";
+import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { logTrajectories } from "./log-trajectories.ts";
 
 const createdAt = new Date("2026-11-21T10:00:00Z");
 const model: TrainedModel = {
@@ -16,44 +16,15 @@ const model: TrainedModel = {
   baseModel: "tiny",
   createdAt,
 };
+const clock = { ...systemClock, now: () => new Date("2026-11-21T10:01:00Z") };
+const everyLog = { after: null, limit: 100, order: "asc" } as const;
 
-/** Answers late, so that logs that did not wait for each other would lose sums. */
-function memoryStore(): { store: TrajectoryStore; logs: TrajectoryLog[] } {
-  const logs: TrajectoryLog[] = [];
-  const store: TrajectoryStore = {
-    append: async (log) => void logs.push(log),
-    list: async (_modelId, _filter, page) => {
-      const start = page.after === null ? 0 : logs.findIndex((log) => log.id === page.after) + 1;
-      return { items: logs.slice(start, start + 1), hasMore: start + 1 < logs.length };
-    },
-    listMetrics: () => assert.fail("not asked for"),
-    newestMetrics: async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return logs.at(-1) ?? null;
-    },
-  };
-  return { store, logs };
-}
-
-function dependencies(store: TrajectoryStore, step: number | null): LogTrajectoriesDependencies {
-  const version =
-    step === null
-      ? null
-      : {
-          id: `m:${step}`,
-          modelId: "m",
-          step,
-          adapterFolder: null,
-          trainerState: null,
-          jobId: null,
-          metrics: {},
-          createdAt,
-        };
-  return {
-    store,
-    models: { newestVersion: async () => version },
-    clock: { ...systemClock, now: () => new Date("2026-11-21T10:01:00Z") },
-  };
+/** The dependencies of two servers on one database that has the model. */
+async function twoServers() {
+  const open = memoryStorage();
+  const version = { adapterFolder: null, trainerState: null, jobId: null, metrics: {}, createdAt };
+  await open().models.create(model, { id: "m:0", modelId: "m", step: 0, ...version });
+  return [open(), open()].map(({ trajectories, models }) => ({ store: trajectories, models, clock }));
 }
 
 function scenario(id: string): TrajectoryGroup {
@@ -68,42 +39,42 @@ function scenario(id: string): TrajectoryGroup {
 }
 
 test("stores logs at the newest version, each going on from the sums of the one before", async () => {
-  const { store, logs } = memoryStore();
-  const deps = dependencies(store, 4);
+  const servers = await twoServers();
   const results = await Promise.all(
-    [["a", "b"], ["b"], ["c"]].map((ids) =>
-      logTrajectories(deps, { model, split: "val", groups: ids.map(scenario) }),
+    [["a", "b"], ["b"], ["c"]].map((ids, index) =>
+      logTrajectories(servers[index % 2], { model, split: "val", groups: ids.map(scenario) }),
     ),
   );
+  const sums = results.map(({ step, metrics }) => [
+    step,
+    metrics["data/cum/num_scenarios"],
+    metrics["data/cum/num_unique_scenarios"],
+    metrics["time/wall_clock_sec"],
+  ]);
+  // Whichever came first, each log raised the sums of the one before it.
+  const bySum = sums.toSorted((one, other) => one[1] - other[1]);
+  assert.deepEqual(bySum.at(-1), [0, 4, 3, 60]);
+  assert.equal(new Set(bySum.map(([, sum]) => sum)).size, 3);
+  const { items } = await servers[0].store.list("m", { split: null }, everyLog);
   assert.deepEqual(
-    results.map(({ step, metrics }) => [
-      step,
-      metrics["data/cum/num_scenarios"],
-      metrics["data/cum/num_unique_scenarios"],
-      metrics["time/wall_clock_sec"],
-    ]),
-    [
-      [4, 2, 2, 60],
-      [4, 3, 2, 60],
-      [4, 4, 3, 60],
-    ],
+    items.map((log) => [log.modelId, log.split, log.step]),
+    items.map(() => ["m", "val", 0]),
   );
   assert.deepEqual(
-    logs.map((log) => [log.modelId, log.split, log.step, log.groups.length]),
-    [
-      ["m", "val", 4, 2],
-      ["m", "val", 4, 1],
-      ["m", "val", 4, 1],
-    ],
+    items.reduce((count, log) => count + log.groupCount, 0),
+    4,
   );
 });
 
-test("refuses to log to a model that is gone, and goes on with the next log", async () => {
-  const { store, logs } = memoryStore();
-  await assert.rejects(
-    logTrajectories(dependencies(store, null), { model, split: "val", groups: [] }),
-    (error) => error instanceof ServiceError && error.code === "not_found",
-  );
-  await logTrajectories(dependencies(store, 0), { model, split: "val", groups: [] });
-  assert.equal(logs.length, 1);
+test("refuses to log to a model that is gone, and stores nothing of a log with a fault", async () => {
+  const [server] = await twoServers();
+  const gone = { ...model, id: "gone" };
+  await assert.rejects(logTrajectories(server, { model: gone, split: "val", groups: [] }), {
+    code: "not_found",
+  });
+  const faulty = [{ ...scenario("a"), metrics: { level: NaN } }];
+  await assert.rejects(logTrajectories(server, { model, split: "val", groups: faulty }), {
+    code: "invalid",
+  });
+  assert.deepEqual((await server.store.list("m", { split: null }, everyLog)).items, []);
 });

@@ -151,6 +151,6 @@ test("passes on what feedback itself refuses, with its places", async () => {
 test("tells what a record said before", async () => {
   const server = await fakeServer();
   const answer = await post(server, "history", { project_id: "acme/p", feedback_id: "f" });
-  assert.deepEqual(answer.json(), { result: [] });
+  assert.deepEqual(answer.json(), { result: [], has_more: false });
   await server.close();
 });

@@ -60,15 +60,18 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
     "/feedback/history",
     options("What a record said before", feedbackHistoryForm),
     async (request, reply) => {
-      const { project_id: projectId, feedback_id: id } = readBody(feedbackHistoryForm, request, reply);
-      const revisions = await feedback.history(projectId, id, request.caller).catch(unknownRecord);
-      return { result: revisions.map(revisionBody) };
+      const body = readBody(feedbackHistoryForm, request, reply);
+      const page = { after: body.after ?? null, limit: body.limit ?? 100, order: "asc" } as const;
+      const revisions = await feedback
+        .history(body.project_id, body.feedback_id, page, request.caller)
+        .catch(unknownRecord);
+      return { result: revisions.items.map(revisionBody), has_more: revisions.hasMore };
     },
   );
 }
 
 function unknownRecord(error: unknown): never {
-  throw locate(error, { not_found: ["body", "feedback_id"] });
+  throw locate(error, { not_found: ["body", "feedback_id"], after: ["body", "after"] });
 }
 
 /** Before the records are looked at: after a fault in one of them clients would throw all away, not send halves. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions } from "fastify";
-import { bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Body = Record<string, unknown>;
@@ -23,17 +23,12 @@ const ask = (
 const create = (server: Server, body: object, key: string = keys.member) =>
   ask(server, "POST", "/v1/preview/models", { project: "p", name: "m", base_model: "tiny", ...body }, key);
 
-async function addVersion(server: Server, modelId: string, step: number): Promise<void> {
-  server.models.versions.push({
-    id: `v${step}`,
-    modelId,
-    step,
-    adapterFolder: `adapters/${modelId}/${step}`,
-    trainerState: null,
-    jobId: null,
-    metrics: { reward: step },
-    createdAt: new Date(1000),
-  });
+/** Trains the model to a version; returns the job's id. */
+async function addVersion(server: Server, modelId: string, step: number): Promise<string> {
+  const body = { model_id: modelId, trajectory_groups: [] };
+  const { id } = (await ask(server, "POST", "/v1/preview/training-jobs", body)).json<{ id: string }>();
+  await playJob(server, { step });
+  return id;
 }
 
 test("registers a model in the key's own entity, and returns an existing one when asked", async () => {
@@ -100,14 +95,12 @@ test("deletes a model on a request with a JSON content type and no body, with it
   await addVersion(server, id, 1);
   const headers = { authorization: bearer(keys.member), "content-type": "application/json" };
   const job = { model_id: id, trajectory_groups: [] };
-  await server.ask({ method: "POST", url: "/v1/preview/training-jobs", headers, payload: job });
+  const url = "/v1/preview/training-jobs";
+  const submitted = await server.ask({ method: "POST", url, headers, payload: job });
   const answer = await server.ask({ method: "DELETE", url: `/v1/preview/models/${id}`, headers });
   assert.equal(answer.statusCode, 200, answer.body);
   assert.deepEqual(answer.json(), { model_id: id, deleted_checkpoints: 2, deleted_run: false });
-  assert.deepEqual(
-    server.jobs.jobs.map(({ state }) => state),
-    ["cancelled"],
-  );
+  assert.equal(await server.jobs.find(submitted.json<{ id: string }>().id), null);
   assert.deepEqual(server.droppedAdapters, [`${id}:1`]);
   assert.equal((await ask(server, "GET", `/v1/preview/models/${id}`)).statusCode, 404);
   await server.close();
@@ -116,13 +109,20 @@ test("deletes a model on a request with a JSON content type and no body, with it
 test("pages through checkpoints", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
-  for (const step of [1, 2]) await addVersion(server, id, step);
+  const jobIds: string[] = [];
+  for (const step of [1, 2]) jobIds.push(await addVersion(server, id, step));
   const get = (query: string) => ask(server, "GET", `/v1/preview/models/${id}/checkpoints${query}`);
   const newest = (await get("?limit=1&order=desc")).json<Body>();
   assert.deepEqual(newest, {
     object: "list",
     data: [
-      { id: "v2", step: 2, metrics: { reward: 2 }, created_at: "1970-01-01T00:00:01.000Z", job_id: null },
+      {
+        id: "v2",
+        step: 2,
+        metrics: { reward: 2 },
+        created_at: "1970-01-01T00:00:01.000Z",
+        job_id: jobIds[1],
+      },
     ],
     first_id: "v2",
     last_id: "v2",

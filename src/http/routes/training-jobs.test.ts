@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Body = Record<string, unknown>;
@@ -68,7 +68,9 @@ test("creates a job with its trajectories, every default filled in", async () =>
   assert.equal(answer.statusCode, 200, answer.body);
   const { id } = answer.json<{ id: string }>();
   assert.deepEqual(answer.json(), { id });
-  assert.deepEqual(server.jobs.groups.get(id), [
+  const stored: unknown[] = [];
+  for await (const line of (await server.jobs.trajectoryLines(id)) ?? []) stored.push(JSON.parse(line));
+  assert.deepEqual(stored, [
     {
       trajectories: [
         {
@@ -253,24 +255,41 @@ test("lists jobs by model and state, and cancels one without a body", async () =
 test("pages through a job's events, and streams them live to whoever accepts events", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
-  server.jobs.events.push(
-    { id: "1", type: "training_started", data: { num_sequences: 1 } },
-    { id: "2", type: "gradient_step", data: { loss: 0.5 } },
-    { id: "3", type: "training_ended", data: {} },
+  await playJob(server, {
+    step: 1,
+    events: [
+      { type: "training_started", data: { num_sequences: 1 } },
+      { type: "gradient_step", data: { loss: 0.5 } },
+    ],
+  });
+  const all = (await get(server, `${path}/${id}/events`)).json<{ data: Body[]; first_id: string }>();
+  const [, step, ended] = all.data;
+  assert.deepEqual(
+    [step, ended].map((event) => ({ ...event, id: null })),
+    [
+      { id: null, type: "gradient_step", data: { loss: 0.5 } },
+      { id: null, type: "training_ended", data: {} },
+    ],
   );
-  const page = (await get(server, `${path}/${id}/events?after=1&limit=1`)).json<Body>();
+  const after = encodeURIComponent(all.first_id);
+  const page = (await get(server, `${path}/${id}/events?after=${after}&limit=1`)).json<Body>();
   assert.deepEqual(page, {
     object: "list",
-    data: [{ id: "2", type: "gradient_step", data: { loss: 0.5 } }],
-    first_id: "2",
-    last_id: "2",
+    data: [step],
+    first_id: step?.["id"],
+    last_id: step?.["id"],
     has_more: true,
   });
-  const stream = await get(server, `${path}/${id}/events?after=1`, { accept: "text/event-stream" });
+  const events = { accept: "text/event-stream" };
+  const stream = await get(server, `${path}/${id}/events?after=${after}`, events);
   assert.equal(
     stream.body,
-    'data: {"id":"2","type":"gradient_step","data":{"loss":0.5}}\n\ndata: {"id":"3","type":"training_ended","data":{}}\n\ndata: [DONE]\n\n',
+    `data: ${JSON.stringify(step)}\n\ndata: ${JSON.stringify(ended)}\n\ndata: [DONE]\n\n`,
   );
+  for (const headers of [{}, events]) {
+    const unknown = await get(server, `${path}/${id}/events?after=x`, headers);
+    assert.match(unknown.body, /"loc":\["query","after"\]/);
+  }
   await server.close();
 });
 
@@ -278,7 +297,7 @@ test("a watch that the server's closing ends does not look like the end of the j
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   await server.app.listen({ host: "127.0.0.1", port: 0 });
-  server.jobs.events.push({ id: "1", type: "training_started", data: { num_sequences: 1 } });
+  await playJob(server, { step: null, events: [{ type: "training_started", data: { num_sequences: 1 } }] });
   const stream = await fetch(`${server.app.listeningOrigin}${path}/${id}/events`, {
     headers: { authorization: bearer(keys.member), accept: "text/event-stream" },
   });

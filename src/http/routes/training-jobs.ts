@@ -1,7 +1,6 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
 import { Type } from "typebox";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Caller } from "../../domain/access.ts";
 import { newUuid7 } from "../../domain/ids.ts";
 import type { IdempotencyKey, JobEvent } from "../../domain/job.ts";
 import { newJob } from "../../jobs/new-job.ts";
@@ -12,7 +11,7 @@ import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
-import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { cursorRefusal, pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
 import { jobEventBody, readTrainingJob, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
@@ -110,21 +109,17 @@ async function list(
   dependencies: HttpDependencies,
 ): Promise<object> {
   const value = readQuery(listSchema, request, reply);
-  const modelIds = await listedModels(dependencies, request.caller, value.model_id);
-  const filter = { modelIds, state: value.state ?? null };
+  const { caller } = request;
+  const model =
+    value.model_id === undefined
+      ? null
+      : await reachModel(dependencies, caller, value.model_id, ["query", "model_id"]);
+  const filter = {
+    entity: caller.role === "admin" ? null : caller.entity,
+    modelId: model?.id ?? null,
+    state: value.state ?? null,
+  };
   return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), trainingJobBody);
-}
-
-/** Null is every model there is: for an administrator who named none. */
-async function listedModels(
-  dependencies: HttpDependencies,
-  caller: Caller,
-  modelId: string | undefined,
-): Promise<readonly string[] | null> {
-  if (modelId !== undefined) {
-    return [(await reachModel(dependencies, caller, modelId, ["query", "model_id"])).id];
-  }
-  return dependencies.models.listReachableIds(caller);
 }
 
 async function events(
@@ -146,7 +141,11 @@ async function events(
 }
 
 async function* bodies(watched: AsyncIterable<JobEvent>, signal: AbortSignal): AsyncGenerator<object> {
-  for await (const event of watched) yield jobEventBody(event);
+  try {
+    for await (const event of watched) yield jobEventBody(event);
+  } catch (error) {
+    throw cursorRefusal(error);
+  }
   // A watch ends quietly on abort; whoever still reads must not take that for the end of the job.
   signal.throwIfAborted();
 }

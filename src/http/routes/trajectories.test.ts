@@ -60,6 +60,48 @@ test("gives logs and metrics back, by split", async () => {
   await server.close();
 });
 
+test("an answer holds one log at least, and no more than fit", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const large = (letter: string) => ({ trajectories: [{ logs: [letter.repeat(3_000_000)] }] });
+  for (const letters of [["a", "b"], ["c"], ["d"]]) {
+    await log(server, modelId, { trajectory_groups: letters.map(large) });
+  }
+  const page = async (query: string) => {
+    const url = `/v1/preview/models/${modelId}/trajectories${query}`;
+    const answer = await server.ask({ method: "GET", url, headers });
+    assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+    const { data, object, ...rest } = answer.json<Body & { data: Body[] }>();
+    assert.equal(object, "list");
+    const groupCounts = data.map((one) => (one["trajectory_groups"] as readonly object[]).length);
+    const ids = data.map((one) => String(one["id"]));
+    return { ids, groupCounts, ...(rest as { first_id: string; last_id: string; has_more: boolean }) };
+  };
+  const first = await page("");
+  const [id] = first.ids;
+  assert.deepEqual(first, { ids: [id], groupCounts: [2], first_id: id, last_id: id, has_more: true });
+  const second = await page(`?after=${id}`);
+  assert.deepEqual([second.groupCounts, second.has_more], [[1], true]);
+  const third = await page(`?after=${second.ids[0]}`);
+  assert.deepEqual([third.groupCounts, third.has_more], [[1], false]);
+  const none = await page("?split=none");
+  assert.deepEqual(none, { ids: [], groupCounts: [], first_id: "", last_id: "", has_more: false });
+  await server.close();
+});
+
+test("says where a metric is that may not be logged", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const faulty = [{ trajectories: [] }, { trajectories: [{ metrics: { costs_judge: 1 } }] }];
+  const answer = await log(server, modelId, { trajectory_groups: faulty });
+  assert.equal(answer.statusCode, 422);
+  assert.deepEqual(
+    answer.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc.join(".")),
+    ["body.trajectory_groups.1.trajectories.0.metrics.costs_judge"],
+  );
+  await server.close();
+});
+
 test("refuses what is wrong, and what belongs to others", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
@@ -74,5 +116,6 @@ test("refuses what is wrong, and what belongs to others", async () => {
   assert.equal(other.statusCode, 403);
   const cursor = await server.ask({ method: "GET", url: `${url}?after=x`, headers });
   assert.equal(cursor.statusCode, 422);
+  assert.deepEqual(cursor.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc, ["query", "after"]);
   await server.close();
 });

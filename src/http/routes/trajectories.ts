@@ -1,19 +1,20 @@
 // Logging trajectories of a model under a split, and reading them and their metrics back.
+import { Readable } from "node:stream";
 import { Type } from "typebox";
-import type { FastifyInstance } from "fastify";
-import type { Page } from "../../domain/page.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { locate } from "../errors.ts";
 import { readBody, type BodyForm } from "../input/body.ts";
 import { readQuery } from "../input/query.ts";
-import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { cursorRefusal, pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
 import {
   checkGroups,
-  metricRowBody,
   toTrajectoryGroup,
   trajectoryGroupSchema,
   trajectoryLogBody,
 } from "../wire/trajectory.ts";
+import { trajectoryPageText, withinContentBound } from "../wire/trajectory-pages.ts";
 import { reachModel } from "./reach.ts";
 
 const logSchema = Type.Object(
@@ -50,7 +51,11 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
       const { trajectories: store, versions: models, clock } = dependencies;
       const split = body.split ?? "val";
       const groups = body.trajectory_groups.map(toTrajectoryGroup);
-      const logged = await logTrajectories({ store, models, clock }, { model, split, groups });
+      const logged = await logTrajectories({ store, models, clock }, { model, split, groups }).catch(
+        (error: unknown) => {
+          throw locate(error, { groups: ["body", "trajectory_groups"] });
+        },
+      );
       return {
         detail: [],
         model_id: model.id,
@@ -66,33 +71,25 @@ export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDepende
 
 function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { trajectories } = dependencies;
-  const list = <Item extends { readonly id: string }>(
-    name: string,
-    summary: string,
-    load: (...asked: Parameters<HttpDependencies["trajectories"]["list"]>) => Promise<Page<Item>>,
-    body: (item: Item) => object,
-  ): void => {
-    app.get<ModelPath>(
-      `/v1/preview/models/:model_id/${name}`,
-      { schema: { summary, querystring: querySchema, ...documented } },
-      async (request, reply) => {
-        const value = readQuery(querySchema, request, reply);
-        const model = await reachModel(dependencies, request.caller, request.params.model_id);
-        const filter = { split: value.split ?? null };
-        return pageAnswer(load(model.id, filter, pageRequest(value, "asc")), body);
-      },
-    );
+  const list = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => {
+    const value = readQuery(querySchema, request, reply);
+    const model = await reachModel(dependencies, request.caller, request.params.model_id);
+    return trajectories.list(model.id, { split: value.split ?? null }, pageRequest(value, "asc"));
   };
-  list(
-    "trajectories",
-    "List logged trajectories",
-    (...asked) => trajectories.list(...asked),
-    trajectoryLogBody,
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/trajectories",
+    { schema: { summary: "List logged trajectories", querystring: querySchema, ...documented } },
+    async (request, reply) => {
+      const page = await list(request, reply).catch((error: unknown) => {
+        throw cursorRefusal(error);
+      });
+      reply.type("application/json; charset=utf-8");
+      return reply.send(Readable.from(trajectoryPageText(withinContentBound(page), trajectories)));
+    },
   );
-  list(
-    "metrics",
-    "List a model's metrics over time",
-    (...asked) => trajectories.listMetrics(...asked),
-    metricRowBody,
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/metrics",
+    { schema: { summary: "List a model's metrics over time", querystring: querySchema, ...documented } },
+    (request, reply) => pageAnswer(list(request, reply), trajectoryLogBody),
   );
 }

@@ -1,20 +1,24 @@
-// For tests: the HTTP face over fakes, with a key of each kind and one call to ask anything of it.
+// For tests: the HTTP face over real stores in memory and a fake chat, with a key of each kind and one call to ask
+// anything of it. Nothing runs its jobs unless a test plays the runner.
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
-import { hashSecret, type Caller, type KeyRole } from "../../domain/access.ts";
+import { assert } from "../../domain/assert.ts";
+import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import type { JobStore } from "../../domain/job.ts";
+import type { JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
+import { JobQueue } from "../../jobs/job-queue.ts";
+import { jobSettings } from "../../jobs/settings.ts";
 import { createModelService } from "../../models/model-service.ts";
+import { openDatabase } from "../../storage/database.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
 import { FakeChat } from "./fake-chat.ts";
-import { FakeJobs, FakeKeyStore, FakeModelStore, FakeTrajectoryStore } from "./fake-stores.ts";
 
 export const keys = { admin: "hone_admin", member: "hone_member", other: "hone_other" } as const;
 export const bearer = (key: string = keys.admin): string => `Bearer ${key}`;
@@ -49,25 +53,28 @@ class FakeFeedback implements FeedbackService {
     return this.create({ ...input, id: feedbackId }, caller);
   }
 
-  async history(): Promise<readonly []> {
-    return [];
+  async history(): Promise<{ readonly items: readonly []; readonly hasMore: boolean }> {
+    return { items: [], hasMore: false };
   }
 }
 
 /** A server over fakes, and the fakes, to be given a script and asked what they saw. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
-  const models = new FakeModelStore();
-  const jobs = new FakeJobs();
-  const trajectories = new FakeTrajectoryStore();
+  const database = await openDatabase({ file: ":memory:", isShared: true });
+  const { models, jobs, trajectories } = database;
   const feedback = new FakeFeedback();
-  const keyStore = new FakeKeyStore();
-  await addKeys(keyStore);
+  await addKeys(database.keys);
   const engine: EngineHealth = { state: "ready", reason: "" };
   const state = { engine, isDraining: false, isDatabaseDown: false };
-  const droppedAdapters: string[] = [];
   const baseModels = ["tiny", "small"];
   const clock = options.clock ?? systemClock;
+  const jobQueue = new JobQueue(
+    { jobs, models, runner: noRunner, clock, logger: silentLogger, owner: "server" },
+    defaultsOf(jobSettings),
+  );
+  const submittedJobs: string[] = [];
+  const droppedAdapters: string[] = [];
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     engineHealth: () => state.engine,
@@ -75,19 +82,25 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       if (state.isDatabaseDown) throw new Error("database is down");
     },
     baseModels,
-    keys: keyStore,
+    keys: database.keys,
     models: createModelService({
       store: models,
       bases: baseModels,
       clock,
-      cancelJobs: (modelId) => jobs.cancelAll(modelId),
+      cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
       dropAdapter: (id) => void droppedAdapters.push(id),
       dataFolder: "test/fixtures/no-such-folder",
     }),
     versions: models,
-    // The routes use the reading half alone.
-    jobs: jobs as unknown as JobStore,
-    jobQueue: jobs,
+    jobs,
+    jobQueue: {
+      submit: (job, ...rest) => {
+        submittedJobs.push(job.id);
+        return jobQueue.submit(job, ...rest);
+      },
+      cancel: (id) => jobQueue.cancel(id),
+      watchEvents: (id, watch) => jobQueue.watchEvents(id, watch),
+    },
     trajectories,
     feedback,
     isDraining: () => state.isDraining,
@@ -101,11 +114,21 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
   const app = await createHttpServer(dependencies);
   const ask = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request);
-  const close = (): Promise<void> => app.close();
-  return { app, ask, close, chat, models, jobs, trajectories, feedback, state, droppedAdapters };
+  const close = async (): Promise<void> => {
+    await app.close();
+    await database.close();
+  };
+  const seen = { submittedJobs, droppedAdapters };
+  return { app, ask, close, chat, models, jobs, trajectories, feedback, state, ...seen };
 }
 
-async function addKeys(store: FakeKeyStore): Promise<void> {
+/** The queue is never started. */
+const noRunner: JobRunner = {
+  pinsFor: () => Promise.reject(new Error("no test runs jobs")),
+  run: () => Promise.reject(new Error("no test runs jobs")),
+};
+
+async function addKeys(store: KeyStore): Promise<void> {
   const add = (id: keyof typeof keys, entity: string, role: KeyRole): Promise<void> =>
     store.create({
       id,
@@ -134,3 +157,43 @@ export async function registeredModel(server: Awaited<ReturnType<typeof fakeServ
   });
   return answer.json<{ id: string }>().id;
 }
+
+/**
+ * Plays the runner of the oldest job that waits: writes the events, and then, unless it is to go on, ends it with version
+ * `step` of its model.
+ */
+export async function playJob(
+  { jobs }: Pick<Awaited<ReturnType<typeof fakeServer>>, "jobs">,
+  { step, events = [] }: { readonly step: number | null; readonly events?: readonly Omit<JobEvent, "id">[] },
+): Promise<void> {
+  const job = await jobs.claim("server", new Date(0), new Date(0));
+  assert(job !== null, "a job waits");
+  for (const [sequence, event] of events.entries()) await jobs.appendEvent(job.id, sequence, event);
+  if (step === null) return;
+  const at = new Date(1000);
+  await jobs.succeed(job.id, {
+    owner: "server",
+    version: {
+      id: `v${step}`,
+      modelId: job.modelId,
+      step,
+      adapterFolder: `adapters/${job.modelId}/${step}`,
+      trainerState: null,
+      jobId: job.id,
+      metrics: { reward: step },
+      createdAt: at,
+    },
+    counts: noCounts,
+    at,
+    data: {},
+  });
+}
+
+const noCounts = {
+  groupsSubmitted: 0,
+  groupsTrainable: 0,
+  trajectories: 0,
+  sequences: 0,
+  trainableTokens: 0,
+  skipped: {},
+};

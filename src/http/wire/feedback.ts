@@ -35,7 +35,16 @@ const replaceSchema = Type.Object(
 );
 const batchSchema = Type.Object({ batch: Type.Array(createSchema) }, { title: "FeedbackBatchCreateReq" });
 const historySchema = Type.Object(
-  { project_id: Type.String(), feedback_id: Type.String() },
+  {
+    project_id: Type.String(),
+    feedback_id: Type.String(),
+    after: Type.Optional(
+      nullable(Type.String({ description: "The `revision_id` that the page before ended with." })),
+    ),
+    limit: Type.Optional(
+      nullable(Type.Integer({ minimum: 1, maximum: 100, description: "100 unless given." })),
+    ),
+  },
   { title: "FeedbackHistoryReq" },
 );
 
@@ -79,7 +88,7 @@ export const feedbackBatchForm: BodyForm<typeof batchSchema> = {
 };
 export const feedbackHistoryForm: BodyForm<typeof historySchema> = {
   schema: historySchema,
-  fields: { project_id: "read", feedback_id: "read" },
+  fields: { project_id: "read", feedback_id: "read", after: "read", limit: "read" },
 };
 
 /** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
@@ -135,9 +144,10 @@ export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): ob
 }
 
 /** A replaced state of a record, with everything it said. */
-export function revisionBody({ record, replacedAt }: FeedbackRevision): object {
+export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {
   return {
     ...feedbackBody(record, true),
+    revision_id: id,
     project_id: record.projectId,
     vendor_ref: record.vendorRef,
     weave_ref: record.vendorRef,

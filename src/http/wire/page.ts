@@ -39,12 +39,17 @@ export async function pageAnswer<Item extends { readonly id: string }>(
   try {
     return pageBody(await page, body);
   } catch (error) {
-    throw locate(error, { after: ["query", "after"] });
+    throw cursorRefusal(error);
   }
 }
 
+/** The refusal of a cursor, where the query has it; any other error as it is. */
+export function cursorRefusal(error: unknown): unknown {
+  return locate(error, { after: ["query", "after"] });
+}
+
 /** @param body how an item is written */
-function pageBody<Item extends { readonly id: string }>(
+export function pageBody<Item extends { readonly id: string }>(
   page: Page<Item>,
   body: (item: Item) => object,
 ): PageBody {

@@ -6,7 +6,6 @@ import type {
   HistoryItem,
   Json,
   JsonObject,
-  MetricRow,
   Trajectory,
   TrajectoryGroup,
   TrajectoryLog,
@@ -186,7 +185,19 @@ function trajectoryBody(trajectory: Trajectory): object {
   };
 }
 
-/** A stored log, with its trajectories as they were sent. */
+/** A group as it was sent. */
+export function trajectoryGroupBody(group: TrajectoryGroup): object {
+  return {
+    trajectories: group.trajectories.map(trajectoryBody),
+    exceptions: group.exceptions,
+    metadata: group.metadata,
+    metrics: group.metrics,
+    logs: group.logs,
+    ...group.extra,
+  };
+}
+
+/** A stored log without its trajectories: one row of the history of metrics. */
 export function trajectoryLogBody(log: TrajectoryLog): object {
   return {
     id: log.id,
@@ -194,23 +205,5 @@ export function trajectoryLogBody(log: TrajectoryLog): object {
     step: log.step,
     recorded_at: log.recordedAt.toISOString(),
     metrics: log.metrics,
-    trajectory_groups: log.groups.map((group) => ({
-      trajectories: group.trajectories.map(trajectoryBody),
-      exceptions: group.exceptions,
-      metadata: group.metadata,
-      metrics: group.metrics,
-      logs: group.logs,
-      ...group.extra,
-    })),
-  };
-}
-
-export function metricRowBody(row: MetricRow): object {
-  return {
-    id: row.id,
-    split: row.split,
-    step: row.step,
-    recorded_at: row.recordedAt.toISOString(),
-    metrics: row.metrics,
   };
 }

@@ -1,8 +1,9 @@
 // The contract of every FeedbackStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { PageRequest } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { type MakeStorage, moment, sampleFeedback } from "./storage-under-test.ts";
+import { firstPage, type MakeStorage, moment, sampleFeedback } from "./storage-under-test.ts";
 
 /** Registers the tests that a feedback store must pass. */
 export function checkFeedbackStore(makeStorage: MakeStorage): void {
@@ -48,8 +49,8 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(
       error.faults.map((fault) => fault.location),
       [
-        ["body", "batch", "0", "id"],
-        ["body", "batch", "2", "id"],
+        ["0", "id"],
+        ["2", "id"],
       ],
     );
     assert.equal(await feedback.find("team/games", "new"), null);
@@ -66,10 +67,14 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(replaced, { ...second, id: "a", createdAt: first.createdAt });
     await feedback.replace("team/games", "a", third, moment(20));
     assert.equal((await feedback.find("team/games", "a"))?.feedbackType, "other");
-    assert.deepEqual(await feedback.history("team/games", "a"), [
-      { replacedAt: moment(10), record: first },
-      { replacedAt: moment(20), record: replaced },
-    ]);
+    const history = await feedback.history("team/games", "a", firstPage);
+    assert.deepEqual(
+      history.items.map(({ replacedAt, record }) => [replacedAt, record]),
+      [
+        [moment(10), first],
+        [moment(20), replaced],
+      ],
+    );
   });
 
   test("replacing what the project does not have is null and writes nothing", async (t) => {
@@ -78,6 +83,32 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     const { id: _id, createdAt: _createdAt, ...content } = sampleFeedback("a", { projectId: "team/other" });
     assert.equal(await feedback.replace("team/other", "a", content, moment(1)), null);
     assert.equal(await feedback.find("team/other", "a"), null);
-    assert.deepEqual(await feedback.history("team/games", "a"), []);
+    assert.deepEqual((await feedback.history("team/games", "a", firstPage)).items, []);
+  });
+
+  test("a history is paged in items and in bytes", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    await feedback.create([sampleFeedback("a", { payload: { value: 0 } }), sampleFeedback("b")]);
+    for (let value = 1; value <= 5; value++) {
+      const note = value === 3 ? "x".repeat(5000) : "";
+      const { id: _id, createdAt: _at, ...content } = sampleFeedback("a", { payload: { value, note } });
+      await feedback.replace("team/games", "a", content, moment(value));
+      await feedback.replace("team/games", "b", { ...content, contentHash: "b" }, moment(value));
+    }
+    const values = async (page: Partial<PageRequest>) => {
+      const { items, hasMore } = await feedback.history("team/games", "a", { ...firstPage, ...page });
+      return [items.map(({ record }) => record.payload.value), hasMore];
+    };
+    assert.deepEqual(await values({}), [[0, 1, 2, 3, 4], false]);
+    assert.deepEqual(await values({ limit: 2 }), [[0, 1], true]);
+    assert.deepEqual(await values({ bytesMax: 3000 }), [[0, 1, 2], true]);
+    const { items } = await feedback.history("team/games", "a", firstPage);
+    assert.deepEqual(await values({ after: items[2].id, bytesMax: 3000 }), [[3], true]);
+    assert.deepEqual(await values({ after: items[3].id }), [[4], false]);
+    for (const after of ["x", "", "-1", `${items[0].id}.0`]) {
+      await assert.rejects(feedback.history("team/games", "a", { ...firstPage, after }), {
+        code: "invalid",
+      });
+    }
   });
 }

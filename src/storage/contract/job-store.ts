@@ -134,17 +134,23 @@ function checkSubmission(makeStorage: MakeStorage): void {
       await jobs.create(sampleJob(id, model), [], null);
     }
     await claimNow(jobs);
-    const all = { modelIds: null, state: null };
+    const all = { entity: null, modelId: null, state: null };
     const page = await jobs.list(all, { ...firstPage, limit: 3 });
     assert.deepEqual([page.items.map((job) => job.id), page.hasMore], [["d", "c", "b"], true]);
     const rest = await jobs.list(all, { ...firstPage, after: "b" });
     assert.deepEqual([rest.items.map((job) => job.id), rest.hasMore], [["a"], false]);
-    const queued = await jobs.list({ modelIds: ["m"], state: "queued" }, { ...firstPage, order: "desc" });
+    const queued = await jobs.list(
+      { ...all, modelId: "m", state: "queued" },
+      { ...firstPage, order: "desc" },
+    );
     assert.deepEqual(
       queued.items.map((job) => job.id),
       ["a", "b"],
     );
-    assert.deepEqual((await jobs.list({ modelIds: [], state: null }, firstPage)).items, []);
+    assert.deepEqual((await jobs.list({ ...all, entity: "nobody" }, firstPage)).items, []);
+    assert.equal((await jobs.list({ ...all, entity: "team" }, firstPage)).items.length, 4);
+    const small = await jobs.list(all, { ...firstPage, bytesMax: 1 });
+    assert.deepEqual([small.items.map((job) => job.id), small.hasMore], [["d"], true]);
     await assert.rejects(jobs.list(all, { ...firstPage, after: "x" }), { code: "invalid" });
   });
 }
@@ -297,7 +303,7 @@ function checkEvents(makeStorage: MakeStorage): void {
       back.items.map((event) => event.data.sequence),
       [0],
     );
-    for (const after of ["x", `0${ids[0]}`, "999999", ""]) {
+    for (const after of ["x", "0", `0${ids[0]}`, `${ids[0]}.0`, "j:9", ""]) {
       await assert.rejects(jobs.listEvents("j", { ...firstPage, after }), { code: "invalid" });
     }
     await assert.rejects(jobs.listEvents("k", { ...firstPage, after: ids[0] }), { code: "invalid" });

@@ -1,7 +1,7 @@
 // The contract of every KeyStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type MakeStorage, moment, sampleKey } from "./storage-under-test.ts";
+import { firstPage, type MakeStorage, moment, sampleKey } from "./storage-under-test.ts";
 
 /** Registers the tests that a key store must pass. */
 export function checkKeyStore(makeStorage: MakeStorage): void {
@@ -23,13 +23,21 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal(await keys.revoke("a", moment(6)), false);
     assert.equal(await keys.revoke("nobody", moment(6)), false);
     assert.equal(await keys.findByHash("hash of a"), null);
-    assert.deepEqual(await keys.list(), [sampleKey("a", { revokedAt: moment(5) }), sampleKey("b")]);
+    const listed = await keys.list(firstPage);
+    assert.deepEqual(listed, {
+      items: [sampleKey("a", { revokedAt: moment(5) }), sampleKey("b")],
+      hasMore: false,
+    });
+    const newest = await keys.list({ after: null, limit: 1, order: "desc" });
+    assert.deepEqual([newest.items.map(({ id }) => id), newest.hasMore], [["b"], true]);
+    assert.deepEqual((await keys.list({ ...firstPage, after: "b" })).items, []);
+    await assert.rejects(keys.list({ ...firstPage, after: "x" }), { code: "invalid" });
   });
 
   test("a second key with the same secret is a conflict", async (t) => {
     const { keys } = await (await makeStorage(t))();
     await keys.create(sampleKey("a"));
     await assert.rejects(keys.create(sampleKey("b", { secretHash: "hash of a" })), { code: "conflict" });
-    assert.equal((await keys.list()).length, 1);
+    assert.equal((await keys.list(firstPage)).items.length, 1);
   });
 }

@@ -1,6 +1,8 @@
 // The contract of every ModelStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ModelFilter } from "../../domain/model.ts";
+import type { PageRequest } from "../../domain/page.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -8,6 +10,7 @@ import {
   sampleCounts,
   sampleFeedback,
   sampleGroup,
+  sampleLog,
   sampleJob,
   sampleModel,
   sampleVersion,
@@ -61,15 +64,26 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await ids("nobody", null), []);
   });
 
-  test("models are listed newest first, of one entity or of all", async (t) => {
+  test("models are paged in the order they came, by entity, project and name", async (t) => {
     const { models } = await (await makeStorage(t))();
+    await storeModel(models, "d");
+    await models.create(sampleModel("c", { entity: "others" }), sampleVersion("c", 0));
+    await models.create(sampleModel("b", { project: "chess" }), sampleVersion("b", 0));
     await storeModel(models, "a");
-    await models.create(sampleModel("b", { entity: "others" }), sampleVersion("b", 0));
-    await storeModel(models, "c");
-    const ids = async (entity: string | null) => (await models.list({ entity })).map((model) => model.id);
-    assert.deepEqual(await ids(null), ["c", "b", "a"]);
-    assert.deepEqual(await ids("team"), ["c", "a"]);
-    assert.deepEqual(await ids("nobody"), []);
+    const ids = async (filter: Partial<ModelFilter>, page: Partial<PageRequest> = {}) => {
+      const everything = { entity: null, project: null, name: null };
+      const { items, hasMore } = await models.list({ ...everything, ...filter }, { ...firstPage, ...page });
+      return [items.map((model) => model.id), hasMore];
+    };
+    assert.deepEqual(await ids({}), [["d", "c", "b", "a"], false]);
+    assert.deepEqual(await ids({}, { order: "desc", limit: 3 }), [["a", "b", "c"], true]);
+    assert.deepEqual(await ids({}, { order: "desc", after: "c" }), [["d"], false]);
+    assert.deepEqual(await ids({ entity: "team" }), [["d", "b", "a"], false]);
+    assert.deepEqual(await ids({ project: "games", entity: "team" }, { limit: 1 }), [["d"], true]);
+    assert.deepEqual(await ids({ name: "name of b" }), [["b"], false]);
+    assert.deepEqual(await ids({ entity: "nobody" }), [[], false]);
+    for (const after of ["x", "c"])
+      await assert.rejects(ids({ entity: "team" }, { after }), { code: "invalid" });
   });
 
   test("versions are paged by step in both orders, and an unknown cursor is invalid", async (t) => {
@@ -81,6 +95,21 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const descending = await models.listVersions("m", { after: "m:2", limit: 2, order: "desc" });
     assert.deepEqual([descending.items.map((version) => version.step), descending.hasMore], [[1, 0], false]);
     await assert.rejects(models.listVersions("m", { ...firstPage, after: "x" }), { code: "invalid" });
+  });
+
+  test("a page of versions is bounded in bytes, and holds one whatever its size", async (t) => {
+    const { models, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, ...rest }, 3);
+    const name = "n".repeat(1000);
+    for (const step of [1, 2]) await models.updateVersionMetrics("m", step, { [name]: step });
+    const page = async (bytesMax: number, after: string | null = null) => {
+      const { items, hasMore } = await models.listVersions("m", { ...firstPage, after, bytesMax });
+      return [items.map(({ step }) => step), hasMore];
+    };
+    assert.deepEqual(await page(1500), [[0, 1], true]);
+    assert.deepEqual(await page(1), [[0], true]);
+    assert.deepEqual(await page(1, "m:0"), [[1], true]);
+    assert.deepEqual(await page(1, "m:2"), [[3], false]);
   });
 
   test("a deleted version is gone, its step stays used, and a cursor at it still holds", async (t) => {
@@ -121,8 +150,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const key = { keyId: "k", key: "once", bodyHash: "h" };
     await jobs.create(sampleJob("j", "m"), [sampleGroup(1)], key);
     await jobs.create(sampleJob("kept", "other"), [], null);
-    const log = { id: "l", modelId: "m", split: "val", step: 0, recordedAt: moment(1), metrics: {} };
-    await trajectories.append({ ...log, groups: [sampleGroup(1)] });
+    await trajectories.append(sampleLog("l"), () => ({}));
     await feedback.create([sampleFeedback("f")]);
     assert.equal(await models.delete("m"), true);
     assert.equal(await models.delete("m"), false);
@@ -131,6 +159,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await jobs.find("j"), null);
     assert.equal(await jobs.trajectoryLines("j"), null);
     assert.deepEqual((await trajectories.list("m", { split: null }, firstPage)).items, []);
+    assert.equal(await trajectories.groups("l"), null);
     assert.notEqual(await jobs.find("kept"), null);
     assert.notEqual(await feedback.find("team/games", "f"), null);
     await storeModel(models, "m");

@@ -6,11 +6,23 @@ import type { JobCounts, JobDraft, JobPins } from "../../domain/job.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
-import type { TrajectoryGroup } from "../../domain/trajectory.ts";
+import type { TrajectoryGroup, TrajectoryLogDraft } from "../../domain/trajectory.ts";
 import type { Database } from "../database.ts";
 
-/** Makes an empty place for one test, cleaned up after it; each call of the result opens what is kept there. */
+/**
+ * Makes an empty place for one test, cleaned up after it; each call of the result opens a connection to what is kept
+ * there, also beside those that are open.
+ */
 export type MakeStorage = (context: TestContext) => Promise<() => Promise<Database>>;
+
+/** Two connections to one empty place. */
+export async function openTwice(
+  makeStorage: MakeStorage,
+  context: TestContext,
+): Promise<readonly [Database, Database]> {
+  const open = await makeStorage(context);
+  return [await open(), await open()];
+}
 
 /** A moment `seconds` after the samples' own noon. */
 export function moment(seconds: number): Date {
@@ -151,6 +163,19 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
     createdAt: moment(0.123),
     vendorUserId: "Ada",
     contentHash: `content of ${id}`,
+    ...changes,
+  };
+}
+
+export function sampleLog(id: string, changes: Partial<TrajectoryLogDraft> = {}): TrajectoryLogDraft {
+  return {
+    id,
+    modelId: "m",
+    split: "val",
+    step: 0,
+    recordedAt: moment(1),
+    groups: [sampleGroup(1), sampleGroup(-0.5)],
+    scenarioIds: [],
     ...changes,
   };
 }

@@ -1,20 +1,27 @@
 // The contract of every TrajectoryStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TrajectoryLog } from "../../domain/trajectory.ts";
-import { firstPage, type MakeStorage, moment, sampleGroup, storeModel } from "./storage-under-test.ts";
+import type { EarlierLogs, Metrics, TrajectoryStore } from "../../domain/trajectory.ts";
+import {
+  firstPage,
+  type MakeStorage,
+  moment,
+  sampleGroup,
+  sampleLog,
+  storeModel,
+} from "./storage-under-test.ts";
 
-function sampleLog(id: string, changes: Partial<TrajectoryLog> = {}): TrajectoryLog {
-  return {
-    id,
-    modelId: "m",
-    split: "val",
-    step: 0,
-    recordedAt: moment(1),
-    groups: [sampleGroup(1), sampleGroup(-0.5)],
-    metrics: { "val/reward": 0.25 },
-    ...changes,
-  };
+const idsOf = async (store: TrajectoryStore, split: string | null, page: Partial<typeof firstPage> = {}) => {
+  const { items, hasMore } = await store.list("m", { split }, { ...firstPage, ...page });
+  return [items.map((log) => log.id), hasMore];
+};
+
+async function groupsOf(store: TrajectoryStore, logId: string): Promise<readonly object[] | null> {
+  const stored = await store.groups(logId);
+  if (stored === null) return null;
+  const groups: object[] = [];
+  for await (const group of stored) groups.push(group);
+  return groups;
 }
 
 /** Registers the tests that a trajectory store must pass. */
@@ -24,15 +31,50 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     const first = await open();
     await storeModel(first.models, "m");
     await first.models.updateVersionMetrics("m", 0, { kept: 1 });
-    await first.trajectories.append(sampleLog("l"));
+    const metrics = { "val/reward": 0.25 };
+    assert.deepEqual(await first.trajectories.append(sampleLog("l"), () => metrics), metrics);
     await first.close();
     const { trajectories, models } = await open();
-    const page = await trajectories.list("m", { split: null }, firstPage);
-    assert.deepEqual(page, { items: [sampleLog("l")], hasMore: false });
-    assert.deepEqual((await models.findVersion("m", 0))?.metrics, { kept: 1, "val/reward": 0.25 });
+    const { groups, scenarioIds: _, ...log } = sampleLog("l");
+    const contentBytes = Buffer.byteLength(groups.map((group) => JSON.stringify(group)).join(""));
+    assert.deepEqual(await trajectories.list("m", { split: null }, firstPage), {
+      items: [{ ...log, metrics, groupCount: 2, contentBytes }],
+      hasMore: false,
+    });
+    assert.deepEqual(await groupsOf(trajectories, "l"), groups);
+    assert.equal(await groupsOf(trajectories, "x"), null);
+    assert.deepEqual((await models.findVersion("m", 0))?.metrics, { kept: 1, ...metrics });
   });
 
-  test("logs and metrics are paged in the order they came, of one split or of all", async (t) => {
+  test("each log is measured with the metrics of the one before and the scenarios of all", async (t) => {
+    const { trajectories, models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    await storeModel(models, "n");
+    const seen: EarlierLogs[] = [];
+    const append = (id: string, scenarioIds: readonly string[], metrics: Metrics, modelId = "m") =>
+      trajectories.append(sampleLog(id, { modelId, split: id, scenarioIds }), (earlier) => {
+        seen.push(earlier);
+        return metrics;
+      });
+    await append("a", ["1", "2", "1"], { sum: 1 });
+    await append("b", ["2", "NUL \u0000", "\ud83d"], { sum: 2 });
+    await append("other", ["9"], { sum: 9 }, "n");
+    await append("c", [], {});
+    await append(
+      "d",
+      Array.from({ length: 1200 }, (_, index) => `s${index}`),
+      {},
+    );
+    assert.deepEqual(seen, [
+      { metrics: {}, scenarioCount: 2 },
+      { metrics: { sum: 1 }, scenarioCount: 4 },
+      { metrics: {}, scenarioCount: 1 },
+      { metrics: { sum: 2 }, scenarioCount: 4 },
+      { metrics: {}, scenarioCount: 1204 },
+    ]);
+  });
+
+  test("logs are paged in the order they came, of one split or of all, in items and in bytes", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     for (const [id, split] of [
@@ -41,33 +83,36 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
       ["b", "val"],
       ["a", "val"],
     ]) {
-      await trajectories.append(sampleLog(id, { split, metrics: { [id]: 1 } }));
+      const log = sampleLog(id, { split, recordedAt: moment(9) });
+      await trajectories.append(log, () => ({ [id === "c" ? "n".repeat(1000) : id]: 1 }));
     }
-    const page = await trajectories.listMetrics("m", { split: "val" }, { ...firstPage, limit: 2 });
-    assert.deepEqual([page.items.map((row) => row.id), page.hasMore], [["d", "b"], true]);
-    const next = await trajectories.list("m", { split: "val" }, { ...firstPage, after: "b" });
-    assert.deepEqual([next.items.map((log) => log.id), next.hasMore], [["a"], false]);
-    const newest = await trajectories.list("m", { split: null }, { after: null, limit: 1, order: "desc" });
-    assert.deepEqual([newest.items.map((log) => log.id), newest.hasMore], [["a"], true]);
-    assert.deepEqual(await trajectories.newestMetrics("m"), {
-      id: "a",
-      modelId: "m",
-      split: "val",
-      step: 0,
-      recordedAt: moment(1),
-      metrics: { a: 1 },
-    });
-    assert.equal(await trajectories.newestMetrics("nobody"), null);
-    const unknown = { ...firstPage, after: "x" };
-    await assert.rejects(trajectories.list("m", { split: null }, unknown), { code: "invalid" });
+    assert.deepEqual(await idsOf(trajectories, "val", { limit: 2 }), [["d", "b"], true]);
+    assert.deepEqual(await idsOf(trajectories, "val", { after: "b" }), [["a"], false]);
+    assert.deepEqual(await idsOf(trajectories, null, { limit: 1, order: "desc" }), [["a"], true]);
+    assert.deepEqual(await idsOf(trajectories, null, { bytesMax: 1000 }), [["d"], true]);
+    assert.deepEqual(await idsOf(trajectories, null, { bytesMax: 1000, after: "d" }), [["c"], true]);
+    await assert.rejects(idsOf(trajectories, null, { after: "x" }), { code: "invalid" });
   });
 
   test("a log of no model is not found, and one of no version is kept", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
-    await assert.rejects(trajectories.append(sampleLog("l")), { code: "not_found" });
+    await assert.rejects(
+      trajectories.append(sampleLog("l"), () => ({})),
+      { code: "not_found" },
+    );
     await storeModel(models, "m");
-    await trajectories.append(sampleLog("l", { step: 9 }));
-    assert.equal((await trajectories.list("m", { split: null }, firstPage)).items.length, 1);
+    await trajectories.append(sampleLog("l", { step: 9 }), () => ({ a: 1 }));
+    assert.deepEqual(await idsOf(trajectories, null), [["l"], false]);
     assert.equal(await models.findVersion("m", 9), null);
+  });
+
+  test("a log that goes while it is read does not end early as if that were all", async (t) => {
+    const { trajectories, models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    await trajectories.append(sampleLog("l", { groups: [sampleGroup(1), sampleGroup(0)] }), () => ({}));
+    const groups = (await trajectories.groups("l"))?.[Symbol.asyncIterator]();
+    assert.equal((await groups?.next())?.done, false);
+    await models.delete("m");
+    await assert.rejects(async () => await groups?.next(), { code: "not_found" });
   });
 }

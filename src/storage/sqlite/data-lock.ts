@@ -1,7 +1,7 @@
 // One server per data folder. The lock is SQLite's own, on a small file beside the database: the kernel lets go of it
 // when its process ends however it ends, so a lock is never stale and needs no clean-up.
 import Database from "libsql";
-import { ServiceError } from "../domain/service-error.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 
 /** Holds the lock until released or until the process ends. */
 export interface DataLock {

@@ -1,0 +1,25 @@
+// Numbers for the rows of lists, in the order in which their transactions commit. A key that a database counts up by
+// itself is handed out before the commit: a row that comes later could then stand before one that was already read, and
+// whoever pages by it would skip that row for ever. Rows that have a parent are numbered by a counter on the parent's
+// row instead, which is locked the same way.
+import type { Transaction } from "kysely";
+import type { Schema } from "./schema.ts";
+
+/** The lists that have no parent row. */
+export type RootList = "keys" | "models" | "jobs";
+
+/**
+ * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;
+ * a reader who sees a number can see every smaller one.
+ */
+export async function nextSequence(transaction: Transaction<Schema>, list: RootList): Promise<number> {
+  const { sequence } = await transaction
+    .insertInto("sequences")
+    .values({ list, sequence: 1 })
+    .onConflict((conflict) =>
+      conflict.column("list").doUpdateSet((row) => ({ sequence: row("sequences.sequence", "+", 1) })),
+    )
+    .returning("sequence")
+    .executeTakeFirstOrThrow();
+  return sequence;
+}

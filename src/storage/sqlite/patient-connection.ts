@@ -1,0 +1,91 @@
+// A connection that waits while another one writes, without holding the event loop: whoever writes may be in this very
+// process, and could never finish if the wait did.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
+import { ServiceError } from "../../domain/service-error.ts";
+
+/** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
+const firstPauseMs = 1;
+const longestPauseMs = 25;
+/** All pauses together. A submission of hundreds of megabytes is written in a few seconds. */
+const pausesMsMax = 15_000;
+
+/** What begins and ends transactions; each throws at once when it cannot. */
+export interface TransactionControl {
+  /** Takes the right to write. */
+  begin(): void;
+  commit(): void;
+  rollback(): void;
+  /** Whether `begin` failed only because another connection is writing. */
+  isBusy(error: unknown): boolean;
+}
+
+/**
+ * Every write is inside a transaction, also one of a single statement, so that `begin` is the only place where another
+ * writer is met: libsql does not reset a statement that met one, and the connection would go on reading what was there
+ * at that time.
+ */
+export class PatientConnection implements DatabaseConnection {
+  readonly #connection: DatabaseConnection;
+  readonly #control: TransactionControl;
+  #isInTransaction = false;
+
+  constructor(connection: DatabaseConnection, control: TransactionControl) {
+    this.#connection = connection;
+    this.#control = control;
+  }
+
+  /** @throws ServiceError `unavailable` when others wrote all the time */
+  async begin(): Promise<void> {
+    let pausesMs = 0;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      try {
+        this.#control.begin();
+        this.#isInTransaction = true;
+        return;
+      } catch (error) {
+        if (!this.#control.isBusy(error)) throw error;
+        if (pausesMs >= pausesMsMax) throw tooBusy(error);
+      }
+      await sleep(pauseMs);
+      pausesMs += pauseMs;
+    }
+  }
+
+  commit(): void {
+    this.#control.commit();
+    this.#isInTransaction = false;
+  }
+
+  rollback(): void {
+    this.#isInTransaction = false;
+    this.#control.rollback();
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#isInTransaction || /^\s*select\b/i.test(query.sql)) {
+      return await this.#connection.executeQuery<Row>(query);
+    }
+    await this.begin();
+    try {
+      const result = await this.#connection.executeQuery<Row>(query);
+      this.commit();
+      return result;
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  streamQuery<Row>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<Row>> {
+    return this.#connection.streamQuery(query, chunkSize);
+  }
+}
+
+function tooBusy(cause: unknown): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: `The database could not be written for ${pausesMsMax / 1000} s, since another connection is writing to it. Try again.`,
+    cause,
+  });
+}

@@ -1,0 +1,148 @@
+// SQLite as the stores' database. libsql is synchronous, so every statement holds the event loop; callers keep them short.
+import Database from "libsql";
+import {
+  type ColumnDefinitionBuilder,
+  type CreateTableBuilder,
+  Kysely,
+  SqliteDialect,
+  SqliteDriver,
+  type SqliteDatabase,
+  type SqliteDialectConfig,
+  type SqliteStatement,
+} from "kysely";
+import { assert } from "../../domain/assert.ts";
+import type { Connection, DatabaseDialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
+import { PatientConnection, type TransactionControl } from "./patient-connection.ts";
+
+/** How long opening waits for another process, in milliseconds; what comes after waits without holding the event loop. */
+const openingBusyMs = 5000;
+
+const sqlite: DatabaseDialect = {
+  // SQLITE_LIMIT_VARIABLE_NUMBER as SQLite is built since 3.32.
+  capabilities: { parametersMax: 32_766 },
+  positionColumn: <TableName extends string, Columns extends string>(
+    table: CreateTableBuilder<TableName, Columns>,
+  ) =>
+    table.addColumn("position", "integer", (column: ColumnDefinitionBuilder) =>
+      column.primaryKey().autoIncrement(),
+    ),
+  violationOf: (error) => {
+    const code = codeOf(error);
+    if (code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY") return "unique";
+    return code === "SQLITE_CONSTRAINT_FOREIGNKEY" ? "foreign-key" : null;
+  },
+};
+
+/**
+ * Opens a SQLite file for the stores: write-ahead log, every commit on disk before it returns, foreign keys checked.
+ *
+ * @param file a path, or ":memory:"
+ * @throws the driver's error when the file cannot be opened or is not a database
+ */
+export function openSqlite(file: string): Connection {
+  const database = new Database(file);
+  try {
+    for (const pragma of [
+      `busy_timeout = ${openingBusyMs}`,
+      "journal_mode = WAL",
+      "synchronous = FULL",
+      "foreign_keys = ON",
+      "busy_timeout = 0",
+    ]) {
+      database.prepare(`PRAGMA ${pragma}`).all();
+    }
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const queries = new Kysely<Schema>({
+    dialect: new LibsqlDialect({ database: guarded(database) }, controlOf(database)),
+  });
+  return { dialect: sqlite, queries };
+}
+
+class LibsqlDialect extends SqliteDialect {
+  readonly #config: SqliteDialectConfig;
+  readonly #control: TransactionControl;
+
+  constructor(config: SqliteDialectConfig, control: TransactionControl) {
+    super(config);
+    this.#config = config;
+    this.#control = control;
+  }
+
+  override createDriver(): SqliteDriver {
+    return new PatientDriver(this.#config, this.#control);
+  }
+}
+
+class PatientDriver extends SqliteDriver {
+  readonly #control: TransactionControl;
+
+  constructor(config: SqliteDialectConfig, control: TransactionControl) {
+    super(config);
+    this.#control = control;
+  }
+
+  override async acquireConnection(): Promise<PatientConnection> {
+    return new PatientConnection(await super.acquireConnection(), this.#control);
+  }
+
+  override async beginTransaction(connection: PatientConnection): Promise<void> {
+    await connection.begin();
+  }
+
+  override async commitTransaction(connection: PatientConnection): Promise<void> {
+    connection.commit();
+  }
+
+  override async rollbackTransaction(connection: PatientConnection): Promise<void> {
+    connection.rollback();
+  }
+}
+
+/**
+ * Transactions take the one write lock at once, and with it the locks of all rows. A deferred one that reads first and
+ * writes later fails when another connection wrote in between, and no waiting helps against that.
+ */
+function controlOf(database: Database.Database): TransactionControl {
+  return {
+    begin: () => database.exec("BEGIN IMMEDIATE"),
+    commit: () => database.exec("COMMIT"),
+    rollback: () => database.exec("ROLLBACK"),
+    isBusy: (error) => codeOf(error) === "SQLITE_BUSY",
+  };
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && "code" in error ? String(error.code) : null;
+}
+
+/** libsql aborts the whole process on a parameter it does not know, such as a boolean: refuse those here. */
+function guarded(database: Database.Database): SqliteDatabase {
+  return {
+    close: () => {
+      // libsql keeps statements open until they are collected, and then does not fold the log into the file itself.
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      database.close();
+    },
+    prepare: (sql) => {
+      const statement = database.prepare(sql);
+      return {
+        reader: statement.reader,
+        all: (parameters) => statement.all(checked(parameters)),
+        run: (parameters) => statement.run(checked(parameters)),
+        iterate: (parameters) => statement.iterate(checked(parameters)),
+      } satisfies SqliteStatement;
+    },
+  };
+}
+
+function checked(parameters: readonly unknown[]): unknown[] {
+  for (const value of parameters) {
+    const isKnown = value === null || typeof value === "string" || Number.isFinite(value);
+    assert(isKnown, `a query parameter is a text, a finite number or null, not ${typeof value}`);
+  }
+  return [...parameters];
+}

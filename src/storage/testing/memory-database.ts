@@ -1,0 +1,36 @@
+// For tests: the stores in memory, obviously right and nothing else. One call at a time, each from its first read to
+// its last write, so that nothing can come between; all connections of a storage share what is kept.
+import type { Database } from "../database.ts";
+import { memoryFeedback } from "./memory-feedback.ts";
+import { memoryJobs } from "./memory-jobs.ts";
+import { memoryKeys } from "./memory-keys.ts";
+import { memoryModels } from "./memory-models.ts";
+import type { Exclusively, Tables } from "./memory-tables.ts";
+import { memoryTrajectories } from "./memory-trajectories.ts";
+
+/** An empty place; each call of the result opens what is kept there. */
+export function memoryStorage(): () => Database {
+  let tables: Tables = {
+    keys: [],
+    models: [],
+    versions: [],
+    jobs: [],
+    logs: [],
+    feedback: [],
+    revisions: [],
+  };
+  const exclusively: Exclusively = async (work) => {
+    const changed = { ...tables };
+    const result = work(changed);
+    tables = changed;
+    return result;
+  };
+  return () => ({
+    keys: memoryKeys(exclusively),
+    models: memoryModels(exclusively),
+    jobs: memoryJobs(exclusively),
+    trajectories: memoryTrajectories(exclusively),
+    feedback: memoryFeedback(exclusively),
+    close: async () => undefined,
+  });
+}

@@ -1,0 +1,48 @@
+// For tests: the feedback store in memory.
+import type { FeedbackRecord, FeedbackStore } from "../../domain/feedback.ts";
+import { type Fault, ServiceError } from "../../domain/service-error.ts";
+import { type Exclusively, jsonBytes, pageOf } from "./memory-tables.ts";
+
+export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
+  return {
+    create: (records) =>
+      exclusively((tables) => {
+        const byKey = new Map(tables.feedback.map((record) => [keyOf(record), record]));
+        const faults: Fault[] = [];
+        for (const [index, record] of records.entries()) {
+          const stored = byKey.get(keyOf(record)) ?? record;
+          byKey.set(keyOf(record), stored);
+          if (stored.contentHash === record.contentHash) continue;
+          faults.push({ location: [String(index), "id"], message: "The id is taken.", type: "conflict" });
+        }
+        if (faults.length > 0)
+          throw new ServiceError({ code: "conflict", message: "Ids are taken.", faults });
+        tables.feedback = [...byKey.values()];
+        return records.map((record) => byKey.get(keyOf(record)) ?? record);
+      }),
+    find: (projectId, id) => exclusively(({ feedback }) => feedback.find(isRecord(projectId, id)) ?? null),
+    replace: (projectId, id, content, at) =>
+      exclusively((tables) => {
+        const earlier = tables.feedback.find(isRecord(projectId, id));
+        if (earlier === undefined) return null;
+        const record = { ...content, projectId, id, createdAt: earlier.createdAt };
+        const revision = { id: String(tables.revisions.length), replacedAt: at, record: earlier };
+        tables.revisions = [...tables.revisions, revision];
+        tables.feedback = tables.feedback.map((one) => (one === earlier ? record : one));
+        return record;
+      }),
+    history: (projectId, id, page) =>
+      exclusively(({ revisions }) => {
+        const listed = revisions.filter(({ record }) => isRecord(projectId, id)(record));
+        return pageOf(listed, page, { bytesOf: ({ record }) => jsonBytes(record) });
+      }),
+  };
+}
+
+function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {
+  return JSON.stringify([projectId, id]);
+}
+
+function isRecord(projectId: string, id: string) {
+  return (record: FeedbackRecord): boolean => record.projectId === projectId && record.id === id;
+}

@@ -1,0 +1,221 @@
+// For tests: the job store in memory.
+import { createHash } from "node:crypto";
+import {
+  type JobEvent,
+  type JobState,
+  type JobStore,
+  jobTransitions,
+  type TrainingJob,
+} from "../../domain/job.ts";
+import { notFound } from "../../domain/service-error.ts";
+import {
+  conflict,
+  type Exclusively,
+  jsonBytes,
+  type KeptJob,
+  linesWhile,
+  pageOf,
+  type Tables,
+} from "./memory-tables.ts";
+import { addVersion } from "./memory-models.ts";
+
+const terminalSequence = Infinity;
+
+export function memoryJobs(exclusively: Exclusively): JobStore {
+  const find = (id: string) => exclusively((tables) => kept(tables, id)?.job ?? null);
+  return {
+    create: (job, groups, idempotency) =>
+      exclusively((tables) => {
+        const earlier = tables.jobs.find(
+          (one) =>
+            one.idempotency !== null &&
+            one.idempotency.keyId === idempotency?.keyId &&
+            one.idempotency.key === idempotency.key,
+        );
+        if (earlier !== undefined) {
+          if (earlier.idempotency?.bodyHash === idempotency?.bodyHash) {
+            return { id: earlier.job.id, isNew: false };
+          }
+          throw conflict("The key was used with another body.");
+        }
+        if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
+        const lines = groups.map((group) => JSON.stringify(group));
+        const content = [JSON.stringify(job.config), ...lines].map((line) => `${line}\n`).join("");
+        const contentHash = createHash("sha256").update(content).digest("hex");
+        const waiting = { owner: null, leaseUntil: new Date(0), notBefore: new Date(0) };
+        const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
+        tables.jobs = [...tables.jobs, stored];
+        return { id: job.id, isNew: true };
+      }),
+    find,
+    trajectoryLines: async (id) => {
+      const lines = await exclusively((tables) => kept(tables, id)?.lines ?? null);
+      if (lines === null) return null;
+      const isThere = async () => (await find(id)) !== null;
+      return linesWhile(lines, isThere, () => notFound("training job", id));
+    },
+    list: ({ entity, modelId, state }, page) =>
+      exclusively((tables) => {
+        const entityOf = (job: TrainingJob) => tables.models.find(({ id }) => id === job.modelId)?.entity;
+        const jobs = tables.jobs.map(({ job }) => job);
+        const listed = jobs.filter(
+          (job) =>
+            job.modelId === (modelId ?? job.modelId) &&
+            job.state === (state ?? job.state) &&
+            entityOf(job) === (entity ?? entityOf(job)),
+        );
+        return pageOf(listed, page, { places: jobs, bytesOf: jsonBytes });
+      }),
+    listEvents: (id, page) =>
+      exclusively((tables) => {
+        const events = [...(kept(tables, id)?.events ?? [])]
+          .toSorted(([one], [other]) => one - other)
+          .map(([sequence, event]) => ({ id: `${id}:${sequence}`, ...event }));
+        return pageOf(events, page, { bytesOf: ({ data }) => jsonBytes(data) });
+      }),
+    ...attempts(exclusively),
+    ...endings(exclusively),
+  };
+}
+
+function attempts(
+  exclusively: Exclusively,
+): Pick<JobStore, "claim" | "pin" | "heartbeat" | "rescue" | "release" | "updateProgress" | "appendEvent"> {
+  return {
+    claim: (owner, at, leaseUntil) =>
+      exclusively((tables) => {
+        const unfinished = tables.jobs.filter(({ job }) => job.state === "queued" || job.state === "running");
+        const next = unfinished.find(
+          (one) =>
+            // The first unfinished job of its model, and none of them runs.
+            unfinished.find(({ job }) => job.modelId === one.job.modelId) === one &&
+            !unfinished.some(({ job }) => job.modelId === one.job.modelId && job.state === "running") &&
+            one.notBefore <= at,
+        );
+        if (next === undefined) return null;
+        const { startedAt, attemptCount } = next.job;
+        const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1 };
+        return change(tables, next.job.id, { state: "running", ...attempt }, { owner, leaseUntil });
+      }),
+    pin: (id, owner, pins) =>
+      exclusively((tables) => {
+        const { job } = requireRunning(tables, id, owner);
+        change(tables, id, { pins: job.pins ?? pins });
+        return job.pins ?? pins;
+      }),
+    heartbeat: (id, owner, leaseUntil) =>
+      exclusively((tables) => {
+        const isOurs = runsFor(kept(tables, id), owner);
+        if (isOurs) change(tables, id, {}, { leaseUntil });
+        return isOurs;
+      }),
+    rescue: (filter) =>
+      exclusively((tables) => {
+        const lost = tables.jobs.filter(
+          ({ job, owner, leaseUntil }) =>
+            job.state === "running" &&
+            ("owner" in filter ? owner === filter.owner : leaseUntil < filter.leaseBefore),
+        );
+        for (const { job } of lost) change(tables, job.id, { state: "queued" }, { owner: null });
+        return lost.map(({ job }) => job.id);
+      }),
+    release: (id, owner, { notBefore, refundAttempt }) =>
+      exclusively((tables) => {
+        const one = kept(tables, id);
+        if (one === undefined || !runsFor(one, owner)) return false;
+        const attemptCount = one.job.attemptCount - (refundAttempt ? 1 : 0);
+        change(tables, id, { state: "queued", attemptCount }, { owner: null, notBefore });
+        return true;
+      }),
+    updateProgress: (id, progress, counts) =>
+      exclusively((tables) => {
+        if (kept(tables, id)?.job.state === "running") change(tables, id, { progress, counts });
+      }),
+    appendEvent: (id, sequence, event) =>
+      exclusively((tables) => {
+        const { job } = requireKept(tables, id);
+        if (job.state !== "running") throw conflict(`The job is ${job.state}.`);
+        addEvent(tables, id, sequence, event);
+      }),
+  };
+}
+
+function endings(exclusively: Exclusively): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
+  const fail = (
+    tables: Tables,
+    id: string,
+    state: "failed" | "cancelled",
+    errorMessage: string,
+    at: Date,
+  ) => {
+    change(tables, id, { state, errorMessage, endedAt: at }, { owner: null });
+    addEvent(tables, id, terminalSequence, {
+      type: "training_failed",
+      data: { error_message: errorMessage },
+    });
+  };
+  return {
+    succeed: (id, { owner, version, counts, at, data }) =>
+      exclusively((tables) => {
+        requireRunning(tables, id, owner);
+        addVersion(tables, version);
+        const ended = { endedAt: at, counts, resultStep: version.step };
+        change(tables, id, { state: "succeeded", ...ended }, { owner: null });
+        addEvent(tables, id, terminalSequence, { type: "training_ended", data });
+      }),
+    end: (id, state, errorMessage, at, { owner } = {}) =>
+      exclusively((tables) => {
+        const one = requireKept(tables, id);
+        const mayEnd = jobTransitions[one.job.state].includes(state);
+        if (!mayEnd || (owner !== undefined && !runsFor(one, owner)))
+          throw conflict(`The job is ${one.job.state}.`);
+        fail(tables, id, state, errorMessage, at);
+      }),
+    requestCancel: (id, at) =>
+      exclusively((tables): JobState | null => {
+        const one = kept(tables, id);
+        if (one === undefined) return null;
+        if (one.job.state === "running") change(tables, id, { cancelRequested: true });
+        if (one.job.state !== "queued") return one.job.state;
+        fail(tables, id, "cancelled", "The job was cancelled before it ran.", at);
+        return "cancelled";
+      }),
+  };
+}
+
+function kept({ jobs }: Tables, id: string): KeptJob | undefined {
+  return jobs.find(({ job }) => job.id === id);
+}
+
+function requireKept(tables: Tables, id: string): KeptJob {
+  const one = kept(tables, id);
+  if (one === undefined) throw notFound("training job", id);
+  return one;
+}
+
+function requireRunning(tables: Tables, id: string, owner: string): KeptJob {
+  const one = requireKept(tables, id);
+  if (!runsFor(one, owner)) throw conflict(`The job is ${one.job.state}, or another's.`);
+  return one;
+}
+
+function runsFor(one: KeptJob | undefined, owner: string): boolean {
+  return one?.job.state === "running" && one.owner === owner;
+}
+
+function change(
+  tables: Tables,
+  id: string,
+  ofJob: Partial<TrainingJob>,
+  rest: Partial<KeptJob> = {},
+): TrainingJob {
+  tables.jobs = tables.jobs.map((one) =>
+    one.job.id === id ? { ...one, ...rest, job: { ...one.job, ...ofJob } } : one,
+  );
+  return requireKept(tables, id).job;
+}
+
+function addEvent(tables: Tables, id: string, sequence: number, event: Omit<JobEvent, "id">): void {
+  const { events } = requireKept(tables, id);
+  if (!events.has(sequence)) change(tables, id, {}, { events: new Map([...events, [sequence, event]]) });
+}

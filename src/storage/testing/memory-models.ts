@@ -1,0 +1,104 @@
+// For tests: the model store in memory.
+import type { ModelStore, ModelVersion } from "../../domain/model.ts";
+import type { Metrics } from "../../domain/trajectory.ts";
+import { conflict, type Exclusively, jsonBytes, pageOf, type Tables } from "./memory-tables.ts";
+
+export function memoryModels(exclusively: Exclusively): ModelStore {
+  return {
+    create: (model, versionZero) =>
+      exclusively((tables) => {
+        const isTaken = tables.models.some(
+          ({ id, entity, project, name }) =>
+            id === model.id || (entity === model.entity && project === model.project && name === model.name),
+        );
+        if (isTaken) throw conflict("The model exists.");
+        tables.models = [...tables.models, model];
+        addVersion(tables, versionZero);
+      }),
+    find: (id) => exclusively(({ models }) => models.find((model) => model.id === id) ?? null),
+    findByName: (entity, project, name) =>
+      exclusively(({ models }) => models.find(fits({ entity, project, name })) ?? null),
+    findByShortName: (entity, project, name, limit) =>
+      exclusively(({ models }) =>
+        models.filter(fits({ entity, project, name })).toReversed().slice(0, limit),
+      ),
+    list: (filter, page) => exclusively(({ models }) => pageOf(models.filter(fits(filter)), page)),
+    delete: (id) =>
+      exclusively((tables) => {
+        const count = tables.models.length;
+        tables.models = tables.models.filter((model) => model.id !== id);
+        tables.versions = tables.versions.filter(({ modelId }) => modelId !== id);
+        tables.jobs = tables.jobs.filter(({ job }) => job.modelId !== id);
+        tables.logs = tables.logs.filter(({ log }) => log.modelId !== id);
+        return tables.models.length < count;
+      }),
+    newestVersion: (modelId) => exclusively((tables) => liveVersions(tables, modelId).at(-1) ?? null),
+    greatestStep: (modelId) =>
+      exclusively((tables) => Math.max(0, ...allVersions(tables, modelId).map(({ step }) => step))),
+    findVersion: (modelId, step) =>
+      exclusively((tables) => liveVersions(tables, modelId).find((one) => one.step === step) ?? null),
+    listVersions: (modelId, page) =>
+      exclusively((tables) =>
+        pageOf(liveVersions(tables, modelId), page, {
+          bytesOf: ({ metrics, trainerState }) => jsonBytes(metrics) + Buffer.byteLength(trainerState ?? ""),
+          places: allVersions(tables, modelId),
+        }),
+      ),
+    deleteVersions: (modelId, steps) =>
+      exclusively((tables) => {
+        const live = new Set(liveVersions(tables, modelId).map(({ step }) => step));
+        const wanted = [...new Set(steps)];
+        tables.versions = tables.versions.map((version) =>
+          version.modelId === modelId && version.step !== 0 && wanted.includes(version.step)
+            ? { ...version, isDeleted: true }
+            : version,
+        );
+        return {
+          deleted: wanted.filter((step) => live.has(step)),
+          notFound: wanted.filter((step) => !live.has(step)),
+        };
+      }),
+    updateVersionMetrics: (modelId, step, metrics) =>
+      exclusively((tables) => layMetrics(tables, modelId, step, metrics)),
+  };
+}
+
+type NameFilter = { readonly [Part in "entity" | "project" | "name"]: string | null };
+
+function fits(filter: NameFilter) {
+  return (model: { readonly [Part in keyof NameFilter]: string }): boolean =>
+    model.entity === (filter.entity ?? model.entity) &&
+    model.project === (filter.project ?? model.project) &&
+    model.name === (filter.name ?? model.name);
+}
+
+/** Adds a version whose step, id and job are new; throws `conflict` otherwise. */
+export function addVersion(tables: Tables, version: ModelVersion): void {
+  const isTaken = tables.versions.some(
+    ({ id, modelId, step, jobId }) =>
+      id === version.id ||
+      (modelId === version.modelId && step === version.step) ||
+      (jobId !== null && jobId === version.jobId),
+  );
+  if (isTaken) throw conflict("The version exists.");
+  tables.versions = [...tables.versions, { ...version, isDeleted: false }];
+}
+
+/** Lays metrics over those of a live version, if there is one. */
+export function layMetrics(tables: Tables, modelId: string, step: number, metrics: Metrics): void {
+  tables.versions = tables.versions.map((version) =>
+    version.modelId === modelId && version.step === step && !version.isDeleted
+      ? { ...version, metrics: { ...version.metrics, ...metrics } }
+      : version,
+  );
+}
+
+function allVersions({ versions }: Tables, modelId: string) {
+  return versions.filter((version) => version.modelId === modelId).toSorted((a, b) => a.step - b.step);
+}
+
+function liveVersions(tables: Tables, modelId: string): readonly ModelVersion[] {
+  return allVersions(tables, modelId)
+    .filter(({ isDeleted }) => !isDeleted)
+    .map(({ isDeleted: _isDeleted, ...version }) => version);
+}

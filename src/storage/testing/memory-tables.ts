@@ -1,0 +1,86 @@
+// For tests: what the stores in memory keep, and how a page is cut out of a list of it.
+import type { AccessKey } from "../../domain/access.ts";
+import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
+import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
+import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
+import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { TrajectoryLog } from "../../domain/trajectory.ts";
+import { unknownCursor } from "../paging.ts";
+
+/** A job with what the domain does not show of it. */
+export interface KeptJob {
+  readonly job: TrainingJob;
+  readonly owner: string | null;
+  readonly leaseUntil: Date;
+  readonly notBefore: Date;
+  readonly lines: readonly string[];
+  /** By sequence. */
+  readonly events: ReadonlyMap<number, Omit<JobEvent, "id">>;
+  readonly idempotency: IdempotencyKey | null;
+}
+
+/** What is kept; lists are in the order in which things came. */
+export interface Tables {
+  keys: readonly AccessKey[];
+  models: readonly TrainedModel[];
+  versions: readonly (ModelVersion & { readonly isDeleted: boolean })[];
+  jobs: readonly KeptJob[];
+  logs: readonly {
+    readonly log: TrajectoryLog;
+    readonly lines: readonly string[];
+    readonly scenarioIds: readonly string[];
+  }[];
+  feedback: readonly FeedbackRecord[];
+  revisions: readonly FeedbackRevision[];
+}
+
+/** Runs a piece of work on the tables when the ones before it have ended; what throws changes nothing. */
+export type Exclusively = <Result>(work: (tables: Tables) => Result) => Promise<Result>;
+
+/**
+ * Cuts a page out of a list.
+ *
+ * @param places every place a cursor may name, in order; `items` are those of them that are shown
+ */
+export function pageOf<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  page: PageRequest,
+  { bytesOf = () => 0, places = items }: ListShape<Item> = {},
+): Page<Item> {
+  const inOrder = <T>(list: readonly T[]): readonly T[] => (page.order === "asc" ? list : list.toReversed());
+  const placesInOrder = inOrder(places.map(({ id }) => id));
+  const start = page.after === null ? 0 : placesInOrder.indexOf(page.after) + 1;
+  if (page.after !== null && start === 0) throw unknownCursor(page.after);
+  const later = new Set(placesInOrder.slice(start));
+  const following = inOrder(items).filter(({ id }) => later.has(id));
+  const count = fittingCount(following.slice(0, page.limit).map(bytesOf), page.bytesMax ?? pageBytesMax);
+  return { items: following.slice(0, count), hasMore: following.length > count };
+}
+
+interface ListShape<Item> {
+  readonly bytesOf?: (item: Item) => number;
+  readonly places?: readonly { readonly id: string }[];
+}
+
+/** The bytes of a value as it would be stored. */
+export function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** The lines that were stored, read one after another while `isThere` holds. */
+export async function* linesWhile(
+  lines: readonly string[],
+  isThere: () => Promise<boolean>,
+  gone: () => ServiceError,
+): AsyncGenerator<string, void> {
+  for (const line of lines) {
+    if (!(await isThere())) throw gone();
+    yield line;
+  }
+  if (!(await isThere())) throw gone();
+}
+
+export function conflict(message: string): ServiceError {
+  return new ServiceError({ code: "conflict", message });
+}

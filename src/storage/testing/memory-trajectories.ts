@@ -1,0 +1,44 @@
+// For tests: the trajectory store in memory.
+import { notFound } from "../../domain/service-error.ts";
+import type { TrajectoryGroup, TrajectoryStore } from "../../domain/trajectory.ts";
+import { type Exclusively, jsonBytes, linesWhile, pageOf } from "./memory-tables.ts";
+import { layMetrics } from "./memory-models.ts";
+
+export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
+  return {
+    append: ({ groups, scenarioIds, ...log }, measure) =>
+      exclusively((tables) => {
+        const { modelId } = log;
+        if (!tables.models.some(({ id }) => id === modelId)) throw notFound("model", modelId);
+        const earlier = tables.logs.filter((one) => one.log.modelId === modelId);
+        const metrics = measure({
+          metrics: earlier.at(-1)?.log.metrics ?? {},
+          scenarioCount: new Set([...earlier.flatMap((one) => one.scenarioIds), ...scenarioIds]).size,
+        });
+        const lines = groups.map((group) => JSON.stringify(group));
+        const contentBytes = lines.reduce((bytes, line) => bytes + Buffer.byteLength(line), 0);
+        const stored = { ...log, metrics, groupCount: groups.length, contentBytes };
+        tables.logs = [...tables.logs, { log: stored, lines, scenarioIds }];
+        layMetrics(tables, modelId, log.step, metrics);
+        return metrics;
+      }),
+    list: (modelId, { split }, page) =>
+      exclusively((tables) => {
+        const logs = tables.logs.map(({ log }) => log).filter((log) => log.modelId === modelId);
+        const listed = logs.filter((log) => log.split === (split ?? log.split));
+        return pageOf(listed, page, { places: logs, bytesOf: ({ metrics }) => jsonBytes(metrics) });
+      }),
+    groups: async (logId) => {
+      const find = () => exclusively(({ logs }) => logs.find(({ log }) => log.id === logId) ?? null);
+      const stored = await find();
+      if (stored === null) return null;
+      const isThere = async () => (await find()) !== null;
+      return parsed(linesWhile(stored.lines, isThere, () => notFound("log of trajectories", logId)));
+    },
+  };
+}
+
+async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<TrajectoryGroup, void> {
+  // Each line is what `append` made of a group.
+  for await (const line of lines) yield JSON.parse(line) as TrajectoryGroup;
+}
