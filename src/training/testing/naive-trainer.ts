@@ -33,6 +33,7 @@ import {
   requireFiniteAdapter,
   requireTrainable,
 } from "../trainer.ts";
+import { type Matrices, type NaiveState, steppedState, sumOf } from "./naive-adamw.ts";
 import { naiveLoss, naiveSlopes } from "./naive-loss.ts";
 
 export interface NaiveTrainerOptions {
@@ -41,17 +42,6 @@ export interface NaiveTrainerOptions {
   readonly lora: { readonly rank: number; readonly alpha: number };
   readonly dataFolder: string;
   readonly sequenceLengthMax: number;
-}
-
-/** Numbers by the name of an adapter matrix. */
-type Matrices = ReadonlyMap<string, Float64Array>;
-
-/** All that changes while it trains; replaced as a whole, never in place. */
-interface NaiveState {
-  readonly stepCount: number;
-  readonly matrices: Matrices;
-  readonly firstMoments: Matrices;
-  readonly secondMoments: Matrices;
 }
 
 const stateFileName = "naive-state.json";
@@ -235,34 +225,6 @@ function weightFeeds(graph: Graph, { config, weights }: NaiveTrainerOptions): Re
   );
 }
 
-/** AdamW as its paper (arXiv:1711.05101, algorithm 2) writes it, after clipping by the global norm. */
-function steppedState(state: NaiveState, gradients: Matrices, norm: number, step: OptimizerStep): NaiveState {
-  const stepCount = state.stepCount + 1;
-  const scale = step.gradientNormMax > 0 ? Math.min(1, step.gradientNormMax / (norm + 1e-6)) : 1;
-  const each = (
-    compute: (name: string, index: number) => number,
-    { matrices }: NaiveState = state,
-  ): Matrices =>
-    new Map([...matrices].map(([name, values]) => [name, values.map((_, index) => compute(name, index))]));
-  const of = (named: Matrices, name: string, index: number): number => present(named.get(name), name)[index];
-  const slope = (name: string, index: number): number => of(gradients, name, index) * scale;
-  const firstMoments = each(
-    (name, index) => step.beta1 * of(state.firstMoments, name, index) + (1 - step.beta1) * slope(name, index),
-  );
-  const secondMoments = each(
-    (name, index) =>
-      step.beta2 * of(state.secondMoments, name, index) + (1 - step.beta2) * slope(name, index) ** 2,
-  );
-  const matrices = each((name, index) => {
-    const value = of(state.matrices, name, index);
-    const mean = of(firstMoments, name, index) / (1 - step.beta1 ** stepCount);
-    const square = of(secondMoments, name, index) / (1 - step.beta2 ** stepCount);
-    const decayed = value - step.learningRate * step.weightDecay * value;
-    return decayed - (step.learningRate * mean) / (Math.sqrt(square) + step.epsilon);
-  });
-  return { stepCount, matrices, firstMoments, secondMoments };
-}
-
 function newState({ matrices }: LoraAdapter): NaiveState {
   const zeros = (): Matrices =>
     new Map([...matrices].map(([name, values]) => [name, new Float64Array(values.length)]));
@@ -285,13 +247,6 @@ function readState(file: string, { matrices }: LoraAdapter): NaiveState {
     firstMoments: named(stored.firstMoments),
     secondMoments: named(stored.secondMoments),
   };
-}
-
-function sumOf(left: Matrices | null, right: Matrices): Matrices | null {
-  if (left === null) return right;
-  const added = (name: string, values: Float64Array): Float64Array =>
-    values.map((value, index) => value + present(right.get(name), name)[index]);
-  return new Map([...left].map(([name, values]) => [name, added(name, values)]));
 }
 
 function notFinite(what: string): ServiceError {
