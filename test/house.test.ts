@@ -48,7 +48,9 @@ const house: Readonly<Record<string, Room>> = {
       "domain",
       "graph",
       "tokenizer",
+      "validation",
       "telemetry",
+      "processes",
       "storage",
       "runtime",
       "model",
@@ -154,6 +156,33 @@ test("the table itself only points downwards", () => {
   }
 });
 
+/** The rows of the table in docs/architecture.md, as they are written there. */
+function documentedHouse(): Readonly<Record<string, Room>> {
+  const page = readFileSync("docs/architecture.md", "utf8");
+  const rows = page.matchAll(/^\| (\d) \| `(\w+)\/` \|.*\| ([^|]*) \| ([^|]*) \|$/gm);
+  const listOf = (cell = "", folder = ""): readonly string[] => {
+    if (cell === "–") return [];
+    if (cell !== "all but client, cli") return cell.split(", ").sort();
+    return Object.keys(house)
+      .filter((other) => !["client", "cli", folder].includes(other))
+      .sort();
+  };
+  return Object.fromEntries(
+    [...rows].map(([, rank, folder, mayImport, vendors]) => [
+      folder,
+      { rank: Number(rank), mayImport: listOf(mayImport, folder), vendors: listOf(vendors) },
+    ]),
+  );
+}
+
+test("docs/architecture.md shows the same table", () => {
+  const sorted = Object.entries(house).map(([name, { rank, mayImport, vendors }]) => [
+    name,
+    { rank, mayImport: [...mayImport].sort(), vendors: [...vendors].sort() },
+  ]);
+  assert.deepEqual(documentedHouse(), Object.fromEntries(sorted));
+});
+
 test("the check refuses what it should refuse", () => {
   const at = (path: string): Source => ({ path, room: path.split("/")[1] ?? "", text: "" });
   assert.notEqual(importFault(at("src/domain/clock.ts"), "../engine/engine.ts"), null);
@@ -177,7 +206,7 @@ test("no file or folder has a name that says nothing", () => {
   );
 });
 
-test("time, randomness and the environment are read in one place each", () => {
+test("time, randomness and the environment are read, and processes started, in one place each", () => {
   const rules: readonly { readonly pattern: RegExp; readonly allowed: readonly string[] }[] = [
     { pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, allowed: ["src/domain/clock.ts"] },
     {
@@ -185,6 +214,7 @@ test("time, randomness and the environment are read in one place each", () => {
       allowed: ["src/domain/random.ts", "src/domain/ids.ts"],
     },
     { pattern: /\bprocess\.env\b/, allowed: ["src/server/config.ts"] },
+    { pattern: /"node:child_process"/, allowed: ["src/processes/child.ts"] },
   ];
   const faults: string[] = [];
   for (const source of sources().filter((candidate) => !isTest(candidate.path))) {
