@@ -1,0 +1,152 @@
+// The step loop over a real model against the naive twin: whatever arrives when, in whatever portions, parts and company
+// it is computed, a request gets the answer that the twin computes for it alone. TEST_SEED=n runs one schedule by itself.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
+import { seededRandom, type Random } from "../../domain/random.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { readModelWeights } from "../../model/weights.ts";
+import { positionBytes } from "../cache/kv-lane.ts";
+import { adapter, answerOf, modelFolder } from "../contract/engine-under-test.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { ModelRunner } from "../model-runner.ts";
+import { NaiveEngine } from "../testing/naive-engine.ts";
+import { observedLoop, requestOf, type Transcript } from "../testing/run-loop.ts";
+import type { LoopOptions } from "./engine-loop.ts";
+
+const scheduleCount = 200;
+const tolerance = 1e-4;
+
+/** Requests that schedules are made of; the twin answers each once. */
+const requests = Array.from({ length: 60 }, (_, number) => randomRequest(seededRandom("request", number)));
+const expected: Transcript[] = [];
+let runner: ModelRunner;
+
+function randomRequest(random: Random): GenerationRequest {
+  const pick = <T>(choices: readonly T[]): T => choices[random.index(choices.length)];
+  const tokenIds = Array.from({ length: 1 + random.index(pick([4, 20, 60])) }, () => random.index(512));
+  return requestOf(tokenIds, {
+    adapter: pick([null, null, adapter, { ...adapter, id: "golden:2" }]),
+    sampling: {
+      temperature: pick([0, 0.5, 1]),
+      topK: pick([0, 0, 7]),
+      topP: pick([1, 1, 0.8]),
+      seed: random.index(1000),
+    },
+    choiceCount: pick([1, 1, 2, 5]),
+    maxTokens: 1 + random.index(12),
+    stopTokenIds: pick([[], Array.from({ length: 60 }, () => random.index(512))]),
+    topLogprobCount: pick([0, 2]),
+  });
+}
+
+before(async () => {
+  const config = readModelConfig(modelFolder);
+  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+  runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1 });
+  const twin = new NaiveEngine({ modelFolder, waitingCountMax: 1 });
+  await twin.start();
+  for (const request of requests) expected.push(await answerOf(twin, request));
+  await twin.stop();
+});
+
+after(() => runner.close());
+
+/** One request of a schedule, and what its caller does at which step. */
+interface Visit {
+  readonly number: number;
+  readonly arrivesAt: number;
+  /** Choices by the step at which each is stopped. */
+  readonly stops: ReadonlyMap<number, number>;
+  readonly abortedAt: number | null;
+}
+
+function randomVisits(random: Random): readonly Visit[] {
+  return Array.from({ length: 3 + random.index(5) }, () => {
+    const number = random.index(requests.length);
+    const arrivesAt = random.index(8);
+    const stops = new Map<number, number>();
+    for (let choice = 0; choice < choiceCountOf(requests[number]); choice++) {
+      if (random.index(5) === 0) stops.set(choice, arrivesAt + random.index(8));
+    }
+    return {
+      number,
+      arrivesAt,
+      stops,
+      abortedAt: random.index(7) === 0 ? arrivesAt + random.index(8) : null,
+    };
+  });
+}
+
+function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
+  const pick = (choices: readonly number[]): number => choices[random.index(choices.length)];
+  return {
+    slotCountMax: pick([1, 2, 3, 8]),
+    // Every request fits into 128 positions.
+    kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
+    tokensPerStepMax: pick([1, 16, 64]),
+    promptChunkTokens: pick([3, 8, 16, 64]),
+  };
+}
+
+async function runSchedule(seed: number): Promise<void> {
+  const random = seededRandom("schedule", seed);
+  const visits = randomVisits(random);
+  const { loop, transcript } = observedLoop(runner, randomLimits(random));
+  const isPending = ({ arrivesAt }: Visit, step: number): boolean => arrivesAt >= step;
+  for (let step = 0; loop.hasWork || visits.some((visit) => isPending(visit, step)); step++) {
+    assert.ok(step < 1000, `seed ${seed}: the schedule comes to its end`);
+    visits.forEach(({ number, arrivesAt, stops, abortedAt }, key) => {
+      if (arrivesAt === step) loop.submit(key, requests[number]);
+      for (const [choice, stopsAt] of stops) if (stopsAt === step) loop.stopChoice(key, choice);
+      if (abortedAt === step) loop.abort(key);
+    });
+    if (random.index(6) === 0) loop.dropAdapter(adapter.id);
+    await loop.step();
+  }
+  assert.equal(loop.kvCacheBytes, 0, `seed ${seed}: nothing is left in the cache`);
+  visits.forEach((visit, key) => checkVisit(visit, transcript(key), `seed ${seed}, request ${visit.number}`));
+}
+
+/** What was not ended early is whole; what was is the beginning of it. */
+function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, context: string): void {
+  const twin = expected[number];
+  assert.equal(actual.failure, null, context);
+  const computedCount = actual.events.filter(({ kind }) => kind === "prompt-computed").length;
+  assert.equal(computedCount, Math.min(1, actual.events.length), context);
+  if (computedCount > 0) assert.equal(actual.events[0].kind, "prompt-computed", context);
+  for (let choice = 0; choice < choiceCountOf(requests[number]); choice++) {
+    const ids = actual.ids(choice);
+    assert.deepEqual(ids, twin.ids(choice).slice(0, ids.length), `${context}, choice ${choice}`);
+    const finish = (transcript: Transcript): string | undefined =>
+      transcript.finishes().find((text) => text.startsWith(`${choice} `));
+    const mayBePart = stops.has(choice) || abortedAt !== null;
+    if (!mayBePart) assert.equal(ids.length, twin.ids(choice).length, `${context}, choice ${choice}`);
+    if (ids.length === twin.ids(choice).length) assert.equal(finish(actual), finish(twin), context);
+    else assert.equal(finish(actual), undefined, context);
+    const twinLogprobs = logprobsOf(twin, choice);
+    logprobsOf(actual, choice).forEach((logprobs, index) => {
+      logprobs.forEach((logprob, place) => {
+        const difference = Math.abs(logprob - twinLogprobs[index][place]);
+        assert.ok(
+          difference <= tolerance,
+          `${context}, choice ${choice}, token ${index}: off by ${difference}`,
+        );
+      });
+    });
+  }
+}
+
+/** For each token its log-probability and those of its alternatives. */
+function logprobsOf(transcript: Transcript, choice: number): readonly (readonly number[])[] {
+  const alternatives = transcript.alternatives(choice);
+  return transcript
+    .logprobs(choice)
+    .map((logprob, index) => [logprob, ...alternatives[index].map((other) => other.logprob)]);
+}
+
+test(`the loop and the naive twin agree on ${scheduleCount} random schedules`, async () => {
+  const { TEST_SEED } = process.env;
+  const seeds = Array.from({ length: scheduleCount }, (_, index) => index + 1);
+  for (const seed of TEST_SEED === undefined ? seeds : [Number(TEST_SEED)]) await runSchedule(seed);
+});
