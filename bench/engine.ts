@@ -1,22 +1,17 @@
 // How fast the engine's model runner is, beside what the machine can do. Limits and subjects are measured in one run on the
 // same threads, turn about, and the best of each counts, so that a busy machine disturbs the ratios little.
 // Leaves out the process, the scheduler and the sampler.
-import { existsSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
 import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 import type { ModelConfig } from "../src/model/config.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
 import { loraProjections, projectionNames } from "../src/model/parameters.ts";
-import { createRandomWeights } from "../src/model/random-weights.ts";
-import { readModelWeights, weightsInMemory, type WeightSource } from "../src/model/weights.ts";
-import { llama135m } from "./llama-135m.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
+import { runBench, type BenchOptions } from "./run-bench.ts";
+import { subjects, type Subject } from "./subjects.ts";
 
-const help = `Usage: node dist/bench/engine.js [--rounds 5] [--threads N] [--only 135m|tiny] [--json]
+const help = `Usage: node dist/bench/engine.js [flags]
 Times decoding at batch 1, 8 and 16 over a context of 256 tokens, and a prompt of 256 tokens: on a 135 M Llama of random
 weights, and on models/hone-tiny where it is there. Beside them the machine's limits, and for the 135 M the ratios:
   decode   bytes of all weights in products, read once a step at batch 1, over the memory rate   target 0.80
@@ -29,12 +24,6 @@ const contextCount = 256;
 const batchSizes = [1, 8, 16] as const;
 const targets = { decode: 0.8, batch: 4.5, prefill: 0.45 } as const;
 
-interface Subject {
-  readonly name: string;
-  readonly config: ModelConfig;
-  readonly weights: ReadonlyMap<string, WeightSource>;
-}
-
 /** Times in milliseconds, the best of all rounds. */
 interface Times {
   readonly decodeMs: Record<(typeof batchSizes)[number], number>;
@@ -46,53 +35,24 @@ interface Limits {
   memoryBytesPerSecond: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "5" },
-    threads: { type: "string", default: String(availableParallelism()) },
-    only: { type: "string", default: "" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
-});
+await runBench<Report>({ script: import.meta.url, help, measure: measureAll, textOf });
 
-if (values.help) process.stdout.write(`${help}\n`);
-else await measureAll();
-
-async function measureAll(): Promise<void> {
-  const reports = [];
-  for (const subject of subjects()) {
+async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
+  const reports: Report[] = [];
+  for (const subject of subjects(options)) {
     const limits: Limits = { matMulFlopsPerSecond: 0, memoryBytesPerSecond: 0 };
-    const times = await measure(subject, limits);
-    reports.push(reportOf(subject, times, limits));
+    const times = await measure(subject, limits, options);
+    reports.push(reportOf(subject, times, limits, options.threads));
   }
-  if (values.json) process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`);
-  else for (const report of reports) process.stdout.write(`${textOf(report)}\n`);
-}
-
-function* subjects(): Generator<Subject> {
-  if (values.only !== "tiny") {
-    const config = llama135m();
-    yield {
-      name: "llama-135m (random)",
-      config,
-      weights: weightsInMemory(config, createRandomWeights(config, { seed: 1 })),
-    };
-  }
-  const folder = "models/hone-tiny";
-  if (values.only !== "135m" && existsSync(folder)) {
-    const config = readModelConfig(folder);
-    yield { name: "hone-tiny", config, weights: readModelWeights(folder, config, { cacheFolder: null }) };
-  }
+  return reports;
 }
 
 /** Fills in the limits too: they are measured in every round. */
-async function measure(subject: Subject, limits: Limits): Promise<Times> {
-  const threads = Number(values.threads);
+async function measure(subject: Subject, limits: Limits, { rounds, threads }: BenchOptions): Promise<Times> {
   const { config, weights } = subject;
   const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 1 });
   const times: Times = { decodeMs: { 1: Infinity, 8: Infinity, 16: Infinity }, prefillMs: Infinity };
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < rounds; round++) {
     const flops = await matMulRate({ threads, seconds: 0.3 });
     limits.matMulFlopsPerSecond = Math.max(limits.matMulFlopsPerSecond, flops);
     limits.memoryBytesPerSecond = Math.max(
@@ -165,14 +125,14 @@ function prefillFlops(config: ModelConfig): number {
 
 type Report = ReturnType<typeof reportOf>;
 
-function reportOf({ name, config }: Subject, times: Times, limits: Limits) {
+function reportOf({ name, config }: Subject, times: Times, limits: Limits, threads: number) {
   const { layers, output } = weightCounts(config);
   const weightBytesPerSecond = (4 * (layers + output)) / (times.decodeMs[1] / 1000);
   const prefillFlopsPerSecond = prefillFlops(config) / (times.prefillMs / 1000);
   const tokensPerSecond = (size: (typeof batchSizes)[number]): number => (size * 1000) / times.decodeMs[size];
   return {
     name,
-    threads: Number(values.threads),
+    threads,
     decodeTokensPerSecond: { 1: tokensPerSecond(1), 8: tokensPerSecond(8), 16: tokensPerSecond(16) },
     decodeMs: times.decodeMs,
     prefillTokensPerSecond: (contextCount * 1000) / times.prefillMs,

@@ -1,19 +1,10 @@
 // What this machine can do at best through the same runtime: the yardstick of the other benchmarks.
 // Every figure is the best of several rounds of several honest candidates; it measures no code of ours.
-import { parseArgs } from "node:util";
-import { pathToFileURL } from "node:url";
 import { GraphBuilder } from "../src/graph/builder.ts";
 import type { Value } from "../src/graph/graph.ts";
 import { elementCount, float32Tensor } from "../src/graph/tensor.ts";
 import type { Tensor } from "../src/graph/tensor.ts";
 import { createSession } from "../src/runtime/session.ts";
-
-export interface MachineLimits {
-  /** Floating-point operations per second (a multiply and an add are two) of a float32 MatMul. */
-  readonly matMulFlopsPerSecond: number;
-  /** Bytes per second at which all threads together read memory that no cache holds. */
-  readonly memoryReadBytesPerSecond: number;
-}
 
 /** The first run of a program is always slow. */
 const ROUNDS_MIN = 3;
@@ -27,16 +18,8 @@ interface Candidate {
 
 export interface LimitOptions {
   readonly threads: number;
-  /** How long the operations run in all, without their preparation; default 2. */
-  readonly seconds?: number;
-}
-
-/** Measures both, with nothing else running in this process; needs 0.6 GB of memory. */
-export async function measureLimits(options: LimitOptions): Promise<MachineLimits> {
-  return {
-    matMulFlopsPerSecond: await matMulRate(options),
-    memoryReadBytesPerSecond: await memoryRate(options),
-  };
+  /** How long the operations run in all, without their preparation. */
+  readonly seconds: number;
 }
 
 /** Floating-point operations per second of the best float32 MatMul. */
@@ -108,7 +91,7 @@ function filled(dims: readonly number[]): Tensor<"float32"> {
   return float32Tensor(dims, new Float32Array(elementCount(dims)).fill(0.5));
 }
 
-async function bestRate(makers: readonly Make[], { threads, seconds = 2 }: LimitOptions): Promise<number> {
+async function bestRate(makers: readonly Make[], { threads, seconds }: LimitOptions): Promise<number> {
   let best = 0;
   for (const make of makers) {
     const candidate = await make(threads);
@@ -122,34 +105,3 @@ async function bestRate(makers: readonly Make[], { threads, seconds = 2 }: Limit
   }
   return best;
 }
-
-const USAGE = `Usage: node dist/bench/limits.js [--threads <count>] [--json]
-
-Measures what this machine can do at best: float32 products and reading memory.
-  --threads <count>  how many threads compute (default 2)
-  --json             print one JSON object
-  --help             print this`;
-
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      threads: { type: "string", default: "2" },
-      json: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
-  const threads = Number(values.threads);
-  if (values.help || !Number.isInteger(threads) || threads < 1) {
-    console.log(USAGE);
-    process.exitCode = values.help ? 0 : 2;
-    return;
-  }
-  const limits = await measureLimits({ threads });
-  if (values.json) console.log(JSON.stringify(limits));
-  else {
-    console.log(`float32 MatMul  ${(limits.matMulFlopsPerSecond / 1e9).toFixed(0)} GFLOP/s`);
-    console.log(`memory read     ${(limits.memoryReadBytesPerSecond / 1e9).toFixed(1)} GB/s`);
-  }
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();

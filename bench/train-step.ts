@@ -1,23 +1,17 @@
 // How fast a LoRA gradient step is, and how much of the machine's matrix product rate it uses. Both are measured in one
 // run, turn about, and the best of each counts, so that a busy machine disturbs the ratio little.
-import { existsSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
 import { seededRandom } from "../src/domain/random.ts";
 import { resolveTrainingConfig } from "../src/domain/training-config.ts";
-import type { ModelConfig } from "../src/model/config.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
 import { loraProjections, modelParameters, projectionNames } from "../src/model/parameters.ts";
-import { createRandomWeights } from "../src/model/random-weights.ts";
-import { type WeightSource, readModelWeights, weightsInMemory } from "../src/model/weights.ts";
 import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { Trainer, TrainerCall, TrainingSequence } from "../src/training/trainer.ts";
-import { llama135m } from "./llama-135m.ts";
 import { matMulRate } from "./limits.ts";
+import { runBench, type BenchOptions } from "./run-bench.ts";
+import { subjects, type Subject } from "./subjects.ts";
 
-const help = `Usage: node dist/bench/train-step.js [--steps 5] [--threads N] [--only 135m|tiny] [--json]
+const help = `Usage: node dist/bench/train-step.js [flags]
 Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens on a 135 M Llama of random weights, and
 16 rows of 128 tokens on models/hone-tiny where it is there. Reports tokens/s and FLOP/s beside the rate of a plain MatMul.
 
@@ -28,13 +22,8 @@ What counts as FLOPs, with P weights in products, N tokens, and every token trai
 
 const rank = 8;
 
-interface Subject {
-  readonly name: string;
-  readonly config: ModelConfig;
-  readonly weights: ReadonlyMap<string, WeightSource>;
-  readonly rowCount: number;
-  readonly length: number;
-}
+const length = 128;
+const rowCounts = { tiny: 16, "135m": 4 } as const;
 
 interface Measurement {
   readonly name: string;
@@ -50,50 +39,27 @@ interface Measurement {
   readonly memoryGb: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    steps: { type: "string", default: "5" },
-    threads: { type: "string", default: String(availableParallelism()) },
-    only: { type: "string", default: "" },
-    json: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
+await runBench<Measurement>({
+  script: import.meta.url,
+  help,
+  measure: async (options) => {
+    const measurements: Measurement[] = [];
+    for (const subject of subjects(options)) measurements.push(await measure(subject, options));
+    return measurements;
   },
+  textOf: lineOf,
 });
 
-if (values.help) process.stdout.write(`${help}\n`);
-else await measureAll();
-
-async function measureAll(): Promise<void> {
-  const measurements: Measurement[] = [];
-  for (const subject of subjects()) measurements.push(await measure(subject));
-  if (values.json) process.stdout.write(`${JSON.stringify(measurements, null, 2)}\n`);
-  else for (const measurement of measurements) process.stdout.write(`${lineOf(measurement)}\n`);
-}
-
-function* subjects(): Generator<Subject> {
-  if (values.only !== "tiny") {
-    const config = { ...llama135m(), contextLength: 128 };
-    const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1 }));
-    yield { name: "llama-135m (random)", config, weights, rowCount: 4, length: 128 };
-  }
-  const folder = "models/hone-tiny";
-  if (values.only !== "135m" && existsSync(folder)) {
-    const config = readModelConfig(folder);
-    const weights = readModelWeights(folder, config, { cacheFolder: null });
-    yield { name: "hone-tiny", config, weights, rowCount: 16, length: 128 };
-  }
-}
-
-async function measure(subject: Subject): Promise<Measurement> {
-  const threads = Number(values.threads);
+async function measure(subject: Subject, { rounds, threads }: BenchOptions): Promise<Measurement> {
+  const rowCount = rowCounts[subject.size];
   const trainers = new EmbeddedTrainers({
     config: subject.config,
     weights: subject.weights,
     lora: { rank, alpha: 16, targets: projectionNames },
     baseModelName: subject.name,
     dataFolder: ".",
-    sequenceLengthMax: subject.length,
-    microbatchTokens: subject.rowCount * subject.length,
+    sequenceLengthMax: length,
+    microbatchTokens: rowCount * length,
     threads,
   });
   const trainer = await trainers.open({ from: null, seed: "bench" });
@@ -101,7 +67,7 @@ async function measure(subject: Subject): Promise<Measurement> {
   await takeStep(trainer, batch, "warm-up");
   let stepMs = Infinity;
   let matMulFlopsPerSecond = 0;
-  for (let step = 0; step < Number(values.steps); step++) {
+  for (let step = 0; step < rounds; step++) {
     matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, await matMulRate({ threads, seconds: 0.3 }));
     const startMs = systemClock.monotonicMs();
     await takeStep(trainer, batch, `step ${step}`);
@@ -113,10 +79,10 @@ async function measure(subject: Subject): Promise<Measurement> {
   const matMulGflopPerSecond = matMulFlopsPerSecond / 1e9;
   return {
     name: subject.name,
-    rows: subject.rowCount,
-    tokensPerRow: subject.length,
+    rows: rowCount,
+    tokensPerRow: length,
     stepMs,
-    tokensPerSecond: (subject.rowCount * subject.length) / (stepMs / 1000),
+    tokensPerSecond: (rowCount * length) / (stepMs / 1000),
     gflopPerStep,
     gflopPerSecond,
     matMulGflopPerSecond,
@@ -135,9 +101,9 @@ async function takeStep(trainer: Trainer, batch: readonly TrainingSequence[], na
   await trainer.optimStep({ ...reinforcementLearningAdamW, learningRate: 1e-5 }, call("optimizer"));
 }
 
-function randomBatch({ config, rowCount, length }: Subject): readonly TrainingSequence[] {
+function randomBatch({ config, size }: Subject): readonly TrainingSequence[] {
   const random = seededRandom("train-step bench");
-  return Array.from({ length: rowCount }, (_, row) => ({
+  return Array.from({ length: rowCounts[size] }, (_, row) => ({
     tokenIds: Int32Array.from({ length }, () => random.index(config.vocabularySize)),
     mask: Uint8Array.from({ length }, (_, index) => (index === 0 ? 0 : 1)),
     oldLogprobs: new Float32Array(length).fill(NaN),
@@ -147,7 +113,8 @@ function randomBatch({ config, rowCount, length }: Subject): readonly TrainingSe
   }));
 }
 
-function flopCount({ config, rowCount, length }: Subject): number {
+function flopCount({ config, size }: Subject): number {
+  const rowCount = rowCounts[size];
   const tokenCount = rowCount * length;
   const trainedCount = rowCount * (length - 1);
   const projections = loraProjections(config, projectionNames);

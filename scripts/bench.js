@@ -1,24 +1,30 @@
 // `npm run bench`: sets up what is missing, then measures serving and training beside the machine's limits.
-// Each benchmark runs in a process of its own, with the environment that the server gives its children.
+// Each benchmark runs in a process of its own, with the environment that the server gives its children; all take the same
+// flags, which bench/run-bench.ts reads.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root, say, setUp } from "./setup.js";
 
+const flags = process.argv.slice(2);
 setUp();
 const { computeEnvironment } = await import(
   pathToFileURL(join(root, "dist", "src", "runtime", "environment.js")).href
 );
-for (const name of ["engine", "train-step"]) {
+const results = {};
+for (const name of ["engine", "loop", "train-step", "http"]) {
   say(`bench/${name}`);
-  const { status } = spawnSync(
+  const { status, stdout } = spawnSync(
     process.execPath,
-    [join(root, "dist", "bench", `${name}.js`), ...process.argv.slice(2)],
+    [join(root, "dist", "bench", `${name}.js`), ...flags],
     {
-      cwd: root,
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", "pipe", "inherit"],
+      encoding: "utf8",
       env: { ...computeEnvironment, ...process.env },
     },
   );
   if (status !== 0) process.exit(status ?? 1);
+  if (flags.includes("--json")) results[name] = JSON.parse(stdout);
+  else process.stdout.write(stdout);
 }
+if (flags.includes("--json")) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);

@@ -1,0 +1,131 @@
+// How fast the engine's whole loop is: scheduler, runner, sampler and adapter together, as requests see it.
+// Leaves out the child process and HTTP.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../src/domain/clock.ts";
+import { plainSampling } from "../src/domain/sampling.ts";
+import type { AdapterReference, GenerationRequest } from "../src/domain/generation.ts";
+import { createGraphRunner } from "../src/engine/graph-runner.ts";
+import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../src/engine/model-runner.ts";
+import { createLoraAdapter } from "../src/model/lora.ts";
+import { writeLoraAdapter } from "../src/model/peft-folder.ts";
+import { runBench, type BenchOptions } from "./run-bench.ts";
+import { subjects, type Subject } from "./subjects.ts";
+
+const help = `Usage: node dist/bench/loop.js [flags]
+Times the engine's loop in this process: 1, 8, 16 and 64 requests at once, each a prompt of 64 tokens and an answer of 64
+(135 M: 16) tokens. Greedy is the base model alone; sampled adds temperature, top-p, five log-probabilities and a LoRA
+adapter of rank 8. Counts the tokens of the answers over the time from the first request to the last token.`;
+
+const batchSizes = [1, 8, 16, 64] as const;
+const promptLength = 64;
+const answerLengths = { tiny: 64, "135m": 16 } as const;
+
+type Rates = Record<(typeof batchSizes)[number], number>;
+
+interface LoopReport {
+  readonly name: string;
+  readonly greedyTokensPerSecond: Rates;
+  readonly sampledTokensPerSecond: Rates;
+}
+
+await runBench<LoopReport>({
+  script: import.meta.url,
+  help,
+  measure: async (options) => {
+    const reports: LoopReport[] = [];
+    for (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
+    return reports;
+  },
+  textOf: ({ name, greedyTokensPerSecond, sampledTokensPerSecond }) =>
+    [
+      `${name}, the engine's loop, tokens/s`,
+      ...batchSizes.map(
+        (size) =>
+          `  ${size} at once: greedy ${greedyTokensPerSecond[size].toFixed(0)}, ` +
+          `sampled with an adapter ${sampledTokensPerSecond[size].toFixed(0)}`,
+      ),
+    ].join("\n"),
+});
+
+async function measureSubject(subject: Subject, { rounds, threads }: BenchOptions): Promise<LoopReport> {
+  const { name, config, weights } = subject;
+  const folder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 1 });
+  const report: LoopReport = {
+    name,
+    greedyTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },
+    sampledTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },
+  };
+  try {
+    writeLoraAdapter(folder, createLoraAdapter(config, { rank: 8, seed: 1 }), {
+      config,
+      baseModelName: name,
+    });
+    const adapter = { id: "bench:1", folder };
+    // The first use of an adapter makes its sessions.
+    await tokensPerSecond(runner, requestsOf(subject, 1, adapter));
+    for (let round = 0; round < rounds; round++) {
+      for (const size of batchSizes) {
+        const { greedyTokensPerSecond: greedy, sampledTokensPerSecond: sampled } = report;
+        greedy[size] = Math.max(greedy[size], await tokensPerSecond(runner, requestsOf(subject, size, null)));
+        sampled[size] = Math.max(
+          sampled[size],
+          await tokensPerSecond(runner, requestsOf(subject, size, adapter)),
+        );
+      }
+    }
+  } finally {
+    await runner.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return report;
+}
+
+function requestsOf(
+  { config, size }: Subject,
+  count: number,
+  adapter: AdapterReference | null,
+): readonly GenerationRequest[] {
+  const sampling = adapter === null ? { temperature: 0 } : { temperature: 0.8, topP: 0.95 };
+  return Array.from({ length: count }, (_, index) => ({
+    id: `request ${index}`,
+    prompt: {
+      tokenIds: Array.from(
+        { length: promptLength },
+        (_, place) => (31 * index + 7 * place) % config.vocabularySize,
+      ),
+      adapter,
+    },
+    sampling: { ...plainSampling, ...sampling, seed: index },
+    constraint: null,
+    stopping: { maxTokens: answerLengths[size], minTokens: 0, stopTokenIds: [] },
+    outputs: { topLogprobCount: adapter === null ? null : 5, promptLogprobCount: null },
+    choices: { kind: "sample", count: 1 },
+    priority: 0,
+    cacheSalt: null,
+    transfer: null,
+  }));
+}
+
+async function tokensPerSecond(runner: ModelRunner, requests: readonly GenerationRequest[]): Promise<number> {
+  let tokenCount = 0;
+  const loop = new EngineLoop(runner, {
+    slotCountMax: 128,
+    kvCacheBytesMax: 2 ** 32,
+    tokensPerStepMax: 512,
+    promptChunkTokens: 512,
+    emit: (outputs) => {
+      for (const output of outputs) {
+        if (output.kind === "event" && output.event.kind === "tokens")
+          tokenCount += output.event.tokens.length;
+      }
+    },
+  });
+  const startMs = systemClock.monotonicMs();
+  requests.forEach((request, key) => loop.submit(key, request));
+  while (loop.hasWork) await loop.step();
+  return (1000 * tokenCount) / (systemClock.monotonicMs() - startMs);
+}

@@ -1,0 +1,62 @@
+// A built checkout's server as a process of its own, for benchmarks over HTTP: on a free port of the loopback address,
+// with a data folder that goes with it.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface ServedBuild {
+  readonly url: string;
+  readonly apiKey: string;
+  /** Seconds of processor time that the server's process has used, without its children; null where nobody says. */
+  cpuSeconds(): number | null;
+  stop(): Promise<void>;
+}
+
+const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+
+/** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
+export async function serveBuild(
+  folder: string,
+  { modelFolder, threads }: { readonly modelFolder: string; readonly threads: number },
+): Promise<ServedBuild> {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  const flags = ["--port", "0", "--data", dataFolder, "--log-level", "warn"];
+  flags.push("--model", `endless=${modelFolder}`, "--engine-threads", `${threads}`);
+  const child = spawn(process.execPath, ["--input-type=module", "-e", launch, "serve", ...flags], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const url = await new Promise<string>((resolve, reject) => {
+    let output = "";
+    const read = (data: Buffer): void => {
+      output += data.toString();
+      const match = /listening on (http:\S+)/.exec(output);
+      if (match !== null) resolve(match[1]);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("close", () => reject(new Error(`The server of ${folder} does not start:\n${output}`)));
+  });
+  return {
+    url,
+    apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
+    cpuSeconds: () => cpuSecondsOf(child.pid),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
+function cpuSecondsOf(processId: number | undefined): number | null {
+  try {
+    const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return null;
+  }
+}
