@@ -16,7 +16,7 @@ function sequenceOf(length: number): TrainingSequence {
   };
 }
 
-const random = seededRandom("minibatch test", 1);
+const random = seededRandom("optimizer batches test", 1);
 const sequences = Array.from({ length: 64 }, () => sequenceOf(10 + random.index(90)));
 
 function cut(batchTokens: number, seed = "job"): (readonly TrainingSequence[])[] {

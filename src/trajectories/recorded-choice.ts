@@ -80,7 +80,8 @@ function matchingLogprobs(entries: readonly JsonObject[], tokenIds: readonly num
     }
     const { logprob } = entry;
     if (logprob === null || logprob === undefined) return NaN;
-    if (typeof logprob !== "number" || !Number.isFinite(logprob) || logprob > 0.01) {
+    // Training computes in float32, where a number of greater size is infinite.
+    if (typeof logprob !== "number" || !Number.isFinite(Math.fround(logprob)) || logprob > 0.01) {
       throw contradiction(`${JSON.stringify(logprob)} is no log-probability`);
     }
     return logprob;

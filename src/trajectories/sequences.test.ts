@@ -193,8 +193,10 @@ test("refuses records that contradict themselves or belong to another model", ()
   refused({ logprobs: null, prompt_token_ids: [-1] }, /token id -1/);
   refused({ logprobs: null, token_ids: [0.5] }, /token_ids is not a list of integers/);
   refused({ logprobs: { content: "text" } }, /not a list of objects/);
-  refused(
-    { token_ids: [5], logprobs: { content: [{ token: "token_id:5", logprob: 3 }] } },
-    /3 is no log-probability/,
-  );
+  const withLogprob = (logprob: number): JsonObject => ({
+    token_ids: [5],
+    logprobs: { content: [{ token: "token_id:5", logprob }] },
+  });
+  refused(withLogprob(3), /3 is no log-probability/);
+  refused(withLogprob(-1e308), /-1e\+308 is no log-probability/);
 });

@@ -19,6 +19,7 @@ import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { readModelWeights } from "../../model/weights.ts";
 import { createSession } from "../../runtime/session.ts";
 import { globalNorm, reinforcementLearningAdamW } from "../adamw.ts";
+import { plainStep } from "../contract/trainers-under-test.ts";
 import { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts";
 import { lossFeeds, tokenFeeds } from "./feeds.ts";
@@ -171,16 +172,6 @@ async function savedMatrices(trainer: Trainer): Promise<ReadonlyMap<string, Floa
   return readLoraAdapter(scratch, config).matrices;
 }
 
-/** With moments that forget at once and an epsilon beside which they vanish, AdamW subtracts the gradient itself. */
-const plainStep = {
-  learningRate: 1e4,
-  beta1: 0,
-  beta2: 0,
-  epsilon: 1e4,
-  weightDecay: 0,
-  gradientNormMax: 0,
-};
-
 async function checkInParts(name: string, microbatchTokens: number): Promise<void> {
   const goldenCase = golden.cases[name];
   const trainingConfig = goldenConfig(goldenCase.config);
@@ -219,8 +210,8 @@ test("the size of the microbatches changes nothing, for a loss of tokens and for
     for (const microbatchTokens of partSizes) await checkInParts(name, microbatchTokens);
 });
 
-test("five optimizer steps end at the reference adapter, also when training stops and goes on between them", async () => {
-  const trainers = trainersOf(2048);
+async function checkFiveSteps(microbatchTokens: number): Promise<void> {
+  const trainers = trainersOf(microbatchTokens);
   try {
     const batch = goldenBatch(golden.cases["default"]);
     const loss: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
@@ -247,4 +238,9 @@ test("five optimizer steps end at the reference adapter, also when training stop
   } finally {
     await trainers.close();
   }
-});
+}
+
+for (const microbatchTokens of [2048, 80]) {
+  test(`five optimizer steps end at the reference adapter, also when training stops and goes on between them, in microbatches of ${microbatchTokens} tokens`, () =>
+    checkFiveSteps(microbatchTokens));
+}
