@@ -7,13 +7,15 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { startChild, type Child, type ChildOptions } from "./child.ts";
+import { startChild, type Child, type ChildOptions, type Deadline } from "./child.ts";
 import type { SmallProtocol } from "./testing/small-child.ts";
 
 type Event = SmallProtocol["event"];
 
 const children: Child<SmallProtocol>[] = [];
 after(() => Promise.all(children.map((child) => child.kill())));
+
+const deadline = (ms: number): Deadline => ({ ms, setting: "a.setting" });
 
 interface Given extends Partial<SmallProtocol["load"]>, Partial<ChildOptions<SmallProtocol>> {
   readonly signal?: AbortSignal;
@@ -27,8 +29,8 @@ async function start(given: Given = {}): Promise<Child<SmallProtocol>> {
       name: "small process",
       load: { start: how, stop },
       clock: systemClock,
-      startDeadlineMs: 60_000,
-      silenceDeadlineMs: 60_000,
+      startDeadline: deadline(60_000),
+      silenceDeadline: deadline(60_000),
       onEvent: () => undefined,
       ...rest,
     },
@@ -85,9 +87,9 @@ test("a start that fails says how, and leaves no process", async () => {
 
 test("a start is given up after its deadline, or when its signal aborts", async () => {
   const clock = new FakeClock();
-  const late = assert.rejects(start({ start: "hang", clock, startDeadlineMs: 1000 }), {
+  const late = assert.rejects(start({ start: "hang", clock, startDeadline: deadline(1000) }), {
     code: "timeout",
-    message: "The small process was not ready within 1000 ms.",
+    message: "The small process was not ready within 1000 ms (a.setting).",
   });
   await sleepers(clock, 1);
   await clock.advance(1000);
@@ -122,7 +124,7 @@ test("a process with work that is silent beyond the deadline is killed; one with
   const clock = new FakeClock();
   let onEvent: () => void = () => undefined;
   const echoed = new Promise<void>((resolve) => (onEvent = resolve));
-  const child = await start({ clock, silenceDeadlineMs: 1000, onEvent });
+  const child = await start({ clock, silenceDeadline: deadline(1000), onEvent });
   await clock.advance(5000);
   child.setWorking(true);
   await clock.advance(600);
@@ -135,7 +137,7 @@ test("a process with work that is silent beyond the deadline is killed; one with
   assert.ok(!isGone(child.id));
   child.setWorking(true);
   await clock.advance(1000);
-  assert.equal(await child.exited, "said nothing for 1000 ms while it had work, and was ended");
+  assert.equal(await child.exited, "was silent for 1000 ms (a.setting) while it had work, and was ended");
 });
 
 test("ends when it is asked to, after its last event; every stop waits for the same end", async () => {

@@ -16,10 +16,16 @@ export interface ChildOptions<P extends Protocol> {
   readonly load: P["load"];
   readonly clock: Clock;
   /** How long it may take to get ready. */
-  readonly startDeadlineMs: number;
-  /** A process that has work and says nothing for longer is killed. */
-  readonly silenceDeadlineMs: number;
+  readonly startDeadline: Deadline;
+  /** How long it may emit nothing while it has work; then it is killed. */
+  readonly silenceDeadline: Deadline;
   readonly onEvent: (event: P["event"]) => void;
+}
+
+export interface Deadline {
+  readonly ms: number;
+  /** The setting it comes from, for messages. */
+  readonly setting: string;
 }
 
 /** A process that is, or was, ready to work. */
@@ -82,7 +88,8 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   #stopped: Promise<void> | null = null;
 
   constructor(options: ChildOptions<P>) {
-    const { module, clock, silenceDeadlineMs: deadlineMs } = options;
+    const { module, clock } = options;
+    const { ms: deadlineMs, setting } = options.silenceDeadline;
     this.#options = options;
     this.#process = fork(fileURLToPath(module), [], {
       serialization: "advanced",
@@ -93,7 +100,8 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     this.#silence = new SilenceWatch({
       clock,
       deadlineMs,
-      onSilence: () => void this.#kill(`said nothing for ${deadlineMs} ms while it had work, and was ended`),
+      onSilence: () =>
+        void this.#kill(`was silent for ${deadlineMs} ms (${setting}) while it had work, and was ended`),
     });
     this.exited = this.#exit();
     this.isReady = this.#listen();
@@ -196,13 +204,13 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 }
 
 async function startDeadline<P extends Protocol>(
-  { name, clock, startDeadlineMs }: ChildOptions<P>,
+  { name, clock, startDeadline: { ms, setting } }: ChildOptions<P>,
   signal: AbortSignal,
 ): Promise<never> {
-  await clock.sleep(startDeadlineMs, { signal });
+  await clock.sleep(ms, { signal });
   throw new ServiceError({
     code: "timeout",
-    message: `The ${name} was not ready within ${startDeadlineMs} ms.`,
+    message: `The ${name} was not ready within ${ms} ms (${setting}).`,
   });
 }
 

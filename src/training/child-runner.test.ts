@@ -14,6 +14,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { checkService } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
@@ -172,6 +173,31 @@ function kill(processIds: readonly number[]): void {
 function rejectsWith(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
+
+checkService({
+  name: "training runner",
+  make: (t) => {
+    const bench = new Bench(t);
+    // It starts processes as jobs come, so it is up when it runs one.
+    const upCount = (): Promise<number> =>
+      bench.run(1).then(
+        () => 1,
+        () => bench.runner.processIds().length,
+      );
+    return { service: bench.runner, upCount };
+  },
+  failing: null,
+});
+
+test("a stop ends the attempt that runs, and leaves no process", async (t) => {
+  const bench = new Bench(t);
+  const { runner } = bench;
+  const stopped: Promise<void>[] = [];
+  const started = async (): Promise<void> => void stopped.push(runner.stop());
+  await assert.rejects(bench.run(1, {}, { on: { started } }), rejectsWith("cancelled"));
+  await Promise.all(stopped);
+  assert.deepEqual([stopped.length, runner.processIds()], [1, []]);
+});
 
 test("trains, publishes a version, and reports every step", async (t) => {
   const bench = new Bench(t);

@@ -27,7 +27,7 @@ export interface ChildJobRunnerOptions {
   readonly logger: Logger;
 }
 
-/** A runner whose `stop` ends all its processes. Jobs that still run then are lost attempts. */
+/** A runner whose `stop` ends all its processes; attempts that still run then are cancelled. It needs no `start`. */
 export interface ChildJobRunner extends JobRunner, Service {
   /** The processes that train or wait for work, for those who watch them. */
   processIds(): readonly number[];
@@ -43,8 +43,9 @@ class ProcessJobRunner implements ChildJobRunner {
   /** Processes without a job, by base model; at most one each. */
   readonly #idle = new Map<string, TrainingProcess>();
   readonly #busy = new Set<TrainingProcess>();
+  readonly #runs = new Set<Promise<JobOutcome>>();
+  readonly #stopping = new AbortController();
   readonly #life = serviceOf("training runner", { stop: () => this.#stop() });
-  #isStopped = false;
 
   constructor(options: ChildJobRunnerOptions) {
     this.#options = options;
@@ -71,6 +72,26 @@ class ProcessJobRunner implements ChildJobRunner {
     report: JobReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
+    const run = this.#run(assignment, report, AbortSignal.any([signal, this.#stopping.signal]));
+    this.#runs.add(run);
+    try {
+      return await run;
+    } finally {
+      this.#runs.delete(run);
+    }
+  }
+
+  processIds(): readonly number[] {
+    return [...this.#busy, ...this.#idle.values()].flatMap(({ id }) => id ?? []);
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled(this.#runs);
+    await Promise.all([...this.#idle.values()].map((training) => training.end()));
+  }
+
+  async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
     const { dataFolder, logger } = this.#options;
     const { job, model } = assignment;
     const scratch = join(dataFolder, "jobs", job.id);
@@ -89,15 +110,6 @@ class ProcessJobRunner implements ChildJobRunner {
         logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),
       );
     }
-  }
-
-  processIds(): readonly number[] {
-    return [...this.#busy, ...this.#idle.values()].flatMap(({ id }) => id ?? []);
-  }
-
-  async #stop(): Promise<void> {
-    this.#isStopped = true;
-    await Promise.all([...this.#idle.values(), ...this.#busy].map((training) => training.end()));
   }
 
   get #build(): string {
@@ -178,7 +190,7 @@ class ProcessJobRunner implements ChildJobRunner {
   #keepProcess(baseModel: string, training: TrainingProcess): void {
     const { idleMs } = this.#options.settings;
     const idle = this.#idle.get(baseModel);
-    if (this.#isStopped || idleMs === 0 || typeof idle?.id === "number") {
+    if (idleMs === 0 || typeof idle?.id === "number") {
       void training.end();
       return;
     }

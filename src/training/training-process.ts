@@ -40,7 +40,7 @@ export class TrainingProcess {
    * @throws ServiceError as {@link run} does
    */
   async start(load: TrainingLoad, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const { stallDeadlineMs } = load.settings;
+    const deadline = { ms: load.settings.stallDeadlineMs, setting: "training.stallDeadlineMs" };
     this.#loaded = load;
     try {
       this.#child = await startChild<TrainingProtocol>(
@@ -49,8 +49,8 @@ export class TrainingProcess {
           name: "training process",
           load,
           clock: this.#clock,
-          startDeadlineMs: stallDeadlineMs,
-          silenceDeadlineMs: stallDeadlineMs,
+          startDeadline: deadline,
+          silenceDeadline: deadline,
           onEvent: (event) => this.#onEvent(event),
         },
         { signal },

@@ -3,14 +3,15 @@ import { systemClock } from "../../domain/clock.ts";
 import { startChild } from "../child.ts";
 import type { SmallProtocol } from "./small-child.ts";
 
+const minute = { ms: 60_000, setting: "a test" };
 await startChild<SmallProtocol>(
   {
     module: new URL("./small-child.js", import.meta.url),
     name: "small process",
     load: { start: "ready", stop: "at once" },
     clock: systemClock,
-    startDeadlineMs: 60_000,
-    silenceDeadlineMs: 60_000,
+    startDeadline: minute,
+    silenceDeadline: minute,
     onEvent: () => undefined,
   },
   { signal: new AbortController().signal },
