@@ -3,7 +3,7 @@
 import { ServiceError } from "../../domain/service-error.ts";
 import type { TrainerCall } from "../trainer.ts";
 
-/** How many results are remembered; the longest unasked is dropped. */
+/** How many results are remembered; the oldest is dropped first. */
 const RESULT_COUNT_MAX = 64;
 
 export class SerialCalls {
