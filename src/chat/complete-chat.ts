@@ -4,7 +4,7 @@ import type { Caller } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import { chatFault, type ChatEvent, type ChatRequest } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createChatMetrics } from "./chat-metrics.ts";
@@ -122,7 +122,7 @@ function throwIfAborted(signal: AbortSignal): void {
 }
 
 function alreadyRunning(requestId: string): ServiceError {
-  const message = `The request id ${JSON.stringify(requestId)} is already running; send another id, or wait until it has ended.`;
+  const message = `The request id ${quoted(requestId)} is already running; send another id, or wait until it has ended.`;
   return new ServiceError({
     code: "conflict",
     faults: [chatFault("identity.requestId", { message, type: "value_error" })],

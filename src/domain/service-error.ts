@@ -56,5 +56,17 @@ export class ServiceError extends Error {
 
 /** Builds the `not_found` error for a thing of the given kind. */
 export function notFound(kind: string, id: string): ServiceError {
-  return new ServiceError({ code: "not_found", message: `There is no ${kind} ${JSON.stringify(id)}.` });
+  return new ServiceError({ code: "not_found", message: `There is no ${kind} ${quoted(id)}.` });
+}
+
+/** A caller's own text as messages repeat it: in quotation marks, and cut where it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(cut(text));
+}
+
+const repeatedLengthMax = 200;
+
+/** A text of at most 200 characters: itself, or its beginning and a sign that it goes on. */
+export function cut(text: string, lengthMax = repeatedLengthMax): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }

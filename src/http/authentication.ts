@@ -32,10 +32,12 @@ export async function authenticate(
   header: string | undefined,
 ): Promise<Caller> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
-  const [given = "", credentials = ""] = header.trim().split(/\s+/, 2);
+  const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
+  // What was sent is never repeated: a key without its scheme stands in the scheme's place.
   if (given.toLowerCase() !== scheme.toLowerCase()) {
-    throw refusal(scheme, `The scheme ${JSON.stringify(given.slice(0, 20))} is not the one wanted here`);
+    throw refusal(scheme, `The credentials do not begin with the scheme ${scheme}, the one wanted here`);
   }
+  if (rest.length > 0) throw refusal(scheme, "There is something after the credentials");
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
   const secretHash = hashSecret(secret);
   const key = await keys.findByHash(secretHash);

@@ -1,6 +1,7 @@
 // Every error as a status and the one body: `detail` for FastAPI's clients, `error` for OpenAI's. The only place that
 // knows which status a code has. Says nothing internal: a cause goes to the log, the caller gets a request id.
-import { ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
+import { cut, ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
+import { firstFaults } from "../validation/findings.ts";
 
 /** A refusal that only HTTP knows: a wrong method, a wrong content type. */
 export class HttpRefusal extends ServiceError {
@@ -76,8 +77,9 @@ export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
     ...(known instanceof HttpRefusal ? known.headers : {}),
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
   };
-  const message = status >= 500 ? serverFault(status, retryAfter, requestId) : known.message;
-  const faults = status >= 500 ? [] : faultsOf(known, rule);
+  const text = status >= 500 ? serverFault(status, retryAfter, requestId) : known.message;
+  const message = cut(text, textLengthMax);
+  const faults = status >= 500 ? [] : firstFaults(faultsOf(known, rule)).map(shortened);
   const first = faults.find(({ type }) => type !== "json_invalid");
   const param = first?.location.slice(1).join(".") ?? "";
   return {
@@ -88,6 +90,25 @@ export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
       error: { message, type: rule.type, param: param === "" ? null : param, code: known.code },
     },
   };
+}
+
+/** Characters of one text of an answer, and of the parts of one place. */
+const textLengthMax = 2000;
+const placeLengthMax = 1000;
+
+/** A place holds names that a client chose: each is cut, and so is the way to a place that is long nevertheless. */
+function shortened({ location, message, type }: Fault): Fault {
+  const parts: string[] = [];
+  let length = 0;
+  for (const part of location.map((name) => cut(name))) {
+    length += part.length;
+    if (length > placeLengthMax) {
+      parts.push("…");
+      break;
+    }
+    parts.push(part);
+  }
+  return { location: parts, message: cut(message, textLengthMax), type };
 }
 
 function retryAfterOf(error: ServiceError, rule: CodeRule): number | null {

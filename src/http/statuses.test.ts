@@ -266,3 +266,53 @@ test("a client's own request id comes back where it is harmless, and only there"
   assert.notEqual(await ask("a b"), "a b");
   await server.close();
 });
+
+test("an error is short, whatever was sent: a hundred faults, the rest counted, values and names cut", async () => {
+  const server = await fakeServer();
+  const key = "k".repeat(5_000);
+  const metrics = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${key}${index}`, "x"]));
+  const group = { trajectories: [{ metrics: { [key]: [] } }, { metrics }] };
+  const payload = { model_id: key, trajectory_groups: [group] };
+  const headers = { authorization: bearer() };
+  const url = "/v1/preview/training-jobs";
+  const answer = await server.ask({ method: "POST", url, headers, payload });
+  const body = checkError(answer, { status: 422, ...invalid });
+  assert.equal(body.detail.length, 101);
+  assert.match(body.detail[100]?.msg ?? "", /^\d+ more faults/);
+  assert.ok(!answer.body.includes("k".repeat(201)), "names are cut");
+  assert.ok(answer.body.length < 100_000, String(answer.body.length));
+  const long = await server.ask(chat({ ...helloBody, request_id: "r".repeat(300), n: "9".repeat(300) }));
+  assert.ok(!long.body.includes("9".repeat(201)), "values are cut");
+  await server.close();
+});
+
+test("what is wrong and what is not served are told in one answer", async () => {
+  const server = await fakeServer();
+  const answer = await server.ask(chat({ ...helloBody, n: 0, echo: true }));
+  const body = checkError(answer, { status: 422, ...invalid });
+  assert.deepEqual(
+    body.detail.map(({ loc }) => loc),
+    [
+      ["body", "n"],
+      ["body", "echo"],
+    ],
+  );
+  await server.close();
+});
+
+test("no refusal repeats credentials, and nothing may stand behind them", async () => {
+  const server = await fakeServer();
+  const ask = (authorization: string): Promise<LightMyRequestResponse> =>
+    server.ask({ method: "GET", url: "/v1/models", headers: { authorization } });
+  for (const sent of [
+    keys.admin,
+    `Token ${keys.admin}`,
+    `Bearer ${keys.admin} junk`,
+    `Basic ${keys.admin}`,
+  ]) {
+    const answer = await ask(sent);
+    assert.equal(answer.statusCode, 401, sent);
+    assert.ok(!answer.body.includes(keys.admin), answer.body);
+  }
+  await server.close();
+});

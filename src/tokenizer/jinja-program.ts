@@ -3,7 +3,7 @@
 import { Environment, Interpreter, Template } from "@huggingface/jinja";
 import { assert } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { cut, ServiceError } from "../domain/service-error.ts";
 import { strftime } from "./strftime.ts";
 
 export interface JinjaProgram {
@@ -33,7 +33,7 @@ export function compileJinja(source: string, clock: Clock): JinjaProgram {
         const reason = cause instanceof Error ? cause.message : String(cause);
         throw new ServiceError({
           code: "unsupported",
-          message: `The chat template cannot render these messages: ${reason}`,
+          message: `The chat template cannot render these messages: ${cut(reason)}`,
           cause,
         });
       }
@@ -64,7 +64,7 @@ function globals(clock: Clock): Readonly<Record<string, unknown>> {
     False: false,
     None: null,
     raise_exception: (message: unknown) => {
-      throw new ServiceError({ code: "unsupported", message: String(message) });
+      throw new ServiceError({ code: "unsupported", message: cut(String(message)) });
     },
     strftime_now: (format: unknown) => strftime(clock.now(), String(format)),
     range: (first: number, second?: number, step?: number) =>

@@ -2,7 +2,7 @@
 // objects, null members left out. Input is in the API's own spelling; nothing here knows a template.
 import { chatFault } from "../domain/chat.ts";
 import { textOfPart } from "../domain/content-part.ts";
-import { ServiceError, type Fault } from "../domain/service-error.ts";
+import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import type { Json, JsonObject, MessageRecord } from "../domain/trajectory.ts";
 import type { ContentFormat } from "./content-format.ts";
 
@@ -28,7 +28,7 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
   if (!isJsonArray(content)) return [fault("A message's content must be a text, a list of parts or null.")];
   return content.flatMap((part, place) => {
     if (textOfPart(part) !== null) return [];
-    const type = JSON.stringify(isJsonObject(part) ? (part.type ?? null) : null);
+    const type = isJsonObject(part) && typeof part.type === "string" ? quoted(part.type) : "null";
     const message = `This model reads text only; a content part of type ${type} cannot be shown to it.`;
     return [fault(message, String(place))];
   });
@@ -71,7 +71,7 @@ function parseArguments(text: string, place: readonly string[]): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    const message = `The arguments of a tool call in the messages are not valid JSON: ${JSON.stringify(text.slice(0, 200))}.`;
+    const message = `The arguments of a tool call in the messages are not valid JSON: ${quoted(text)}.`;
     const below = [...place, "function", "arguments"];
     throw unsupported([chatFault("prompt.messages", { message, type: "value_error", below })], cause);
   }

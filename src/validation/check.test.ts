@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { Type, type TSchema } from "typebox";
 import { check } from "./check.ts";
-import { newFindings, summary } from "./findings.ts";
+import { newFindings, refuseFaults, report } from "./findings.ts";
 
 type FaultText = readonly [location: string, type: string, message: string];
 
@@ -32,45 +32,60 @@ test("a value of another type is told as clients of pydantic know it", () => {
       Type.Number(),
       "abc",
       "float_parsing",
-      "Input should be a valid number, unable to parse string as a number",
+      'Input should be a valid number, unable to parse string as a number, got "abc"',
     ],
-    [Type.Number(), "0.5", "float_type", "Input should be a valid number"],
-    [Type.Number(), [], "float_type", "Input should be a valid number"],
-    [Type.Number(), true, "float_type", "Input should be a valid number"],
+    [
+      Type.Number(),
+      "0.5",
+      "float_type",
+      'Input should be a valid number, got "0.5"; send it without quotation marks',
+    ],
+    [Type.Number(), [], "float_type", "Input should be a valid number, got a list"],
+    [Type.Number(), true, "float_type", "Input should be a valid number, got true"],
     [Type.Number(), Infinity, "finite_number", "Input should be a finite number"],
     [
       Type.Integer(),
       1.5,
       "int_from_float",
-      "Input should be a valid integer, got a number with a fractional part",
+      "Input should be a valid integer, got a number with a fractional part: 1.5",
     ],
     [
       Type.Integer(),
       "x",
       "int_parsing",
-      "Input should be a valid integer, unable to parse string as an integer",
+      'Input should be a valid integer, unable to parse string as an integer, got "x"',
     ],
-    [Type.Integer(), "2", "int_type", "Input should be a valid integer"],
-    [Type.Integer(), null, "int_type", "Input should be a valid integer"],
+    [
+      Type.Integer(),
+      "2",
+      "int_type",
+      'Input should be a valid integer, got "2"; send it without quotation marks',
+    ],
+    [Type.Integer(), null, "int_type", "Input should be a valid integer, got null"],
     [
       Type.Integer(),
       1e30,
       "int_parsing_size",
-      "Unable to parse input string as an integer, exceeded maximum size",
+      "Unable to parse input string as an integer, exceeded maximum size, got 1e+30",
     ],
-    [Type.Boolean(), null, "bool_type", "Input should be a valid boolean"],
-    [Type.Boolean(), { toString: 1 }, "bool_type", "Input should be a valid boolean"],
-    [Type.Boolean(), 1, "bool_type", "Input should be a valid boolean"],
-    [Type.Boolean(), "maybe", "bool_parsing", "Input should be a valid boolean, unable to interpret input"],
-    [Type.Boolean(), 3, "bool_parsing", "Input should be a valid boolean, unable to interpret input"],
-    [Type.String(), 5, "string_type", "Input should be a valid string"],
-    [Type.Array(Type.String()), "a", "list_type", "Input should be a valid list"],
-    [Type.Object({}), 5, "dict_type", "Input should be a valid dictionary"],
+    [Type.Boolean(), null, "bool_type", "Input should be a valid boolean, got null"],
+    [Type.Boolean(), { toString: 1 }, "bool_type", "Input should be a valid boolean, got an object"],
+    [Type.Boolean(), 1, "bool_type", "Input should be a valid boolean, got 1"],
+    [
+      Type.Boolean(),
+      "maybe",
+      "bool_parsing",
+      'Input should be a valid boolean, unable to interpret input, got "maybe"',
+    ],
+    [Type.Boolean(), 3, "bool_parsing", "Input should be a valid boolean, unable to interpret input, got 3"],
+    [Type.String(), 5, "string_type", "Input should be a valid string, got 5"],
+    [Type.Array(Type.String()), "a", "list_type", 'Input should be a valid list, got "a"'],
+    [Type.Object({}), 5, "dict_type", "Input should be a valid dictionary, got 5"],
     [
       Type.Object({}, { title: "Thing" }),
       [],
       "model_type",
-      "Input should be a valid dictionary or instance of Thing",
+      "Input should be a valid dictionary or instance of Thing, got a list",
     ],
     [
       Type.Enum(["low", "medium", "high"]),
@@ -78,7 +93,7 @@ test("a value of another type is told as clients of pydantic know it", () => {
       "literal_error",
       "Input should be 'low', 'medium' or 'high', got \"x\"",
     ],
-    [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none', got {}"],
+    [Type.Enum(["none"]), {}, "literal_error", "Input should be 'none', got an object"],
     [
       Type.Integer({ minimum: -1 }),
       -2,
@@ -110,7 +125,7 @@ test("what fits has no faults: 1.0 is an integer, a character is a code point", 
 test("null passes only where the field says so", () => {
   checks(field(Type.Union([Type.Integer(), Type.Null()])), { x: null }, []);
   checks(field(Type.Union([Type.Integer(), Type.Null()])), { x: [] }, [
-    ["body,x", "int_type", "Input should be a valid integer"],
+    ["body,x", "int_type", "Input should be a valid integer, got a list"],
   ]);
 });
 
@@ -123,10 +138,10 @@ test("a union says one fault per branch, or those of the branch the value resemb
     ]),
   );
   checks(stop, { x: 5 }, [
-    ["body,x,str", "string_type", "Input should be a valid string"],
-    ["body,x,list[str]", "list_type", "Input should be a valid list"],
+    ["body,x,str", "string_type", "Input should be a valid string, got 5"],
+    ["body,x,list[str]", "list_type", "Input should be a valid list, got 5"],
   ]);
-  checks(stop, { x: ["a", 5] }, [["body,x,1", "string_type", "Input should be a valid string"]]);
+  checks(stop, { x: ["a", 5] }, [["body,x,1", "string_type", "Input should be a valid string, got 5"]]);
 });
 
 test("every fault is named, and list indices are texts", () => {
@@ -136,7 +151,11 @@ test("every fault is named, and list indices are texts", () => {
     { a: [{ b: 1 }, { b: "x" }, {}], d: 1 },
     [
       ["body,c", "missing", "Field required"],
-      ["body,a,1,b", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"],
+      [
+        "body,a,1,b",
+        "int_parsing",
+        'Input should be a valid integer, unable to parse string as an integer, got "x"',
+      ],
       ["body,a,2,b", "missing", "Field required"],
     ],
     ["d"],
@@ -164,12 +183,29 @@ test("names of JavaScript's own are ordinary unknown fields", () => {
 });
 
 test("a summary says the first ten faults and counts the rest", () => {
-  const faults = Array.from({ length: 12 }, (_, index) => ({
-    location: ["body", `f${index}`],
-    message: "Field required",
-    type: "missing",
-  }));
-  assert.match(summary(faults), /^f0: Field required; .*f9: Field required; and 2 more$/);
+  const findings = newFindings("body");
+  for (let index = 0; index < 12; index++) report(findings, "missing", "Field required", `f${index}`);
+  assert.throws(() => refuseFaults(findings), {
+    message: /^f0: Field required; .*f9: Field required; and 2 more$/,
+  });
+});
+
+test("a hundred faults are listed and the rest is counted, up to a number that nobody reads", () => {
+  const many = (count: number): unknown => Array.from({ length: count }, () => "x");
+  const refused = (count: number): { readonly faults: readonly { readonly message: string }[] } => {
+    const findings = newFindings("body");
+    check(Type.Array(Type.Integer()), many(count), findings);
+    try {
+      refuseFaults(findings);
+    } catch (error) {
+      return error as ReturnType<typeof refused>;
+    }
+    throw new Error("not refused");
+  };
+  assert.equal(refused(100).faults.length, 100);
+  assert.equal(refused(150).faults.length, 101);
+  assert.equal(refused(150).faults[100]?.message, "50 more faults are not listed.");
+  assert.equal(refused(20_000).faults[100]?.message, "at least 9900 more faults are not listed.");
 });
 
 test("no value makes the walk throw", () => {

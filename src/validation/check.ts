@@ -2,15 +2,15 @@
 // of FastAPI services know. Types are strict: nothing is converted. One schema so checks, types and documents a body.
 import { assert } from "../domain/assert.ts";
 import { isUuid } from "../domain/ids.ts";
-import { isObject, report, type Findings } from "./findings.ts";
+import { ignore, isHopeless, isObject, report, type Findings } from "./findings.ts";
 import { got, listed, mismatch, plural } from "./mismatch.ts";
 import type { SchemaNode } from "./schema.ts";
 
 /** Adds what is wrong with the value to the findings; returns whether nothing was. */
 export function check(schema: SchemaNode, value: unknown, findings: Findings): boolean {
-  const before = findings.faults.length;
+  const before = findings.faultCount;
   visit(schema, value, findings);
-  return findings.faults.length === before;
+  return findings.faultCount === before;
 }
 
 function visit(node: SchemaNode, value: unknown, findings: Findings): void {
@@ -144,7 +144,7 @@ function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findi
     report(findings, "too_long", message);
   }
   const { path } = findings;
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < count && !isHopeless(findings); index++) {
     path.push(String(index));
     visit(items ?? free, value[index], findings);
     path.pop();
@@ -162,7 +162,8 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   const { path } = findings;
   for (const name of Object.keys(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : unknownField(additionalProperties);
-    if (property === undefined) findings.ignored.add(dotted([...path.slice(1), name]));
+    if (isHopeless(findings)) return;
+    if (property === undefined) ignore(findings, name);
     else {
       path.push(name);
       visit(property, value[name], findings);
@@ -175,8 +176,4 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
 function unknownField(additionalProperties: SchemaNode["additionalProperties"]): SchemaNode | undefined {
   if (additionalProperties === true) return free;
   return additionalProperties === false ? undefined : additionalProperties;
-}
-
-function dotted(path: readonly string[]): string {
-  return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
 }

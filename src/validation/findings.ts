@@ -1,42 +1,82 @@
 // What a check finds in a value: faults, each with its place, and fields that nothing reads. The first part of a place
 // says where the value came from, such as `body`; the rest leads into it.
-import { ServiceError, type Fault } from "../domain/service-error.ts";
+import { cut, ServiceError, type Fault } from "../domain/service-error.ts";
 
 /** Faults and unknown fields, as they are found; `path` is where the walk stands. */
 export interface Findings {
   readonly path: string[];
+  /** The first ones; the rest is only counted. */
   readonly faults: Fault[];
-  /** Unknown fields that nothing reads, as dotted names with `*` for list indices. */
+  /** Of all that were found. */
+  faultCount: number;
+  /** Unknown fields that nothing reads, as dotted names with `*` for list indices; the first ones. */
   readonly ignored: Set<string>;
 }
 
 /** Beyond this many the rest is only counted: an answer must stay readable. */
-const faultCountMax = 10_000;
+export const faultCountMax = 100;
+/** A value with this many faults is looked at no further. */
+const countedMax = 10_000;
+/** A header has room for the names of fewer. */
+const ignoredCountMax = 100;
 
 export function newFindings(...path: readonly string[]): Findings {
-  return { path: [...path], faults: [], ignored: new Set() };
+  return { path: [...path], faults: [], faultCount: 0, ignored: new Set() };
 }
 
 /** Adds a fault at the current place, or below it. */
 export function report(findings: Findings, type: string, message: string, ...below: readonly string[]): void {
+  findings.faultCount += 1;
   if (findings.faults.length < faultCountMax) {
     findings.faults.push({ location: [...findings.path, ...below], message, type });
   }
 }
 
-/** @throws ServiceError `invalid` with every fault, when there is one */
-export function refuseFaults(faults: readonly Fault[]): void {
-  if (faults.length > 0) throw new ServiceError({ code: "invalid", message: summary(faults), faults });
+/** Notes a field of the object where the walk stands that nothing reads. */
+export function ignore(findings: Findings, name: string): void {
+  if (findings.ignored.size < ignoredCountMax)
+    findings.ignored.add(dotted([...findings.path.slice(1), name]));
+}
+
+function dotted(path: readonly string[]): string {
+  return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
+}
+
+/** Whether so much is wrong that it is not worth looking on. */
+export function isHopeless({ faultCount }: Findings): boolean {
+  return faultCount >= countedMax;
+}
+
+/** @throws ServiceError `invalid` with the first faults and the count of the rest, when there is one */
+export function refuseFaults(findings: Findings): void {
+  if (findings.faultCount === 0) return;
+  const faults = firstFaults(findings.faults, findings.faultCount);
+  throw new ServiceError({ code: "invalid", message: summary(findings.faults, findings.faultCount), faults });
+}
+
+/** At most {@link faultCountMax} of the faults, and one that counts the rest where there are more. */
+export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
+  const first = faults.slice(0, faultCountMax);
+  const rest = count - first.length;
+  if (rest === 0) return first;
+  const message = `${restOf(count, first.length)} more faults are not listed.`;
+  return [...first, { location: faults[0]?.location.slice(0, 1) ?? [], message, type: "more_faults" }];
 }
 
 /** The faults in one text, the first ten in words. */
-export function summary(faults: readonly Fault[]): string {
+function summary(faults: readonly Fault[], count: number): string {
   const words = faults.slice(0, 10).map(({ location, message }) => {
-    const name = location.slice(1).join(".");
+    const name = location
+      .slice(1)
+      .map((part) => cut(part))
+      .join(".");
     return name === "" ? message : `${name}: ${message}`;
   });
-  const rest = faults.length - words.length;
-  return words.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+  return words.join("; ") + (count > words.length ? `; and ${restOf(count, words.length)} more` : "");
+}
+
+function restOf(count: number, shown: number): string {
+  return `${count >= countedMax ? "at least " : ""}${count - shown}`;
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

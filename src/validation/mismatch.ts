@@ -1,4 +1,5 @@
 // The words for a value of the wrong JSON type, as pydantic's users know them.
+import { cut } from "../domain/service-error.ts";
 import type { SchemaNode } from "./schema.ts";
 
 interface FaultText {
@@ -19,64 +20,78 @@ export function mismatch(node: SchemaNode, value: unknown): FaultText {
     case "boolean":
       return booleanMismatch(value);
     case "string":
-      return { type: "string_type", message: "Input should be a valid string" };
+      return { type: "string_type", message: `Input should be a valid string${got(value)}` };
     case "array":
-      return { type: "list_type", message: "Input should be a valid list" };
+      return { type: "list_type", message: `Input should be a valid list${got(value)}` };
     case "object":
-      return objectMismatch(node);
+      return objectMismatch(node, value);
     default:
-      return { type: "none_required", message: "Input should be None" };
+      return { type: "none_required", message: `Input should be None${got(value)}` };
   }
 }
 
-/** The value itself, as the end of a message; long ones are cut. */
+/** The value itself, as the end of a message: cut where it is long, and lists and objects by their kind alone. */
 export function got(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return `, got ${text.length <= 60 ? text : `${text.slice(0, 59)}…`}`;
+  if (Array.isArray(value)) return ", got a list";
+  if (typeof value === "object" && value !== null) return ", got an object";
+  return `, got ${JSON.stringify(typeof value === "string" ? cut(value, shownLengthMax) : value) ?? "nothing"}`;
 }
+
+const shownLengthMax = 60;
 
 function numberMismatch(value: unknown): FaultText {
   const message = "Input should be a valid number";
   if (typeof value === "number") return { type: "finite_number", message: "Input should be a finite number" };
-  if (typeof value === "string" && !isNumeric(value)) {
-    return { type: "float_parsing", message: `${message}, unable to parse string as a number` };
-  }
-  return { type: "float_type", message };
+  if (typeof value !== "string") return { type: "float_type", message: `${message}${got(value)}` };
+  if (isNumeric(value)) return { type: "float_type", message: unquote(message, value) };
+  return {
+    type: "float_parsing",
+    message: `${message}, unable to parse string as a number${got(value)}`,
+  };
 }
 
 function integerMismatch(value: unknown): FaultText {
   const message = "Input should be a valid integer";
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    return { type: "finite_number", message: "Input should be a finite number" };
-  }
-  if (typeof value === "number" && !Number.isInteger(value)) {
-    return { type: "int_from_float", message: `${message}, got a number with a fractional part` };
-  }
-  if (typeof value === "number") {
+  if (typeof value === "number") return integerFromNumber(message, value);
+  if (typeof value !== "string") return { type: "int_type", message: `${message}${got(value)}` };
+  if (isNumeric(value)) return { type: "int_type", message: unquote(message, value) };
+  return { type: "int_parsing", message: `${message}, unable to parse string as an integer${got(value)}` };
+}
+
+function integerFromNumber(message: string, value: number): FaultText {
+  if (!Number.isFinite(value)) return { type: "finite_number", message: "Input should be a finite number" };
+  if (!Number.isInteger(value)) {
     return {
-      type: "int_parsing_size",
-      message: "Unable to parse input string as an integer, exceeded maximum size",
+      type: "int_from_float",
+      message: `${message}, got a number with a fractional part: ${value}`,
     };
   }
-  if (typeof value === "string" && !isNumeric(value)) {
-    return { type: "int_parsing", message: `${message}, unable to parse string as an integer` };
-  }
-  return { type: "int_type", message };
+  return {
+    type: "int_parsing_size",
+    message: `Unable to parse input string as an integer, exceeded maximum size${got(value)}`,
+  };
+}
+
+/** For a number written as a text, which many clients' environments make of one. */
+function unquote(message: string, value: string): string {
+  return `${message}${got(value)}; send it without quotation marks`;
 }
 
 function booleanMismatch(value: unknown): FaultText {
   const message = "Input should be a valid boolean";
-  const isWord = typeof value === "string" && !/^(true|false)$/i.test(value);
-  const isNumber = typeof value === "number" && value !== 0 && value !== 1;
-  return isWord || isNumber
-    ? { type: "bool_parsing", message: `${message}, unable to interpret input` }
-    : { type: "bool_type", message };
+  if (typeof value === "string" && /^(true|false)$/i.test(value)) {
+    return { type: "bool_type", message: unquote(message, value) };
+  }
+  const isOtherNumber = typeof value === "number" && value !== 0 && value !== 1;
+  return typeof value === "string" || isOtherNumber
+    ? { type: "bool_parsing", message: `${message}, unable to interpret input${got(value)}` }
+    : { type: "bool_type", message: `${message}${got(value)}` };
 }
 
-function objectMismatch(node: SchemaNode): FaultText {
+function objectMismatch(node: SchemaNode, value: unknown): FaultText {
   const message = "Input should be a valid dictionary";
-  if (node.title === undefined) return { type: "dict_type", message };
-  return { type: "model_type", message: `${message} or instance of ${node.title}` };
+  if (node.title === undefined) return { type: "dict_type", message: `${message}${got(value)}` };
+  return { type: "model_type", message: `${message} or instance of ${node.title}${got(value)}` };
 }
 
 function isNumeric(text: string): boolean {

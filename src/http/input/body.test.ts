@@ -47,10 +47,10 @@ test("every field that asks for what is not served is refused by name", () => {
   assert.deepEqual(refusal(body), ["unsupported", ["body.mode", "body.list", "body.later"]]);
 });
 
-test("faults of shape come first, those that the schema cannot say among them", () => {
+test("faults of shape, those that the schema cannot say, and what is not served come together", () => {
   assert.deepEqual(refusal({ name: "", comment: 5, mode: "wild" }), [
     "invalid",
-    ["body.comment", "body.name"],
+    ["body.comment", "body.name", "body.mode"],
   ]);
   assert.deepEqual(refusal(null), ["invalid", ["body"]]);
 });

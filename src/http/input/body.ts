@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TObject } from "typebox";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { nameIgnored } from "./ignored-fields.ts";
-import { isObject } from "../../validation/findings.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { checked, type Checked, type MoreChecks } from "./checked.ts";
 
 /** Which values of a field ask for nothing; null always does. */
@@ -45,8 +45,16 @@ export function readForm<Schema extends TObject>(
   form: BodyForm<Schema, string>,
   value: unknown,
 ): Checked<Static<Schema>> {
-  const result = checked(form.schema, value, "body", form.more);
-  refuseUnserved(form.fields, result.value);
+  const result = checked(form.schema, value, "body", (body, findings) => {
+    form.more?.(body, findings);
+    // What is wrong and what is not served are told together; alone, the latter has a code of its own.
+    if (findings.faultCount > 0) addUnserved(form.fields, body, findings);
+  });
+  const faults = unservedFields(form.fields, result.value).map((field) => ({
+    location: ["body", field],
+    ...unserved(field),
+  }));
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
   return result;
 }
 
@@ -61,15 +69,26 @@ export function readBody<Schema extends TObject>(
   return value;
 }
 
-function refuseUnserved(rules: Readonly<Record<string, FieldRule<string>>>, body: object): void {
-  const faults: Fault[] = [];
-  for (const [field, value] of Object.entries(body)) {
-    const rule = Object.hasOwn(rules, field) ? rules[field] : "accepted";
-    if (value === null || typeof rule === "string" || rule.refusedUnless(value)) continue;
-    const message = `${field} is not supported by this server; leave it out or at its default.`;
-    faults.push({ location: ["body", field], message, type: "unsupported" });
+type Rules = Readonly<Record<string, FieldRule<string>>>;
+
+function addUnserved(rules: Rules, body: object, findings: Findings): void {
+  const wrong = new Set(findings.faults.map(({ location }) => location[1]));
+  for (const field of unservedFields(rules, body)) {
+    const { type, message } = unserved(field);
+    if (!wrong.has(field)) report(findings, type, message, field);
   }
-  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
+}
+
+function unservedFields(rules: Rules, body: object): readonly string[] {
+  return Object.entries(body).flatMap(([field, value]) => {
+    const rule = Object.hasOwn(rules, field) ? rules[field] : "accepted";
+    return value === null || typeof rule === "string" || rule.refusedUnless(value) ? [] : [field];
+  });
+}
+
+function unserved(field: string): Pick<Fault, "message" | "type"> {
+  const message = `${field} is not supported by this server; leave it out or at its default.`;
+  return { message, type: "unsupported" };
 }
 
 export const is =

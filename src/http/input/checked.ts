@@ -26,7 +26,7 @@ export function checked<Schema extends TSchema>(
   const findings = newFindings(place);
   check(schema, value, findings);
   if (isObject(value)) more?.(value, findings);
-  refuseFaults(findings.faults);
+  refuseFaults(findings);
   // The walk found nothing that differs from the schema.
   return { value: value as Static<Schema>, ignored: [...findings.ignored] };
 }

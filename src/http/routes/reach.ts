@@ -2,7 +2,7 @@
 import { refuseOtherEntity, type Caller } from "../../domain/access.ts";
 import type { TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
-import { notFound } from "../../domain/service-error.ts";
+import { cut, notFound } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 
@@ -32,8 +32,8 @@ export async function reachJob(
   try {
     const job = await jobs.find(id.toLowerCase());
     const entity = job === null ? null : await models.entityOf(job.modelId);
-    if (job === null || entity === null) throw notFound("training job", id.slice(0, 200));
-    refuseOtherEntity(caller, entity, `The training job ${id}`);
+    if (job === null || entity === null) throw notFound("training job", id);
+    refuseOtherEntity(caller, entity, `The training job ${cut(id)}`);
     return job;
   } catch (error) {
     const location = ["path", "job_id"];

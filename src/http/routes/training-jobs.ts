@@ -99,7 +99,7 @@ function idempotencyOf(request: FastifyRequest): IdempotencyKey | null {
   if (typeof key !== "string" || key.length === 0 || key.length > 256) {
     report(findings, "value_error", "Input should be 1 to 256 characters", "idempotency-key");
   }
-  refuseFaults(findings.faults);
+  refuseFaults(findings);
   return { keyId: request.caller.keyId, key: String(key), bodyHash: request.bodyHash };
 }
 

@@ -378,7 +378,10 @@ test("refuses combinations that contradict each other", () => {
   refuses({ stream_options: { include_usage: true } }, "invalid", [
     ["", /only be defined when `stream=True`/],
   ]);
-  refuses({ prompt_logprobs: 1, stream: true }, "invalid", [["", /not available when `stream=True`/]]);
+  refuses({ prompt_logprobs: 1, stream: true }, "invalid", [
+    ["", /not available when `stream=True`/],
+    [".prompt_logprobs", /not supported/],
+  ]);
   refuses({ min_tokens: 5, max_tokens: 4 }, "invalid", [["", /less than or equal to max_tokens=4, got 5/]]);
   refuses({ structured_outputs: { regex: "a", json: {} } }, "invalid", [
     [".structured_outputs", /only use one kind/],
@@ -389,7 +392,10 @@ test("refuses combinations that contradict each other", () => {
   refuses({ response_format: { type: "json_schema" } }, "invalid", [
     [".response_format", /must be provided/],
   ]);
-  refuses({ vendor_xargs: { a: 1 }, vllm_xargs: { a: 2 } }, "invalid", [[".vllm_xargs", /two spellings/]]);
+  refuses({ vendor_xargs: { a: 1 }, vllm_xargs: { a: 2 } }, "invalid", [
+    [".vllm_xargs", /two spellings/],
+    [".vendor_xargs", /not supported/],
+  ]);
   reads({ top_logprobs: 0 }, {});
   reads({ stream_options: {} }, {});
 });
