@@ -116,7 +116,7 @@ test("greedy takes the greatest, and the lowest id of equals", () => {
   assert.equal(sampler.draw(Float32Array.of(-Infinity, -5, -Infinity, -5, -9), options)?.id, 1);
 });
 
-test("tells raw log-probabilities and the true top alternatives in order", () => {
+test("gives raw log-probabilities and the true top alternatives in order", () => {
   const logits = randomLogits(7, 300);
   logits[10] = logits[20];
   const naive = [...logits].map(
@@ -137,7 +137,7 @@ test("tells raw log-probabilities and the true top alternatives in order", () =>
   for (const { id, logprob } of token.alternatives) assert.ok(Math.abs(logprob - naive[id]) < 1e-12);
 });
 
-test("zero alternatives still tell the log-probability of the token", () => {
+test("zero alternatives still give the log-probability of the token", () => {
   const token = new Sampler(2).draw(Float32Array.of(0, 0), {
     sampling: plain,
     random: seededRandom(1),

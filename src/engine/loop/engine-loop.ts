@@ -63,10 +63,10 @@ export class EngineLoop {
     const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
     assert(portion > 0, "a request that can never fit is refused before it comes here");
-    const running = openRequest(key, request, { portion, arrival: this.#arrivalCount });
+    const { running, leaders } = openRequest(key, request, { portion, arrival: this.#arrivalCount });
     this.#arrivalCount += running.sequences.length;
     this.#requests.set(key, running);
-    this.#waiting = [...this.#waiting, ...running.sequences.filter(({ choice }) => choice % portion === 0)];
+    this.#waiting = [...this.#waiting, ...leaders];
     this.#wake();
   }
 

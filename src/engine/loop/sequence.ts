@@ -82,22 +82,24 @@ export class Sequence {
  * A request with a sequence for each choice. Of every `portion` of them one leads; the others follow it.
  *
  * @param options.arrival how many sequences came before
+ * @returns the leaders beside it
  */
 export function openRequest(
   key: number,
   request: GenerationRequest,
   options: { readonly portion: number; readonly arrival: number },
-): RunningRequest {
+): { readonly running: RunningRequest; readonly leaders: readonly Sequence[] } {
   const sequences: Sequence[] = [];
   const stopTokenIds = new Set(request.stopping.stopTokenIds);
   const running: RunningRequest = { key, request, stopTokenIds, sequences, isPromptComputed: false };
   for (let choice = 0; choice < choiceCountOf(request); choice++) {
     sequences.push(new Sequence(running, choice, options.arrival + choice));
   }
-  for (let first = 0; first < sequences.length; first += options.portion) {
-    sequences[first].followers = sequences.slice(first + 1, first + options.portion);
+  const leaders = sequences.filter(({ choice }) => choice % options.portion === 0);
+  for (const leader of leaders) {
+    leader.followers = sequences.slice(leader.choice + 1, leader.choice + options.portion);
   }
-  return running;
+  return { running, leaders };
 }
 
 /**

@@ -15,7 +15,7 @@ export const fakeShape: ModelShape = {
   contextLength: 512,
 };
 
-/** The scores after a history; tests compute from it what an engine must tell. */
+/** The scores after a history; tests compute from it what an engine must answer. */
 export function fakeLogits(history: readonly number[], adapterId: string | null): Float32Array {
   let state = Array.from(adapterId ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
   for (const token of history) state = mix(state, token);
