@@ -69,8 +69,11 @@ export function serviceOfParts(
         // A long start must not hold up the end; what goes wrong here comes again at the end.
         const breakOff = (): void => void part.stop().catch(() => undefined);
         signal.addEventListener("abort", breakOff, { once: true });
-        await part.start();
-        signal.removeEventListener("abort", breakOff);
+        try {
+          await part.start();
+        } finally {
+          signal.removeEventListener("abort", breakOff);
+        }
       }),
     stop: async () => {
       const errors: unknown[] = [];
