@@ -1,11 +1,11 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
 import { firstWord, prompts, rewardOf, words } from "../../src/cli/demo/task.ts";
 import { present } from "../../src/domain/assert.ts";
-import { type Random, seededRandom } from "../../src/domain/random.ts";
+import { seededRandom } from "../../src/domain/random.ts";
 import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
 import { type Chat, drawExercise, drawSystem, kinds } from "./corpus/chats.ts";
 import type { Exercise } from "./corpus/exercise.ts";
-import type { Generator } from "./generate.ts";
+import type { GenerateOptions, Generator } from "./generate.ts";
 import { encodeChat } from "./rows.ts";
 
 export interface KindAccuracy {
@@ -64,10 +64,7 @@ interface Question {
 async function answerAll(
   { tokenizer, generator }: Model,
   questions: readonly Question[],
-  options: { readonly temperature: number; readonly random?: Random; readonly tokenCountMax: number } = {
-    temperature: 0,
-    tokenCountMax: 64,
-  },
+  options: GenerateOptions = { temperature: 0, seed: 0, tokenCountMax: 64 },
 ): Promise<readonly string[]> {
   const prompts = questions.map(({ system, prompt }) => encodeQuestion(tokenizer, system, prompt));
   const answers = await generator.generate(prompts, options);
@@ -101,10 +98,9 @@ export async function measureDemoStart(
   );
   const samples: string[] = [];
   for (let seed = 0; seed < options.seeds; seed++) {
-    const sampling = { temperature: 1.2, random: seededRandom("demo", seed), tokenCountMax: 5 };
-    samples.push(...(await answerAll(model, repeated, sampling)));
+    samples.push(...(await answerAll(model, repeated, { temperature: 1.2, seed, tokenCountMax: 5 })));
   }
-  const greedy = await answerAll(model, questions, { temperature: 0, tokenCountMax: 5 });
+  const greedy = await answerAll(model, questions, { temperature: 0, seed: 0, tokenCountMax: 5 });
   return {
     rewards: Object.fromEntries(
       words.map((word) => [
