@@ -20,7 +20,8 @@ import {
   laterPartNames,
 } from "../src/model/serving-graphs.ts";
 import { addTrainingForward } from "../src/model/training-forward.ts";
-import { readModelWeights, type WeightSource } from "../src/model/weights.ts";
+import type { WeightSource } from "../src/graph/weight-source.ts";
+import { readModelWeights } from "../src/model/weights.ts";
 import { createSession, type Session } from "../src/runtime/session.ts";
 
 const goldens = "test/fixtures/goldens";

@@ -5,7 +5,7 @@ import { createGraphRunner } from "../../src/engine/graph-runner.ts";
 import { EngineLoop } from "../../src/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../../src/engine/model-runner.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
-import type { WeightSource } from "../../src/model/weights.ts";
+import type { WeightSource } from "../../src/graph/weight-source.ts";
 
 export interface GenerateOptions {
   readonly tokenCountMax: number;

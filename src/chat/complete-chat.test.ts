@@ -241,7 +241,7 @@ for (const name of readdirSync(root)) {
       engine: new ScriptedEngine([]),
       tokenizer: await loadTokenizer(`${root}/${name}`),
       template: await loadChatTemplate(`${root}/${name}`),
-      defaults: await readGenerationDefaults(`${root}/${name}`),
+      defaults: await readGenerationDefaults(`${root}/${name}`, noDefaults.endTokenIds),
       contextLength: 4096,
     };
     assert.deepEqual(renderChatPrompt({ ...hello.prompt, messages }, served), golden.rendered_ids);

@@ -13,26 +13,21 @@ async function check(t: TestContext, files: Readonly<Record<string, object>>): P
   t.after(() => rm(folder, { recursive: true }));
   for (const [name, value] of Object.entries(files))
     await writeFile(join(folder, name), JSON.stringify(value));
-  return readGenerationDefaults(folder);
+  return readGenerationDefaults(folder, [2, 7]);
 }
 
-test("reads sampling and end tokens", async (t) => {
-  const generation = { eos_token_id: [2, 7], temperature: 0.6, top_p: 0.95, top_k: -1 };
-  assert.deepEqual(
-    await check(t, { "generation_config.json": generation, "config.json": { eos_token_id: 9 } }),
-    {
-      endTokenIds: [2, 7],
-      temperature: 0.6,
-      topP: 0.95,
-      topK: 0,
-    },
-  );
+test("reads sampling, and takes the end tokens that it is given", async (t) => {
+  const generation = { eos_token_id: 9, temperature: 0.6, top_p: 0.95, top_k: -1 };
+  assert.deepEqual(await check(t, { "generation_config.json": generation }), {
+    endTokenIds: [2, 7],
+    temperature: 0.6,
+    topP: 0.95,
+    topK: 0,
+  });
 });
 
-test("takes the end token from config.json when nothing else names one", async (t) => {
-  const nothing = { temperature: null, topP: null, topK: null };
-  assert.deepEqual(await check(t, { "config.json": { eos_token_id: 9 } }), { endTokenIds: [9], ...nothing });
-  assert.deepEqual(await check(t, {}), { endTokenIds: [], ...nothing });
+test("recommends nothing where the makers say nothing", async (t) => {
+  assert.deepEqual(await check(t, {}), { endTokenIds: [2, 7], temperature: null, topP: null, topK: null });
 });
 
 test("refuses a value out of its range by name", async (t) => {

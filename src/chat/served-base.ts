@@ -46,13 +46,16 @@ export interface GenerationDefaults {
 }
 
 /**
- * Reads generation_config.json of a model folder; end tokens come from config.json where that file names none.
+ * Reads generation_config.json of a model folder.
  *
+ * @param endTokenIds those of the model's configuration, which is read elsewhere
  * @throws ServiceError `unsupported` for a value out of its range, naming it
  */
-export async function readGenerationDefaults(folder: string): Promise<GenerationDefaults> {
+export async function readGenerationDefaults(
+  folder: string,
+  endTokenIds: readonly number[],
+): Promise<GenerationDefaults> {
   const generation = (await readJsonObject(folder, "generation_config.json")) ?? {};
-  const config = (await readJsonObject(folder, "config.json")) ?? {};
   const read = (member: string, range: string, isValid: (value: number) => boolean): number | null => {
     const value = generation[member] ?? null;
     if (value === null || (typeof value === "number" && isValid(value))) return value;
@@ -68,15 +71,9 @@ export async function readGenerationDefaults(folder: string): Promise<Generation
     (value) => Number.isInteger(value) && value >= -1,
   );
   return {
-    endTokenIds: tokenIds(generation.eos_token_id ?? config.eos_token_id),
+    endTokenIds,
     temperature: read("temperature", "at least 0", (value) => value >= 0),
     topP: read("top_p", "above 0 and at most 1", (value) => value > 0 && value <= 1),
     topK: topK === null ? null : Math.max(0, topK),
   };
-}
-
-/** One id or a list of them. */
-function tokenIds(value: unknown): readonly number[] {
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.filter((id) => typeof id === "number");
 }

@@ -11,7 +11,7 @@ import {
   buildPrefillGraph,
   type ServingOptions,
 } from "../model/serving-graphs.ts";
-import type { WeightSource } from "../model/weights.ts";
+import type { WeightSource } from "../graph/weight-source.ts";
 import { createSession, type Session } from "../runtime/session.ts";
 
 /** First parts of prompts, later parts, and one token a row. */

@@ -8,8 +8,9 @@ import { present } from "../domain/assert.ts";
 import type { Shape } from "./dimension.ts";
 import type { Graph, Node, OpAttributes, OpKind, Value } from "./graph.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
-import type { ParameterPlace, OnnxNodeOptions } from "./onnx-model.ts";
+import type { OnnxNodeOptions } from "./onnx-model.ts";
 import { dimensionAt } from "./shape-rules.ts";
+import type { WeightSource } from "./weight-source.ts";
 
 interface Lowering {
   readonly model: OnnxModelWriter;
@@ -28,14 +29,14 @@ type LoweringRule<K extends OpKind> = (
 /**
  * Writes a graph as ONNX bytes.
  *
- * @param placeOf where the bytes of each parameter lie, by the parameter's name
+ * @param sourceOf where each parameter lies, by its name; files by the names that the model shall have for them
  */
-export function lower(graph: Graph, placeOf: (parameter: string) => ParameterPlace): Uint8Array {
+export function lower(graph: Graph, sourceOf: (parameter: string) => WeightSource): Uint8Array {
   const model = new OnnxModelWriter();
   const names = nameValues(graph);
   const nameOf = (value: Value): string => present(names.get(value.id), `a name of ${value.id}`);
   for (const input of graph.inputs) model.input(input);
-  for (const parameter of graph.parameters) model.parameter(parameter, placeOf(parameter.name));
+  for (const parameter of graph.parameters) model.parameter(parameter, sourceOf(parameter.name));
   for (const node of graph.nodes) {
     if (node.kind === "constant") {
       const { dtype, shape, values } = node.attributes;

@@ -9,6 +9,8 @@ import { assert } from "../domain/assert.ts";
 import { dimensionTerms, isSymbol } from "./dimension.ts";
 import type { Dimension, Shape } from "./dimension.ts";
 import type { DataType, NamedValue, TensorType } from "./graph.ts";
+import type { DataArrays } from "./tensor.ts";
+import { byteLengthOf, bytesOf, type WeightSource } from "./weight-source.ts";
 
 /** The newest versions whose kernels the runtime has and that we use. */
 const IR_VERSION = 10;
@@ -32,11 +34,6 @@ export interface OnnxNodeOptions {
   /** Names of the outputs; absent means one, named by the writer. */
   readonly outputs?: readonly string[];
 }
-
-/** Where a parameter's bytes lie, little-endian and row-major: outside the model, or within it. */
-export type ParameterPlace =
-  | { readonly location: string; readonly offset: number; readonly length: number }
-  | { readonly bytes: Uint8Array };
 
 /** The sizes of one input axis, by which a symbol can be found when the model runs. */
 interface SymbolSource {
@@ -64,17 +61,18 @@ export class OnnxModelWriter {
     this.#outputs.push(encodeValueInfo(name, value));
   }
 
-  parameter({ name, value }: NamedValue, place: ParameterPlace): void {
+  /** Data in memory goes into the model, a file is named in it. */
+  parameter({ name, value }: NamedValue, source: WeightSource): void {
     const writer = tensorHeader(name, value.dtype, value.shape.map(requireNumber));
-    if ("bytes" in place) {
-      writer.tag(9, WireType.LengthDelimited).bytes(place.bytes);
+    if ("data" in source) {
+      writer.tag(9, WireType.LengthDelimited).bytes(bytesOf(source.data));
       this.#initializers.push(writer.finish());
       return;
     }
     const entries = {
-      location: place.location,
-      offset: `${place.offset}`,
-      length: `${place.length}`,
+      location: source.file,
+      offset: `${source.offset}`,
+      length: `${byteLengthOf(value)}`,
     };
     for (const [key, text] of Object.entries(entries)) {
       const entry = new BinaryWriter().tag(1, WireType.LengthDelimited).string(key);
@@ -89,7 +87,7 @@ export class OnnxModelWriter {
     return this.#once(`constant ${dtype} [${shape.join()}] ${values.map(exact).join()}`, () => {
       const name = this.#freshName();
       const writer = tensorHeader(name, dtype, shape);
-      writer.tag(9, WireType.LengthDelimited).bytes(new Uint8Array(VALUE_ENCODERS[dtype](values).buffer));
+      writer.tag(9, WireType.LengthDelimited).bytes(bytesOf(valueEncoders[dtype](values)));
       this.#initializers.push(writer.finish());
       return name;
     });
@@ -219,7 +217,7 @@ function tensorHeader(name: string, dtype: DataType, shape: readonly number[]): 
   return writer.tag(8, WireType.LengthDelimited).string(name);
 }
 
-const VALUE_ENCODERS: { readonly [D in DataType]: (values: readonly number[]) => NodeJS.TypedArray } = {
+const valueEncoders: { readonly [D in DataType]: (values: readonly number[]) => DataArrays[D] } = {
   float32: (values) => Float32Array.from(values),
   int64: (values) => BigInt64Array.from(values, BigInt),
   int32: (values) => Int32Array.from(values),

@@ -52,6 +52,6 @@ export interface ModelConfig {
   readonly embeddingScale: number;
   /** Multiplies the attention scores. */
   readonly attentionScale: number;
-  /** Any of these ends a text; from generation_config.json and config.json. */
+  /** Any of these ends a text; from generation_config.json, or config.json where that names none. */
   readonly endOfTextIds: readonly number[];
 }

@@ -8,7 +8,8 @@ import type { ModelConfig } from "./config.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { modelParameters } from "./parameters.ts";
 import { createRandomWeights } from "./random-weights.ts";
-import { readModelWeights, writeModelWeights, type WeightSource } from "./weights.ts";
+import type { WeightSource } from "../graph/weight-source.ts";
+import { readModelWeights, writeModelWeights } from "./weights.ts";
 import { writeSafetensors } from "./write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));
@@ -16,7 +17,7 @@ after(() => rmSync(scratch, { recursive: true }));
 
 const gemma = "test/fixtures/goldens/models/gemma3";
 
-function values(source: WeightSource, size: number): Float32Array {
+function values(source: WeightSource<"float32">, size: number): Float32Array {
   if ("data" in source) return source.data;
   const bytes = readFileSync(source.file).subarray(source.offset, source.offset + 4 * size);
   return new Float32Array(new Uint8Array(bytes).buffer);
@@ -24,8 +25,8 @@ function values(source: WeightSource, size: number): Float32Array {
 
 function checkSame(
   config: ModelConfig,
-  left: ReadonlyMap<string, WeightSource>,
-  right: ReadonlyMap<string, WeightSource>,
+  left: ReadonlyMap<string, WeightSource<"float32">>,
+  right: ReadonlyMap<string, WeightSource<"float32">>,
 ): void {
   assert.deepEqual([...left.keys()].sort(), [...right.keys()].sort());
   for (const { name, shape } of modelParameters(config)) {

@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { WeightSource } from "../graph/weight-source.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { ModelConfig } from "./config.ts";
 import { rotaryTableNames } from "./decoder.ts";
@@ -24,10 +25,8 @@ import { writeSafetensors, writeWhole, type WriteOptions } from "./write-safeten
 import { isNormWeight, modelParameters } from "./parameters.ts";
 import { rotaryTables } from "./rotary.ts";
 
-/** Where a session finds one parameter: raw little-endian float32, row-major. */
-export type WeightSource =
-  | { readonly data: Float32Array }
-  | { readonly file: string; readonly offset: number };
+/** Every weight is computed with in float32. */
+type FloatSource = WeightSource<"float32">;
 
 export interface ReadWeightsOptions {
   /** Where converted weights of large models are kept; null converts into memory each time. */
@@ -51,11 +50,11 @@ export function readModelWeights(
   folder: string,
   config: ModelConfig,
   { cacheFolder, memoryBytesMax = 64 * 1024 * 1024 }: ReadWeightsOptions,
-): ReadonlyMap<string, WeightSource> {
+): ReadonlyMap<string, FloatSource> {
   const stored = checkedTensors(folder, config);
   const isMappable = stored.every(({ type, offset }) => type === "F32" && offset % 4 === 0);
   const isLarge = stored.reduce((sum, tensor) => sum + floatBytes(tensor), 0) > memoryBytesMax;
-  const sourceOf = new Map<string, WeightSource>(rotarySources(config));
+  const sourceOf = new Map<string, FloatSource>(rotarySources(config));
   if (isMappable && !config.isNormOffset) {
     for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
   } else if (cacheFolder !== null && isLarge) {
@@ -71,7 +70,7 @@ export function readModelWeights(
 export function weightsInMemory(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
-): ReadonlyMap<string, WeightSource> {
+): ReadonlyMap<string, FloatSource> {
   const named = modelParameters(config).map(
     ({ name }) => [name, { data: present(weights.get(name), name) }] as const,
   );

@@ -14,7 +14,7 @@ import { interpret } from "../graph/interpret.ts";
 import { float32Data, float32Tensor } from "../graph/tensor.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { createSession } from "./session.ts";
-import type { WeightSource } from "./session.ts";
+import type { WeightSource } from "../graph/weight-source.ts";
 
 const cases = [
   ...Object.entries(opCases),

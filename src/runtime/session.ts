@@ -10,15 +10,10 @@ import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { bindSymbols } from "../graph/binding.ts";
-import type { Graph, TensorType } from "../graph/graph.ts";
+import type { Graph } from "../graph/graph.ts";
 import { lower } from "../graph/lower.ts";
-import type { ParameterPlace } from "../graph/onnx-model.ts";
-import type { DataArrays, Tensor } from "../graph/tensor.ts";
-
-/** A parameter's bytes, little-endian and row-major: in memory, or in a file from `offset` (bytes) on. */
-export type WeightSource =
-  | { readonly data: DataArrays[keyof DataArrays] }
-  | { readonly file: string; readonly offset: number };
+import type { Tensor } from "../graph/tensor.ts";
+import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
 
 export interface SessionOptions {
   /** One source for each of the graph's parameters, by name; others are ignored. */
@@ -47,8 +42,6 @@ export interface SessionOptions {
  * runtime's own limit, one session alone unchanged.
  */
 const spinMicroseconds = 50;
-
-const BYTES_PER_ELEMENT = { float32: 4, int32: 4, int64: 8, bool: 1 } as const;
 
 /**
  * Prepares a graph for running.
@@ -126,34 +119,26 @@ export class Session {
  * The runtime maps files or takes buffers, not both: buffers go into the model if there are files.
  */
 function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
-  const values = new Map(graph.parameters.map(({ name, value }) => [name, value]));
-  const sourceOf = (name: string) => present(weights.get(name), `a source of weight ${name}`);
+  const lengths = new Map(graph.parameters.map(({ name, value }) => [name, byteLengthOf(value)]));
+  const sourceOf = (name: string): WeightSource => present(weights.get(name), `a source of weight ${name}`);
   const hasFiles = graph.parameters.some(({ name }) => "file" in sourceOf(name));
   const externalData: { path: string; data: Uint8Array }[] = [];
-  const model = lower(graph, (name): ParameterPlace => {
+  const model = lower(graph, (name): WeightSource => {
     const source = sourceOf(name);
-    const length = byteLength(present(values.get(name), `a parameter ${name}`));
     if ("file" in source) {
       // All paths are below one folder, the root; see `ortOptions`.
-      const location = resolve(source.file).replace(/^\/+/, "");
-      return { location, offset: source.offset, length };
+      return { file: resolve(source.file).replace(/^\/+/, ""), offset: source.offset };
     }
     const bytes = bytesOf(source.data);
-    assert(bytes.length === length, `weight ${name} has ${length} bytes, got ${bytes.length}`);
-    if (hasFiles) return { bytes };
+    assert(
+      bytes.length === lengths.get(name),
+      `weight ${name} has ${lengths.get(name)} bytes, got ${bytes.length}`,
+    );
+    if (hasFiles) return source;
     externalData.push({ path: name, data: bytes });
-    return { location: name, offset: 0, length };
+    return { file: name, offset: 0 };
   });
   return { model, externalData };
-}
-
-function byteLength({ dtype, shape }: TensorType): number {
-  const elements = shape.reduce<number>((product, size) => product * Number(size), 1);
-  return elements * BYTES_PER_ELEMENT[dtype];
-}
-
-function bytesOf(data: DataArrays[keyof DataArrays]): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
 function ortOptions({

@@ -29,12 +29,12 @@ export function createServedBases(
   return Promise.all(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
+      const { contextLength, endOfTextIds } = readModelConfig(model.folder);
       const [tokenizer, template, defaults] = await Promise.all([
         loadTokenizer(model.folder),
         loadChatTemplate(model.folder, clock),
-        readGenerationDefaults(model.folder),
+        readGenerationDefaults(model.folder, endOfTextIds),
       ]);
-      const { contextLength } = readModelConfig(model.folder);
       const engine = createChildEngine({
         modelFolder: model.folder,
         cacheFolder,

@@ -106,10 +106,10 @@ test("takes a Mistral without a window as unlimited, and an absent one as its cl
   assert.deepEqual(windows(parse("mistral-sliding", { sliding_window: undefined })), [4096, 4096, 4096]);
 });
 
-test("gathers the ids that end a text", () => {
+test("takes the ids that end a text from config.json where generation_config.json names none", () => {
   const generation = { eos_token_id: [7, 2], temperature: 0.6 };
-  const config = parse("llama", { eos_token_id: 5 }, generation);
-  assert.deepEqual(config.endOfTextIds, [7, 2, 5]);
+  assert.deepEqual(parse("llama", { eos_token_id: 5 }, generation).endOfTextIds, [7, 2]);
+  assert.deepEqual(parse("llama", { eos_token_id: 5 }, { temperature: 0.6 }).endOfTextIds, [5]);
   assert.deepEqual(parse("llama", { eos_token_id: null }).endOfTextIds, []);
 });
 

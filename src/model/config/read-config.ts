@@ -5,61 +5,8 @@ import { join } from "node:path";
 import { ServiceError } from "../../domain/service-error.ts";
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
+import { activations, families, type FamilyRule } from "./families.ts";
 import { readLayers } from "./read-layers.ts";
-
-/** What the classes differ in where config.json is silent, and what they compute. */
-interface FamilyRule {
-  readonly modelType: string;
-  /** Null: width / heads. */
-  readonly headSize: number | null;
-  /** Null: as many as heads. */
-  readonly kvHeadCount: number | null;
-  readonly activationField: "hidden_act" | "hidden_activation";
-  readonly isTied: boolean;
-  readonly hasQueryKeyNorm: boolean;
-  /** Whether `attention_bias` decides on biases; else they are fixed. */
-  readonly readsAttentionBias: boolean;
-  readonly hasQueryKeyValueBias: boolean;
-}
-
-const plain: FamilyRule = {
-  modelType: "llama",
-  headSize: null,
-  kvHeadCount: null,
-  activationField: "hidden_act",
-  isTied: false,
-  hasQueryKeyNorm: false,
-  readsAttentionBias: true,
-  hasQueryKeyValueBias: false,
-};
-
-// The defaults are those of the configuration classes of Transformers 5.
-const families: Readonly<Record<Architecture, FamilyRule>> = {
-  LlamaForCausalLM: plain,
-  MistralForCausalLM: { ...plain, modelType: "mistral", kvHeadCount: 8, readsAttentionBias: false },
-  Qwen2ForCausalLM: {
-    ...plain,
-    modelType: "qwen2",
-    kvHeadCount: 32,
-    readsAttentionBias: false,
-    hasQueryKeyValueBias: true,
-  },
-  Qwen3ForCausalLM: { ...plain, modelType: "qwen3", headSize: 128, kvHeadCount: 32, hasQueryKeyNorm: true },
-  Gemma3ForCausalLM: {
-    ...plain,
-    modelType: "gemma3_text",
-    headSize: 256,
-    kvHeadCount: 4,
-    activationField: "hidden_activation",
-    isTied: true,
-    hasQueryKeyNorm: true,
-  },
-};
-
-const activations: Readonly<Record<string, ModelConfig["activation"]>> = {
-  silu: "silu",
-  gelu_pytorch_tanh: "gelu-tanh",
-};
 
 /**
  * Reads what the model in `folder` is.
@@ -95,7 +42,9 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     reader.refuse("num_key_value_heads", `${headCount} query heads cannot be shared out evenly`);
   }
   if (headSize % 2 !== 0) reader.refuse("head_dim", "the rotary embedding needs an even head size");
-  const isGemma = architecture === "Gemma3ForCausalLM";
+  const { attentionScalar } = family;
+  const scoreSize =
+    attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
   const result: ModelConfig = {
     architecture,
@@ -106,18 +55,18 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     kvHeadCount,
     headSize,
     contextLength: reader.count("max_position_embeddings"),
-    ...readLayers(reader, architecture),
+    ...readLayers(reader, family),
     normEpsilon: reader.number("rms_norm_eps", 1e-6),
-    isNormOffset: isGemma,
-    hasOutputNorms: isGemma,
+    isNormOffset: family.isNormOffset,
+    hasOutputNorms: family.hasOutputNorms,
     hasQueryKeyNorm: family.hasQueryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
     hasOutputBias: hasBias,
     activation: readActivation(reader, family),
     isTied: reader.flag("tie_word_embeddings", family.isTied),
-    embeddingScale: isGemma ? Math.fround(Math.sqrt(width)) : 1,
-    attentionScale: 1 / Math.sqrt(isGemma ? reader.number("query_pre_attn_scalar", 256) : headSize),
-    endOfTextIds: [...new Set([...tokenIds(generation), ...tokenIds(config)])],
+    embeddingScale: family.scalesEmbeddings ? Math.fround(Math.sqrt(width)) : 1,
+    attentionScale: 1 / Math.sqrt(scoreSize),
+    endOfTextIds: readEndOfTextIds(config, generation),
   };
   if (reader.hasFaults) throw reader.error(consequence);
   return result;
@@ -174,13 +123,15 @@ function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void
   }
 }
 
-function readActivation(reader: ConfigReader, family: FamilyRule): ModelConfig["activation"] {
-  const isGemma = family.activationField === "hidden_activation";
-  // Gemma's older files carry both fields, and only the second counts.
-  const field = reader.get(family.activationField) === undefined ? "hidden_act" : family.activationField;
-  const name = reader.get(field) ?? (isGemma ? "gelu_pytorch_tanh" : "silu");
-  const activation = typeof name === "string" && Object.hasOwn(activations, name) ? activations[name] : null;
-  if (activation !== null) return activation;
+function readActivation(
+  reader: ConfigReader,
+  { activation: { field: own, fallback } }: FamilyRule,
+): ModelConfig["activation"] {
+  // Older files of a family with a field of its own carry both, and only that one counts.
+  const field = reader.get(own) === undefined ? "hidden_act" : own;
+  const name = reader.get(field) ?? fallback;
+  const known = Object.entries(activations).find(([key]) => key === name);
+  if (known !== undefined) return known[1];
   reader.refuse(
     field,
     `${Object.keys(activations).join(" and ")} are computed; use a model with one of these`,
@@ -203,7 +154,8 @@ function readJson(folder: string, name: string): JsonObject | null {
   return value as JsonObject;
 }
 
-function tokenIds(source: JsonObject): readonly number[] {
-  const ids = source["eos_token_id"];
+/** One id or a list of them; config.json counts where generation_config.json names none. */
+function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
+  const ids = generation["eos_token_id"] ?? config["eos_token_id"];
   return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));
 }

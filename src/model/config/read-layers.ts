@@ -1,7 +1,7 @@
 // The part of config.json that tells layers apart: sliding windows and rotary embeddings, in their older and newer spellings.
-import { unreachable } from "../../domain/assert.ts";
-import type { Architecture, LayerConfig, ModelConfig } from "../config.ts";
+import type { LayerConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
+import type { FamilyRule } from "./families.ts";
 import type { RotaryConfig, RotaryScaling } from "../rotary.ts";
 
 type LayerKind = "full_attention" | "sliding_attention";
@@ -9,11 +9,11 @@ type LayerKind = "full_attention" | "sliding_attention";
 /** Reads every layer's window and rotary embedding; faults are noted in `reader`. */
 export function readLayers(
   reader: ConfigReader,
-  architecture: Architecture,
+  family: FamilyRule,
 ): Pick<ModelConfig, "layers" | "rotaries"> {
-  const kinds = readKinds(reader, architecture);
-  const window = kinds.includes("sliding_attention") ? readWindow(reader, architecture) : null;
-  const rotaryOf = readRotaries(reader, architecture);
+  const kinds = readKinds(reader, family);
+  const window = kinds.includes("sliding_attention") ? readWindow(reader, family) : null;
+  const rotaryOf = readRotaries(reader, family);
   const rotaries: RotaryConfig[] = [];
   const layers = kinds.map((kind): LayerConfig => {
     const rotary = rotaryOf[kind];
@@ -26,11 +26,11 @@ export function readLayers(
   return { layers, rotaries };
 }
 
-function readKinds(reader: ConfigReader, architecture: Architecture): readonly LayerKind[] {
+function readKinds(reader: ConfigReader, { readsLayerTypes, slidingRule }: FamilyRule): readonly LayerKind[] {
   const count = reader.count("num_hidden_layers");
-  const explicit = architecture === "LlamaForCausalLM" ? null : (reader.get("layer_types") ?? null);
+  const explicit = readsLayerTypes ? (reader.get("layer_types") ?? null) : null;
   if (explicit !== null) return explicitKinds(reader, explicit, count);
-  const isSliding = slidingRule(reader, architecture);
+  const isSliding = slidingRule(reader);
   return Array.from({ length: count }, (_, layer) =>
     isSliding(layer) ? "sliding_attention" : "full_attention",
   );
@@ -47,37 +47,8 @@ function explicitKinds(reader: ConfigReader, kinds: unknown, count: number): rea
   return [];
 }
 
-/** Which layers slide where `layer_types` is absent. */
-function slidingRule(reader: ConfigReader, architecture: Architecture): (layer: number) => boolean {
-  switch (architecture) {
-    case "LlamaForCausalLM":
-      return () => false;
-    case "MistralForCausalLM":
-      // An absent window means the class's default one, an explicit null none.
-      return () => reader.get("sliding_window") !== null;
-    case "Qwen2ForCausalLM":
-    case "Qwen3ForCausalLM": {
-      if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null)
-        return () => false;
-      const firstSliding = reader.get("max_window_layers") === 0 ? 0 : reader.count("max_window_layers", 28);
-      return (layer) => layer >= firstSliding;
-    }
-    case "Gemma3ForCausalLM": {
-      const field =
-        reader.get("sliding_window_pattern") === undefined
-          ? "_sliding_window_pattern"
-          : "sliding_window_pattern";
-      const period = reader.count(field, 6);
-      return (layer) => (layer + 1) % period !== 0;
-    }
-    default:
-      return unreachable(architecture);
-  }
-}
-
-function readWindow(reader: ConfigReader, architecture: Architecture): number {
-  const isQwen = architecture === "Qwen2ForCausalLM" || architecture === "Qwen3ForCausalLM";
-  if (isQwen && !reader.flag("use_sliding_window", false)) {
+function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): number {
+  if (hasSlidingSwitch && !reader.flag("use_sliding_window", false)) {
     reader.refuse("use_sliding_window", "layer_types names sliding layers, so it has to be true");
   }
   return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : 4096);
@@ -85,19 +56,16 @@ function readWindow(reader: ConfigReader, architecture: Architecture): number {
 
 function readRotaries(
   reader: ConfigReader,
-  architecture: Architecture,
+  { rotaryTheta, slidingRotary }: FamilyRule,
 ): Readonly<Record<LayerKind, RotaryConfig>> {
-  const isGemma = architecture === "Gemma3ForCausalLM";
-  const defaultTheta = isGemma ? 1_000_000 : 10_000;
   const forBothKinds = (full: RotaryConfig): Readonly<Record<LayerKind, RotaryConfig>> => {
-    if (!isGemma) return { full_attention: full, sliding_attention: full };
-    // Gemma's scaling reaches further only where attention does.
-    const localTheta = reader.number("rope_local_base_freq", 10_000);
-    return { full_attention: full, sliding_attention: { theta: localTheta, scaling: { kind: "none" } } };
+    if (slidingRotary === null) return { full_attention: full, sliding_attention: full };
+    const theta = reader.number(slidingRotary.field, slidingRotary.theta);
+    return { full_attention: full, sliding_attention: { theta, scaling: { kind: "none" } } };
   };
   const newer = reader.object("rope_parameters");
   if (newer === null) {
-    const theta = reader.number("rope_theta", defaultTheta);
+    const theta = reader.number("rope_theta", rotaryTheta);
     return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), reader) });
   }
   const one = (settings: ConfigReader, theta: number): RotaryConfig => ({
@@ -107,11 +75,11 @@ function readRotaries(
   const full = newer.object("full_attention");
   const sliding = newer.object("sliding_attention");
   if (full === null && sliding === null) {
-    return forBothKinds(one(newer, reader.number("rope_theta", defaultTheta)));
+    return forBothKinds(one(newer, reader.number("rope_theta", rotaryTheta)));
   }
   return {
-    full_attention: one(full ?? newer, defaultTheta),
-    sliding_attention: one(sliding ?? newer, isGemma ? 10_000 : defaultTheta),
+    full_attention: one(full ?? newer, rotaryTheta),
+    sliding_attention: one(sliding ?? newer, slidingRotary?.theta ?? rotaryTheta),
   };
 }
 

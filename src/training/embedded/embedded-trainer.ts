@@ -9,7 +9,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
 import { type ProjectionName, loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
-import type { WeightSource } from "../../model/weights.ts";
+import type { WeightSource } from "../../graph/weight-source.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";

@@ -1,0 +1,114 @@
+// What the classes of models differ in: one record each, everything that a family decides and nothing else does.
+// The defaults are those of the configuration classes of Transformers 5, where config.json is silent.
+import type { Architecture, ModelConfig } from "../config.ts";
+import type { ConfigReader } from "./config-reader.ts";
+
+export interface FamilyRule {
+  readonly modelType: string;
+  /** Null: width / heads. */
+  readonly headSize: number | null;
+  /** Null: as many as heads. */
+  readonly kvHeadCount: number | null;
+  readonly isTied: boolean;
+  readonly hasQueryKeyNorm: boolean;
+  /** Whether `attention_bias` decides on biases; else they are fixed. */
+  readonly readsAttentionBias: boolean;
+  readonly hasQueryKeyValueBias: boolean;
+  /** Which field names the activation, and which is meant without it. Older files have `hidden_act` in any family. */
+  readonly activation: {
+    readonly field: "hidden_act" | "hidden_activation";
+    readonly fallback: keyof typeof activations;
+  };
+  readonly isNormOffset: boolean;
+  readonly hasOutputNorms: boolean;
+  /** Whether embeddings are multiplied by the root of the width. */
+  readonly scalesEmbeddings: boolean;
+  /** The field whose inverse root multiplies attention scores, and its default; null: the head size. */
+  readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
+  /** Whether `layer_types` says which layers slide. */
+  readonly readsLayerTypes: boolean;
+  /** Which layers slide where `layer_types` is absent. */
+  readonly slidingRule: (reader: ConfigReader) => (layer: number) => boolean;
+  /** Whether sliding has to be switched on by `use_sliding_window`. */
+  readonly hasSlidingSwitch: boolean;
+  readonly rotaryTheta: number;
+  /** The base of sliding layers, which is never scaled, and where older files have it; null: as of the others. */
+  readonly slidingRotary: { readonly field: string; readonly theta: number } | null;
+}
+
+/** What is computed, by the name that configurations use. */
+export const activations = {
+  silu: "silu",
+  gelu_pytorch_tanh: "gelu-tanh",
+} as const satisfies Readonly<Record<string, ModelConfig["activation"]>>;
+
+const never = (): boolean => false;
+
+const plain: FamilyRule = {
+  modelType: "llama",
+  headSize: null,
+  kvHeadCount: null,
+  isTied: false,
+  hasQueryKeyNorm: false,
+  readsAttentionBias: true,
+  hasQueryKeyValueBias: false,
+  activation: { field: "hidden_act", fallback: "silu" },
+  isNormOffset: false,
+  hasOutputNorms: false,
+  scalesEmbeddings: false,
+  attentionScalar: null,
+  readsLayerTypes: false,
+  slidingRule: () => never,
+  hasSlidingSwitch: false,
+  rotaryTheta: 10_000,
+  slidingRotary: null,
+};
+
+const qwen = {
+  ...plain,
+  kvHeadCount: 32,
+  readsLayerTypes: true,
+  slidingRule: (reader) => {
+    if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return never;
+    const firstSliding = reader.get("max_window_layers") === 0 ? 0 : reader.count("max_window_layers", 28);
+    return (layer) => layer >= firstSliding;
+  },
+  hasSlidingSwitch: true,
+} as const satisfies FamilyRule;
+
+export const families: Readonly<Record<Architecture, FamilyRule>> = {
+  LlamaForCausalLM: plain,
+  MistralForCausalLM: {
+    ...plain,
+    modelType: "mistral",
+    kvHeadCount: 8,
+    readsAttentionBias: false,
+    readsLayerTypes: true,
+    // An absent window means the class's default one, an explicit null none.
+    slidingRule: (reader) => () => reader.get("sliding_window") !== null,
+  },
+  Qwen2ForCausalLM: { ...qwen, modelType: "qwen2", readsAttentionBias: false, hasQueryKeyValueBias: true },
+  Qwen3ForCausalLM: { ...qwen, modelType: "qwen3", headSize: 128, hasQueryKeyNorm: true },
+  Gemma3ForCausalLM: {
+    ...plain,
+    modelType: "gemma3_text",
+    headSize: 256,
+    kvHeadCount: 4,
+    isTied: true,
+    hasQueryKeyNorm: true,
+    activation: { field: "hidden_activation", fallback: "gelu_pytorch_tanh" },
+    isNormOffset: true,
+    hasOutputNorms: true,
+    scalesEmbeddings: true,
+    attentionScalar: { field: "query_pre_attn_scalar", fallback: 256 },
+    readsLayerTypes: true,
+    slidingRule: (reader) => {
+      const isNewer = reader.get("sliding_window_pattern") !== undefined;
+      const period = reader.count(isNewer ? "sliding_window_pattern" : "_sliding_window_pattern", 6);
+      return (layer) => (layer + 1) % period !== 0;
+    },
+    rotaryTheta: 1_000_000,
+    // Scaling reaches further only where attention does.
+    slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
+  },
+};
