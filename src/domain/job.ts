@@ -90,7 +90,7 @@ export interface JobSuccess {
 export type JobEventType = "training_started" | "gradient_step" | "training_ended" | "training_failed";
 
 export interface JobEvent {
-  /** Stable and increasing within the job: the page cursor. */
+  /** Stable and unique: the page cursor. */
   readonly id: string;
   readonly type: JobEventType;
   /** Numbers only, but for `error_message` of `training_failed`. */

@@ -56,7 +56,7 @@ export async function openDatabase({ file, isShared = false }: DatabaseOptions):
       models: createModelStore(connection.queries),
       jobs: createJobStore(connection),
       trajectories: createTrajectoryStore(connection.queries),
-      feedback: createFeedbackStore(connection),
+      feedback: createFeedbackStore(connection.queries),
       close: async () => {
         if (!isOpen) return;
         isOpen = false;

@@ -3,20 +3,16 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { type Fault, ServiceError } from "../domain/service-error.ts";
-import type { Connection } from "./dialect.ts";
 import { readPage } from "./paging.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 
-/** Columns of a row as `rowOf` writes it. */
-const columnCount = 8;
+/** Records written or looked for by one statement, of at most eight parameters each. */
+const recordsPerStatement = 500;
 
 /** The feedback store on a migrated database. */
-export function createFeedbackStore({ queries: database, dialect }: Connection): FeedbackStore {
-  /** Records that one statement writes; a statement that looks for them has fewer parameters. */
-  const recordsMax = Math.min(500, Math.floor(dialect.capabilities.parametersMax / columnCount));
+export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
   return {
-    create: (records) =>
-      database.transaction().execute((transaction) => createRecords(transaction, records, recordsMax)),
+    create: (records) => database.transaction().execute((transaction) => createRecords(transaction, records)),
     find: async (projectId, id) => await findRecord(database, projectId, id),
     replace: (projectId, id, content, at) =>
       database.transaction().execute(async (transaction) => {
@@ -52,9 +48,8 @@ export function createFeedbackStore({ queries: database, dialect }: Connection):
 async function createRecords(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
-  recordsMax: number,
 ): Promise<readonly FeedbackRecord[]> {
-  const stored = await insertNew(transaction, records, recordsMax);
+  const stored = await insertNew(transaction, records);
   const faults = records.flatMap((record, index) =>
     storedOf(stored, record).contentHash === record.contentHash ? [] : [idTaken(index, record.id)],
   );
@@ -79,7 +74,6 @@ function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackR
 async function insertNew(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
-  recordsMax: number,
 ): Promise<ReadonlyMap<string, FeedbackRecord>> {
   const firstByKey = new Map<string, FeedbackRecord>();
   for (const record of records) {
@@ -89,9 +83,9 @@ async function insertNew(
   // One order for all: two batches with the same ids then wait for each other in turn, and never in a circle.
   const keys = [...firstByKey.keys()].sort();
   const stored = new Map<string, FeedbackRecord>();
-  for (let start = 0; start < keys.length; start += recordsMax) {
+  for (let start = 0; start < keys.length; start += recordsPerStatement) {
     const chunk = keys
-      .slice(start, start + recordsMax)
+      .slice(start, start + recordsPerStatement)
       .map((key) => present(firstByKey.get(key), "a record"));
     const inserted = await transaction
       .insertInto("feedback")
@@ -113,7 +107,7 @@ async function insertNew(
   return stored;
 }
 
-/** What is stored under the ids of these records, at most as many as one statement takes. */
+/** What is stored under the ids of these records, which one statement can look for. */
 async function findAll(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],

@@ -44,7 +44,7 @@ export async function storeGroups(
 }
 
 /** The lines that were stored for a job or a log, one statement and one line in memory at a time. @throws ServiceError `not_found` */
-export async function* lines(
+export async function* storedLines(
   database: Kysely<Schema>,
   table: keyof typeof owners,
   ownerId: string,

@@ -1,26 +1,23 @@
 // Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
 // transitions inside its transaction, so that whoever is late gets `conflict` and nothing is written.
-import { createHash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
-import type { Connection } from "./dialect.ts";
+import { present } from "../domain/assert.ts";
 import {
-  type IdempotencyKey,
-  type JobDraft,
   type JobPins,
   type JobState,
   type JobStore,
   jobTransitions,
   type TrainingJob,
 } from "../domain/job.ts";
-import { present } from "../domain/assert.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import { lines, storeGroups } from "./groups.ts";
+import type { Connection } from "./dialect.ts";
+import { storedLines } from "./groups.ts";
+import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
-import { jobOf, jobRowOf } from "./job-rows.ts";
+import { jobOf } from "./job-rows.ts";
+import { createJob } from "./job-submission.ts";
 import { insertVersion } from "./model-store.ts";
 import { readPage } from "./paging.ts";
-import { nextSequence } from "./sequences.ts";
 import type { Schema } from "./schema.ts";
 
 /** The job store on a migrated database. */
@@ -32,13 +29,13 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
           .transaction()
           .execute((transaction) => createJob(transaction, job, groups, idempotency));
       } catch (error) {
-        if (dialect.violationOf(error) === "foreign-key") throw notFound("model", job.modelId);
+        if (dialect.isMissingParent(error)) throw notFound("model", job.modelId);
         throw error;
       }
     },
     find: (id) => findJob(database, id),
     trajectoryLines: async (id) =>
-      (await findJob(database, id)) === null ? null : lines(database, "job_groups", id),
+      (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id),
     list: ({ entity, modelId, state }, page) => {
       let rows = database.selectFrom("jobs").selectAll();
       if (modelId !== null) rows = rows.where("model_id", "=", modelId);
@@ -188,127 +185,6 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
         return job.state;
       }),
   };
-}
-
-async function createJob(
-  transaction: Transaction<Schema>,
-  job: JobDraft,
-  groups: readonly TrajectoryGroup[],
-  idempotency: IdempotencyKey | null,
-): Promise<{ readonly id: string; readonly isNew: boolean }> {
-  const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
-  if (earlierId !== null) return { id: earlierId, isNew: false };
-  await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
-  if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
-    // Another job took the key since it was looked for.
-    await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
-    const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
-    return { id, isNew: false };
-  }
-  const hash = createHash("sha256").update(`${JSON.stringify(job.config)}\n`);
-  await storeGroups(transaction, {
-    table: "job_groups",
-    ownerId: job.id,
-    groups,
-    onLine: (line) => hash.update(`${line}\n`),
-  });
-  await transaction
-    .updateTable("jobs")
-    .set({ content_hash: hash.digest("hex"), sequence: await nextSequence(transaction, "jobs") })
-    .where("id", "=", job.id)
-    .execute();
-  return { id: job.id, isNew: true };
-}
-
-/** False when the key is taken. Waits for a transaction that is about to take it. */
-async function takeIdempotency(
-  transaction: Transaction<Schema>,
-  { keyId, key, bodyHash }: IdempotencyKey,
-  jobId: string,
-): Promise<boolean> {
-  const result = await transaction
-    .insertInto("job_idempotency")
-    .values({ key_id: keyId, idempotency_key: key, body_hash: bodyHash, job_id: jobId })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return result.numInsertedOrUpdatedRows === 1n;
-}
-
-async function findByIdempotency(
-  transaction: Transaction<Schema>,
-  { keyId, key, bodyHash }: IdempotencyKey,
-): Promise<string | null> {
-  const row = await transaction
-    .selectFrom("job_idempotency")
-    .select(["job_id", "body_hash"])
-    .where("key_id", "=", keyId)
-    .where("idempotency_key", "=", key)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  if (row.body_hash === bodyHash) return row.job_id;
-  throw new ServiceError({
-    code: "conflict",
-    message: `The idempotency key ${JSON.stringify(key)} was used with another body. Use a new key for a new job.`,
-  });
-}
-
-async function claimJob(
-  database: Kysely<Schema>,
-  owner: string,
-  at: Date,
-  leaseUntil: Date,
-): Promise<TrainingJob | null> {
-  for (;;) {
-    const candidate = await findClaimable(database, at);
-    if (candidate === null) return null;
-    const row = await database
-      .updateTable("jobs")
-      .set((row) => ({
-        state: "running",
-        owner,
-        lease_until: leaseUntil.toISOString(),
-        started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
-        attempt_count: row("attempt_count", "+", 1),
-      }))
-      .where("id", "=", candidate)
-      .where("state", "=", "queued")
-      .returningAll()
-      .executeTakeFirst();
-    if (row !== undefined) return jobOf(row);
-    // Another took it, or it was cancelled, since it was found: there may be a next one.
-  }
-}
-
-async function findClaimable(database: Kysely<Schema>, at: Date): Promise<string | null> {
-  // A queued job waits for every earlier one of its model, also for one that may not be tried again yet.
-  const row = await database
-    .selectFrom("jobs as job")
-    .select("job.id")
-    .where("job.state", "=", "queued")
-    .where("job.not_before", "<=", at.toISOString())
-    .where((job) =>
-      job.not(
-        job.exists(
-          job
-            .selectFrom("jobs as other")
-            .select("other.id")
-            .whereRef("other.model_id", "=", "job.model_id")
-            .where((other) =>
-              other.or([
-                other("other.state", "=", "running"),
-                other.and([
-                  other("other.state", "=", "queued"),
-                  other("other.sequence", "<", other.ref("job.sequence")),
-                ]),
-              ]),
-            ),
-        ),
-      ),
-    )
-    .orderBy("job.sequence")
-    .limit(1)
-    .executeTakeFirst();
-  return row?.id ?? null;
 }
 
 async function endWithFailure(

@@ -10,12 +10,12 @@ import type {
   TrajectoryLogDraft,
   TrajectoryStore,
 } from "../domain/trajectory.ts";
-import { groupOf, lines, storeGroups } from "./groups.ts";
+import { groupOf, storedLines, storeGroups } from "./groups.ts";
 import { layMetrics } from "./model-store.ts";
 import { readPage } from "./paging.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
-/** Scenarios written by one statement, of two parameters each: well under any database's limit. */
+/** Scenarios written by one statement, of two parameters each. */
 const scenariosPerStatement = 500;
 
 /** The trajectory store on a migrated database. */
@@ -47,7 +47,7 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
 }
 
 async function* groupsOf(database: Kysely<Schema>, logId: string): AsyncGenerator<TrajectoryGroup, void> {
-  for await (const line of lines(database, "trajectory_groups", logId)) yield groupOf(line);
+  for await (const line of storedLines(database, "trajectory_groups", logId)) yield groupOf(line);
 }
 
 async function appendLog(

@@ -317,6 +317,24 @@ function checkOrder(makeStorage: MakeStorage): void {
   // Large enough that its transaction, which begins first, is still writing when others come.
   const large = numbers(40).map((index) => ({ ...sampleGroup(index), logs: ["x".repeat(100_000)] }));
 
+  test("a short change waits for a long one, and its side goes on from what both left", async (t) => {
+    const sides = await openTwice(makeStorage, t);
+    await storeModel(sides[0].models, "m");
+    for (const id of ["a", "b"]) await sides[0].keys.create(sampleKey(id));
+    const writing = sides[0].jobs.create(sampleJob("j", "m"), large, null);
+    // The long one is under way.
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await sides[1].keys.revoke("a", moment(1)), true);
+    await writing;
+    assert.equal((await sides[1].jobs.claim("server", moment(10), moment(70)))?.id, "j");
+    assert.equal(await sides[1].jobs.heartbeat("j", "server", moment(80)), true);
+    assert.equal(await sides[0].keys.revoke("b", moment(2)), true);
+    assert.deepEqual(
+      (await sides[1].keys.list(firstPage)).items.map(({ revokedAt }) => revokedAt),
+      [moment(1), moment(2)],
+    );
+  });
+
   test("who pages through jobs skips none that began earlier and came later", async (t) => {
     const sides = await openTwice(makeStorage, t);
     for (const model of ["m", "n"]) await storeModel(sides[0].models, model);

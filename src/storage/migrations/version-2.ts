@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Connection } from "../dialect.ts";
-import { lines } from "../groups.ts";
+import { storedLines } from "../groups.ts";
 import type { Schema } from "../schema.ts";
 
 export async function addVersion2({ queries }: Connection): Promise<void> {
@@ -76,7 +76,7 @@ async function addSequences(database: Kysely<Schema>): Promise<void> {
 async function hashJobs(database: Kysely<Schema>): Promise<void> {
   for (const { id, config } of await database.selectFrom("jobs").select(["id", "config"]).execute()) {
     const hash = createHash("sha256").update(`${config}\n`);
-    for await (const line of lines(database, "job_groups", id)) hash.update(`${line}\n`);
+    for await (const line of storedLines(database, "job_groups", id)) hash.update(`${line}\n`);
     await database
       .updateTable("jobs")
       .set({ content_hash: hash.digest("hex") })
@@ -107,7 +107,7 @@ async function addScenarios(database: Kysely<Schema>): Promise<void> {
     .selectFrom("trajectory_logs")
     .select(["id", "model_id"])
     .execute()) {
-    for await (const line of lines(database, "trajectory_groups", id)) {
+    for await (const line of storedLines(database, "trajectory_groups", id)) {
       for (const scenario of scenariosOf(line)) {
         const hash = createHash("sha256").update(JSON.stringify(scenario)).digest("hex");
         await sql`insert into model_scenarios values (${model_id}, ${hash}) on conflict do nothing`.execute(

@@ -19,19 +19,13 @@ import { PatientConnection, type TransactionControl } from "./patient-connection
 const openingBusyMs = 5000;
 
 const sqlite: DatabaseDialect = {
-  // SQLITE_LIMIT_VARIABLE_NUMBER as SQLite is built since 3.32.
-  capabilities: { parametersMax: 32_766 },
   positionColumn: <TableName extends string, Columns extends string>(
     table: CreateTableBuilder<TableName, Columns>,
   ) =>
     table.addColumn("position", "integer", (column: ColumnDefinitionBuilder) =>
       column.primaryKey().autoIncrement(),
     ),
-  violationOf: (error) => {
-    const code = codeOf(error);
-    if (code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY") return "unique";
-    return code === "SQLITE_CONSTRAINT_FOREIGNKEY" ? "foreign-key" : null;
-  },
+  isMissingParent: (error) => codeOf(error) === "SQLITE_CONSTRAINT_FOREIGNKEY",
 };
 
 /**

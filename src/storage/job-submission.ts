@@ -1,0 +1,79 @@
+// How a job comes to be stored: with its idempotency key, what it trains on, and its place among the others.
+import { createHash } from "node:crypto";
+import type { Transaction } from "kysely";
+import { present } from "../domain/assert.ts";
+import type { IdempotencyKey, JobDraft } from "../domain/job.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { storeGroups } from "./groups.ts";
+import { jobRowOf } from "./job-rows.ts";
+import type { Schema } from "./schema.ts";
+import { nextSequence } from "./sequences.ts";
+
+/**
+ * Stores a job inside the caller's transaction, unless its idempotency key has one. Its number is taken last: others
+ * that submit then wait for a moment, not for all that is written.
+ *
+ * @throws ServiceError `conflict` when the key was used with another body
+ */
+export async function createJob(
+  transaction: Transaction<Schema>,
+  job: JobDraft,
+  groups: readonly TrajectoryGroup[],
+  idempotency: IdempotencyKey | null,
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
+  if (earlierId !== null) return { id: earlierId, isNew: false };
+  await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
+  if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
+    // Another job took the key since it was looked for.
+    await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
+    const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
+    return { id, isNew: false };
+  }
+  const hash = createHash("sha256").update(`${JSON.stringify(job.config)}\n`);
+  await storeGroups(transaction, {
+    table: "job_groups",
+    ownerId: job.id,
+    groups,
+    onLine: (line) => hash.update(`${line}\n`),
+  });
+  await transaction
+    .updateTable("jobs")
+    .set({ content_hash: hash.digest("hex"), sequence: await nextSequence(transaction, "jobs") })
+    .where("id", "=", job.id)
+    .execute();
+  return { id: job.id, isNew: true };
+}
+
+/** False when the key is taken. Waits for a transaction that is about to take it. */
+async function takeIdempotency(
+  transaction: Transaction<Schema>,
+  { keyId, key, bodyHash }: IdempotencyKey,
+  jobId: string,
+): Promise<boolean> {
+  const result = await transaction
+    .insertInto("job_idempotency")
+    .values({ key_id: keyId, idempotency_key: key, body_hash: bodyHash, job_id: jobId })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
+}
+
+async function findByIdempotency(
+  transaction: Transaction<Schema>,
+  { keyId, key, bodyHash }: IdempotencyKey,
+): Promise<string | null> {
+  const row = await transaction
+    .selectFrom("job_idempotency")
+    .select(["job_id", "body_hash"])
+    .where("key_id", "=", keyId)
+    .where("idempotency_key", "=", key)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  if (row.body_hash === bodyHash) return row.job_id;
+  throw new ServiceError({
+    code: "conflict",
+    message: `The idempotency key ${JSON.stringify(key)} was used with another body. Use a new key for a new job.`,
+  });
+}
