@@ -48,7 +48,7 @@ export class JobQueue implements Service {
 
   /**
    * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency and errors.
-   * Works also before `start` and after `stop`: the job is run by whoever starts next.
+   * Works also before `start` and after `stop`: the next queue that starts runs the job.
    */
   async submit(
     job: JobDraft,

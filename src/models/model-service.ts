@@ -73,7 +73,7 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     entityOf: async (id) => (await store.find(id))?.entity ?? null,
     list: async (filter, page, caller) => {
       const entity = entityFor(caller) ?? filter.entity;
-      // Nobody sees another entity's models, and whoever asks for them gets an empty list.
+      // Another entity's models are not seen, and asking for them is no error.
       if (entity !== (filter.entity ?? entity)) return { items: [], hasMore: false };
       return await store.list({ ...filter, entity }, page);
     },

@@ -94,7 +94,7 @@ test("a start is given up after its deadline, or when its signal aborts", async 
   assert.equal(clock.sleepingCount, 0);
 });
 
-test("a death is told in words, once", async () => {
+test("a death is reported in words, once", async () => {
   const one = await start();
   one.setWorking(true);
   one.send({ kind: "die" });
