@@ -15,11 +15,20 @@ import { modelFolder } from "./engine-under-test.ts";
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
+/** So little room that prompts are computed in parts, choices in portions, and requests wait for one another. */
+const narrow = {
+  threads: 1,
+  kvCacheBytesMax: 2 ** 22,
+  slotCountMax: 12,
+  tokensPerStepMax: 32,
+  promptChunkTokens: 16,
+} as const satisfies Partial<EngineSettings>;
+
 const embedded = (settings: Partial<EngineSettings>) =>
   createChildEngine({
     modelFolder,
     cacheFolder,
-    settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26, ...settings },
+    settings: { ...defaultsOf(engineSettings), ...narrow, ...settings },
     clock: systemClock,
     logger: silentLogger,
     logLevel: "silent",

@@ -3,19 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TokenAlternative } from "../../domain/generation.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
-import type { Transcript } from "../testing/run-loop.ts";
 import { answerOf, ask, recorded, sharedEngine, type EngineUnderTest } from "./engine-under-test.ts";
+import { checkSameTokens } from "./events.ts";
 
 const vocabularySize = 512;
-
-/** Ids are the same, log-probabilities as good as the same. */
-const checkSame = (actual: Transcript, expected: Transcript, choice = 0): void => {
-  assert.deepEqual(actual.ids(choice), expected.ids(choice));
-  const others = expected.logprobs(choice);
-  actual.logprobs(choice).forEach((logprob, index) => {
-    assert.ok(Math.abs(logprob - others[index]) < 1e-5, `${logprob} is not ${others[index]}`);
-  });
-};
 
 /** What the definitions leave of the raw distribution, by id, normalised. */
 const expectedDistribution = (
@@ -62,7 +53,7 @@ export function checkSampling(under: EngineUnderTest): void {
     assert.equal(all.ids()[0], first[0].id, "greedy takes the most probable token");
 
     const few = await answerOf(engine, ask({ maxTokens: 4, topLogprobCount: 3 }));
-    checkSame(few, all);
+    checkSameTokens(few, all);
     const whole = all.alternatives();
     few.alternatives().forEach((alternatives, index) => {
       const best = whole[index].slice(0, 3);
@@ -72,7 +63,7 @@ export function checkSampling(under: EngineUnderTest): void {
       );
     });
     const none = await answerOf(engine, ask({ maxTokens: 4, topLogprobCount: 0 }));
-    checkSame(none, all);
+    checkSameTokens(none, all);
   });
 
   test(`${name}: draws from what temperature, top-k and top-p leave`, async () => {
@@ -121,7 +112,7 @@ export function checkSampling(under: EngineUnderTest): void {
       ...Array.from({ length: 5 }, (_, index) => answerOf(engine, request(`beside ${index}`, 100 + index))),
       answerOf(engine, request("in a crowd", 5)),
     ]);
-    checkSame(crowd[5], alone);
+    checkSameTokens(crowd[5], alone);
     assert.equal(
       new Set(crowd.map((answer) => answer.ids().join())).size,
       6,
@@ -136,7 +127,7 @@ export function checkSampling(under: EngineUnderTest): void {
       ask({ maxTokens: 10, topLogprobCount: 0, choiceCount, sampling });
     const eight = await answerOf(engine, request(8));
     const three = await answerOf(engine, request(3));
-    for (let choice = 0; choice < 3; choice++) checkSame(three, eight, choice);
+    for (let choice = 0; choice < 3; choice++) checkSameTokens(three, eight, choice);
     const answers = Array.from({ length: 8 }, (_, choice) => eight.ids(choice).join());
     assert.equal(new Set(answers).size, 8);
     const greedy = await answerOf(engine, ask({ maxTokens: 5, choiceCount: 3 }));

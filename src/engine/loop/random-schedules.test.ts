@@ -2,7 +2,7 @@
 // it is computed, a request gets the answer that the twin computes for it alone. TEST_SEED=n runs one schedule by itself.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
+import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readModelWeights } from "../../model/weights.ts";
@@ -35,7 +35,8 @@ function randomRequest(random: Random): GenerationRequest {
     },
     choiceCount: pick([1, 1, 2, 5]),
     maxTokens: 1 + random.index(12),
-    stopTokenIds: pick([[], Array.from({ length: 60 }, () => random.index(512))]),
+    // With many, a choice often ends with its first token while others of its prompt go on.
+    stopTokenIds: Array.from({ length: pick([0, 0, 60, 250]) }, () => random.index(512)),
     topLogprobCount: pick([0, 2]),
   });
 }
@@ -61,12 +62,16 @@ interface Visit {
   readonly abortedAt: number | null;
 }
 
+function requestChoices(number: number): readonly number[] {
+  return Array.from({ length: choiceCountOf(requests[number]) }, (_, choice) => choice);
+}
+
 function randomVisits(random: Random): readonly Visit[] {
   return Array.from({ length: 3 + random.index(5) }, () => {
     const number = random.index(requests.length);
     const arrivesAt = random.index(8);
     const stops = new Map<number, number>();
-    for (let choice = 0; choice < choiceCountOf(requests[number]); choice++) {
+    for (const choice of requestChoices(number)) {
       if (random.index(5) === 0) stops.set(choice, arrivesAt + random.index(8));
     }
     return {
@@ -93,19 +98,37 @@ async function runSchedule(seed: number): Promise<void> {
   const random = seededRandom("schedule", seed);
   const visits = randomVisits(random);
   const { loop, transcript } = observedLoop(runner, randomLimits(random));
+  const silenced: {
+    readonly key: number;
+    readonly choice: number;
+    readonly events: readonly GenerationEvent[];
+  }[] = [];
   const isPending = ({ arrivesAt }: Visit, step: number): boolean => arrivesAt >= step;
   for (let step = 0; loop.hasWork || visits.some((visit) => isPending(visit, step)); step++) {
     assert.ok(step < 1000, `seed ${seed}: the schedule comes to its end`);
     visits.forEach(({ number, arrivesAt, stops, abortedAt }, key) => {
       if (arrivesAt === step) loop.submit(key, requests[number]);
-      for (const [choice, stopsAt] of stops) if (stopsAt === step) loop.stopChoice(key, choice);
+      for (const choice of requestChoices(number)) {
+        const isStopped = stops.get(choice) === step;
+        if (isStopped) loop.stopChoice(key, choice);
+        if (isStopped || abortedAt === step)
+          silenced.push({ key, choice, events: eventsOf(transcript(key), choice) });
+      }
       if (abortedAt === step) loop.abort(key);
     });
     if (random.index(6) === 0) loop.dropAdapter(adapter.id);
     await loop.step();
   }
   assert.equal(loop.kvCacheBytes, 0, `seed ${seed}: nothing is left in the cache`);
+  for (const { key, choice, events } of silenced) {
+    assert.deepEqual(eventsOf(transcript(key), choice), events, `seed ${seed}: nothing comes after a stop`);
+  }
   visits.forEach((visit, key) => checkVisit(visit, transcript(key), `seed ${seed}, request ${visit.number}`));
+}
+
+/** What was emitted of one choice so far. */
+function eventsOf({ events }: Transcript, choice: number): readonly GenerationEvent[] {
+  return events.filter((event) => event.kind !== "prompt-computed" && event.choice === choice);
 }
 
 /** What was not ended early is whole; what was is the beginning of it. */
@@ -115,7 +138,7 @@ function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, con
   const computedCount = actual.events.filter(({ kind }) => kind === "prompt-computed").length;
   assert.equal(computedCount, Math.min(1, actual.events.length), context);
   if (computedCount > 0) assert.equal(actual.events[0].kind, "prompt-computed", context);
-  for (let choice = 0; choice < choiceCountOf(requests[number]); choice++) {
+  for (const choice of requestChoices(number)) {
     const ids = actual.ids(choice);
     assert.deepEqual(ids, twin.ids(choice).slice(0, ids.length), `${context}, choice ${choice}`);
     const finish = (transcript: Transcript): string | undefined =>
