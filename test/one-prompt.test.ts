@@ -7,6 +7,8 @@ import { renderChatPrompt } from "../src/chat/render-prompt.ts";
 import type { ServedBase } from "../src/chat/served-base.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { JsonObject } from "../src/domain/trajectory.ts";
+import { defaultsOf } from "../src/domain/settings.ts";
+import { httpSettings } from "../src/http/settings.ts";
 import { readChatRequest } from "../src/http/wire/read-chat-request.ts";
 import { readTrainingJob } from "../src/http/wire/training-job.ts";
 import { createChatTemplate, type ChatTemplate } from "../src/tokenizer/chat-template.ts";
@@ -64,7 +66,7 @@ const conversations: Readonly<Record<string, readonly JsonObject[]>> = {
 const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
-  const { request } = readChatRequest(body);
+  const { request } = readChatRequest(body, defaultsOf(httpSettings));
   const limits = { contextLength: 100_000, vocabularySize, positionCountMax: 100_000 };
   // Rendering reads the engine's limits alone.
   const engine = { status: () => ({ state: { kind: "ready", limits } }) };

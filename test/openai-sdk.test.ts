@@ -118,7 +118,10 @@ test("errors arrive as the SDK's own classes, with a text that helps", async () 
     UnprocessableEntityError,
   );
   await assert.rejects(
-    openai.chat.completions.create({ model: "hone-tiny", messages, max_tokens: 1_000_000 }),
+    openai.chat.completions.create({
+      model: "hone-tiny",
+      messages: [{ role: "user", content: "far too long ".repeat(20_000) }],
+    }),
     (error) => {
       assert.ok(error instanceof BadRequestError);
       assert.match(error.message, /context length/);

@@ -138,14 +138,6 @@ test("media is refused by the place of each part", async () => {
   ]);
 });
 
-test("more tokens than fit are refused by the name that was sent", async () => {
-  for (const field of ["max_tokens", "max_completion_tokens"]) {
-    const { detail, error } = await refusal({ [field]: 100 });
-    assert.deepEqual(detail[0]?.loc, ["body", field]);
-    assert.match(error.message, new RegExp(`^${field} is too large: 100\\. `));
-  }
-});
-
 test("broken arguments of a tool call are refused by their place", async () => {
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{x" } };
   const { detail } = await refusal({

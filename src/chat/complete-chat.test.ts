@@ -530,12 +530,29 @@ test("an answer may fill the context, and no more", async () => {
       .requests[0].stopping.maxTokens,
     room,
   );
-  const error = await refused(new ScriptedEngine([]), { stopping: { maxTokens: room + 1 } });
-  assert.equal(error.code, "unsupported");
-  assert.equal(
-    error.message,
-    `\`stopping.maxTokens\` is too large: ${room + 1}. This model's maximum context length is 128 tokens and your request has ${128 - room} input tokens (${room + 1} > 128 - ${128 - room}).`,
+  const script = oneByOne(idsOf("a"), finished("length"));
+  const cut = await check(script, { stopping: { maxTokens: room + 1, minTokens: 0 } });
+  assert.equal(cut.engine.requests[0].stopping.maxTokens, room, "more than fits is cut to what fits");
+});
+
+test("an answer fills no more than the engine's memory, and a prompt that leaves no room is refused", async () => {
+  const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
+  const small = (positionCountMax: number): EngineState => ({
+    kind: "ready",
+    limits: { ...engine.limits, positionCountMax },
+  });
+  engine.state = small(20);
+  const events = await collect(
+    serve(engine).complete(hello, caller, { signal: new AbortController().signal }),
   );
+  const header = events[0];
+  assert.ok(header?.kind === "header");
+  const promptLength = header.header.promptTokenIds.length;
+  assert.equal(engine.requests[0].stopping.maxTokens, 20 - promptLength);
+  engine.state = small(promptLength);
+  const error = await refused(engine);
+  assert.equal(error.code, "unsupported");
+  assert.match(error.message, /memory for \d+ tokens of prompt and answer/);
 });
 
 test("a prompt that is too long, or that the template refuses, never reaches the engine", async () => {
@@ -724,8 +741,14 @@ test("a second request with a running id is refused, until the first has ended",
     message: /"r1" is already running/,
   });
   assert.equal(service.runningCount, 1, "the refusal does not free the first one's id");
+  const other = { ...caller, entity: "rival" };
+  const others = collect(service.complete(hello, other, { signal: controller.signal }));
+  assert.equal(service.runningCount, 2, "the ids of entities are apart");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(new Set(engine.requests.map(({ id }) => id)).size, 2, "for the engine too");
   controller.abort();
   await assert.rejects(first, { code: "cancelled" });
+  await assert.rejects(others, { code: "cancelled" });
   engine.script = oneByOne(idsOf("a"), finished("length"));
   const again = await collect(service.complete(hello, caller, { signal: new AbortController().signal }));
   assert.equal(again.at(-1)?.kind, "usage");

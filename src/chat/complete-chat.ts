@@ -55,7 +55,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const plan = planGeneration(request, model, base);
     throwIfAborted(signal);
 
-    const generation = base.engine.submit(plan.generation);
+    const generation = base.engine.submit({ ...plan.generation, id: runningId(request, caller) });
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
     let usage = usageAtStart(plan);
@@ -90,21 +90,21 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     signal: AbortSignal,
   ): AsyncGenerator<ChatEvent> {
     const startedMs = clock.monotonicMs();
-    const { requestId } = request.identity;
-    const isDuplicate = running.has(requestId);
+    const id = runningId(request, caller);
+    const isDuplicate = running.has(id);
     // Holds for a consumer that leaves early, which reaches neither the end nor the error.
     let outcome = "cancelled";
     try {
-      if (isDuplicate) throw alreadyRunning(requestId);
+      if (isDuplicate) throw alreadyRunning(request.identity.requestId);
       throwIfAborted(signal);
-      running.add(requestId);
+      running.add(id);
       yield* answer(request, caller, signal);
       outcome = "completed";
     } catch (error) {
       outcome = error instanceof ServiceError ? error.code : "internal";
       throw error;
     } finally {
-      if (!isDuplicate) running.delete(requestId);
+      if (!isDuplicate) running.delete(id);
       metrics.ended(outcome, clock.monotonicMs() - startedMs);
     }
   }
@@ -115,6 +115,11 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
       return running.size;
     },
   };
+}
+
+/** A request's id among all that run: ids belong to their entity, and one entity's say nothing to another. */
+function runningId({ identity }: ChatRequest, { entity }: Caller): string {
+  return JSON.stringify([entity, identity.requestId]);
 }
 
 function throwIfAborted(signal: AbortSignal): void {

@@ -1,7 +1,7 @@
 // What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
 // Pure but for a fresh seed where the request brought none.
 import { chatFault, type ChatHeader, type ChatRequest } from "../domain/chat.ts";
-import type { GenerationRequest } from "../domain/generation.ts";
+import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
 import { freshSeed } from "../domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -21,12 +21,15 @@ export interface GenerationPlan {
 
 /**
  * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit, for more tokens than fit, and for what the engine cannot do
+ * not fit, and for what the engine cannot do
  */
 export function planGeneration(request: ChatRequest, model: ResolvedModel, base: ServedBase): GenerationPlan {
   const { identity, stopping, output } = request;
-  const { contextLength, vocabularySize } = servedLimits(base);
+  const limits = servedLimits(base);
   const promptTokenIds = renderChatPrompt(request.prompt, base);
+  const room = roomLeft(promptTokenIds.length, limits);
+  // What was asked for is an upper bound: an answer that fills the room ends with `length`.
+  const maxTokens = Math.min(stopping.maxTokens ?? room, room);
   const logprobs = logprobMode(request, model);
   const endOfTextId = base.tokenizer.endOfTextId ?? base.defaults.endTokenIds[0] ?? null;
   const stopTokenIds = new Set([
@@ -36,11 +39,11 @@ export function planGeneration(request: ChatRequest, model: ResolvedModel, base:
   const generation: GenerationRequest = {
     id: identity.requestId,
     prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
-    sampling: resolveSampling(request, base, vocabularySize),
+    sampling: resolveSampling(request, base, limits.vocabularySize),
     constraint: request.constraint,
     stopping: {
-      maxTokens: resolveMaxTokens(stopping.maxTokens, promptTokenIds.length, contextLength),
-      minTokens: stopping.minTokens,
+      maxTokens,
+      minTokens: Math.min(stopping.minTokens, maxTokens),
       stopTokenIds: [...stopTokenIds],
     },
     outputs: {
@@ -78,13 +81,18 @@ function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader[
   return output.logprobs === null ? "off" : "text";
 }
 
-function resolveMaxTokens(wanted: number | null, promptLength: number, contextLength: number): number {
-  const room = contextLength - promptLength;
-  if (wanted === null || wanted <= room) return wanted ?? room;
+/**
+ * Tokens that may follow the prompt: what the context and the memory leave.
+ *
+ * @returns at least 1
+ */
+function roomLeft(promptLength: number, { contextLength, positionCountMax }: EngineLimits): number {
+  const room = Math.min(contextLength, positionCountMax) - promptLength;
+  if (room >= 1) return room;
   const message =
-    `\`stopping.maxTokens\` is too large: ${wanted}. This model's maximum context length is ${contextLength} tokens ` +
-    `and your request has ${promptLength} input tokens (${wanted} > ${contextLength} - ${promptLength}).`;
-  const faults = [chatFault("stopping.maxTokens", { message, type: "value_error" })];
+    `This server has memory for ${positionCountMax} tokens of prompt and answer, and your request has ${promptLength} input tokens. ` +
+    "Please reduce the length of the input messages.";
+  const faults = [chatFault("prompt.messages", { message, type: "value_error" })];
   throw new ServiceError({ code: "unsupported", faults });
 }
 

@@ -31,6 +31,15 @@ function stream(): { readonly sink: FakeSink; readonly clock: FakeClock; readonl
   return { sink, clock, events: new EventStream(sink, { clock, idleMs: 60_000 }) };
 }
 
+test("an event is one line for whoever splits at Unicode's line ends too, and reads the same", async () => {
+  const { sink, events } = stream();
+  const text = "a\u0085b\u2028c\u2029d";
+  await events.send({ text });
+  const line = sink.texts[0] ?? "";
+  assert.equal(line, 'data: {"text":"a\\u0085b\\u2028c\\u2029d"}\n\n');
+  assert.deepEqual(JSON.parse(line.slice("data: ".length)), { text });
+});
+
 test("writes one data line an event, and [DONE]", async () => {
   const { sink, events } = stream();
   await events.send({ a: "\n" });

@@ -38,7 +38,7 @@ export class EventStream {
    */
   async send(data: unknown): Promise<void> {
     if (this.#sink.destroyed) return;
-    if (!this.#sink.write(`data: ${JSON.stringify(data)}\n\n`)) await this.#drained();
+    if (!this.#sink.write(`data: ${onOneLine(data)}\n\n`)) await this.#drained();
   }
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
@@ -72,6 +72,14 @@ export class EventStream {
     for (const event of events) this.#sink.off(event, onEvent);
     return first;
   }
+}
+
+/** JSON without the characters that some clients take for the end of a line, though JSON and this protocol do not. */
+function onOneLine(data: unknown): string {
+  return JSON.stringify(data).replaceAll(
+    /[\u0085\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 export const eventStreamHeaders = {

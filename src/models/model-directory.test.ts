@@ -106,6 +106,7 @@ const table: readonly (readonly [name: string | null, member: string, admin?: st
   ["acme/games/agent:step10", "1:10"],
   ["wandb-artifact:///acme/games/agent:step2", "1:2"],
   ["art:///acme/games/agent", "1:10"],
+  ["<scheme>:///acme/games/agent", "1:10"],
   ["art://acme/games/agent", "1:10"],
   ["art:///games/agent", "not_found"],
   ["other/games/agent", "forbidden", "4:10"],

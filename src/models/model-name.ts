@@ -11,10 +11,11 @@ export interface ModelReference {
 
 /**
  * Parses `name`, `project/name`, `entity/project/name` or `<scheme>:///entity/project/name` (two slashes too), each
- * optionally with `:stepN` or `:latest`; null when the text is none of these.
+ * optionally with `:stepN` or `:latest`; null when the text is none of these. The scheme is any, or the text `<scheme>` as
+ * the interface document prints it.
  */
 export function parseModelName(text: string): ModelReference | null {
-  const withScheme = /^[a-z][a-z0-9+.-]*:\/\/\/?(.*)$/is.exec(text);
+  const withScheme = /^(?:<scheme>|[a-z][a-z0-9+.-]*):\/\/\/?(.*)$/is.exec(text);
   const [path, version] = splitVersion(withScheme ? withScheme[1] : text);
   const segments = path.split("/");
   if (segments.length > 3 || segments.includes("")) return null;

@@ -33,7 +33,12 @@ async function complete(
   reply: FastifyReply,
   dependencies: HttpDependencies,
 ): Promise<unknown> {
-  const { request: chatRequest, form, places, ignored } = readChatRequest(request.body);
+  const {
+    request: chatRequest,
+    form,
+    places,
+    ignored,
+  } = readChatRequest(request.body, dependencies.settings);
   nameIgnored(reply, ignored);
   const signal = abandonedSignal(reply);
   const completion = dependencies.chat.complete(chatRequest, request.caller, { signal });

@@ -3,9 +3,12 @@ import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../../chat/testing/chat-request.ts";
 import type { ConstraintRule } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { defaultsOf } from "../../domain/settings.ts";
+import { httpSettings } from "../settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
 const messages = [{ role: "user", content: "hi" }];
+const limits = defaultsOf(httpSettings);
 
 function refuses(
   body: object,
@@ -13,7 +16,7 @@ function refuses(
   faults: readonly (readonly [string, string | RegExp])[],
 ) {
   assert.throws(
-    () => readChatRequest({ messages, ...body }),
+    () => readChatRequest({ messages, ...body }, limits),
     (error) => {
       assert.ok(error instanceof ServiceError, String(error));
       assert.equal(error.code, code, error.message);
@@ -33,12 +36,12 @@ function refuses(
 
 /** The request that is read, and nothing else of it, differs so from a plain one. */
 function reads(body: object, changes: RequestChanges): void {
-  const { request } = readChatRequest({ messages, request_id: "r1", ...body });
+  const { request } = readChatRequest({ messages, request_id: "r1", ...body }, limits);
   assert.deepEqual(request, chatRequest(changes), JSON.stringify(body));
 }
 
 test("a request with messages alone has every default, and an id of its own", () => {
-  const { request, form, ignored } = readChatRequest({ messages });
+  const { request, form, ignored } = readChatRequest({ messages }, limits);
   const { requestId } = request.identity;
   assert.match(requestId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(request, chatRequest({ identity: { requestId } }));
@@ -285,12 +288,12 @@ test("passes messages on as they were sent, in all their forms", () => {
     { role: "tool", content: "42", tool_call_id: "c", name: "f", tool_calls: [] },
     { role: "assistant" },
   ];
-  assert.deepEqual(readChatRequest({ messages: sent }).request.prompt.messages, sent);
+  assert.deepEqual(readChatRequest({ messages: sent }, limits).request.prompt.messages, sent);
 });
 
 test("knows where the request's fields stand: as sent, where there are two spellings", () => {
   const placeOf = (body: object, field: string): string | undefined =>
-    readChatRequest({ messages, ...body }).places[field]?.join(".");
+    readChatRequest({ messages, ...body }, limits).places[field]?.join(".");
   assert.equal(placeOf({}, "stopping.maxTokens"), "body.max_completion_tokens");
   assert.equal(placeOf({ max_tokens: 1 }, "stopping.maxTokens"), "body.max_tokens");
   assert.equal(
@@ -303,7 +306,7 @@ test("knows where the request's fields stand: as sent, where there are two spell
 });
 
 test("reads how to answer", () => {
-  const form = (body: object): object => readChatRequest({ messages, stream: true, ...body }).form;
+  const form = (body: object): object => readChatRequest({ messages, stream: true, ...body }, limits).form;
   const base = { isStream: true, includesUsage: false, usageInEveryChunk: false, tokensAsIds: false };
   assert.deepEqual(form({}), base);
   assert.deepEqual(form({ stream_options: {} }), { ...base, includesUsage: true });
@@ -318,7 +321,7 @@ test("reads how to answer", () => {
 
 test("names unknown fields and keeps them out of the way", () => {
   assert.deepEqual(
-    readChatRequest({ messages, store: true, stream: true, stream_options: { x: 1 } }).ignored,
+    readChatRequest({ messages, store: true, stream: true, stream_options: { x: 1 } }, limits).ignored,
     ["store", "stream_options.x"],
   );
 });
@@ -448,8 +451,28 @@ test("refuses every known option that chat cannot honour, by name, all at once",
 test("refuses a body that is no object", () => {
   for (const body of [undefined, null, [], 5, "x"]) {
     assert.throws(
-      () => readChatRequest(body),
+      () => readChatRequest(body, limits),
       (error) => error instanceof ServiceError && error.code === "invalid",
     );
   }
+});
+
+test("lists and texts beyond their limits are refused by name, before anything else is looked at", () => {
+  const many = (count: number, item: unknown): readonly unknown[] =>
+    Array.from({ length: count }, () => item);
+  const message = { role: "user", content: "" };
+  const tool = { type: "function", function: { name: "f" } };
+  const table: readonly (readonly [object, string, RegExp])[] = [
+    [{ messages: many(4097, message), n: 0 }, ".messages", /4097 items; at most 4096/],
+    [{ messages: [{ ...message, content: many(1025, "a") }] }, ".messages.0.content", /at most 1024/],
+    [{ messages: [{ ...message, tool_calls: many(1025, {}) }] }, ".messages.0.tool_calls", /at most 1024/],
+    [{ tools: many(1025, tool) }, ".tools", /1025 items; at most 1024/],
+    [{ stop: many(125_000, "x") }, ".stop", /125000 items; at most 1024/],
+    [{ stop: "x".repeat(4097) }, ".stop", /4097 characters; at most 4096/],
+    [{ stop: ["y", "x".repeat(4097)] }, ".stop.1", /at most 4096/],
+    [{ bad_words: many(1025, "x") }, ".bad_words", /at most 1024/],
+  ];
+  for (const [body, place, text] of table) refuses(body, "invalid", [[place, text]]);
+  const atLimits = { messages: many(4096, message), stop: many(1024, "x".repeat(4096)) };
+  assert.equal(readChatRequest(atLimits, limits).request.prompt.messages.length, 4096);
 });

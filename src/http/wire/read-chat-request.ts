@@ -7,6 +7,7 @@ import type { WirePlaces } from "../errors.ts";
 import { readForm } from "../input/body.ts";
 import { readConstraint } from "./chat-constraint.ts";
 import { chatForm, chatPlaces } from "./chat-fields.ts";
+import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
 
 /** How the answer is written. */
@@ -34,7 +35,8 @@ export interface ReadChatRequest {
  * @throws ServiceError `invalid` with every fault of shape, type, range and combination; when there is none,
  *   `unsupported` with every option that cannot be honoured
  */
-export function readChatRequest(value: unknown): ReadChatRequest {
+export function readChatRequest(value: unknown, limits: ChatLimits): ReadChatRequest {
+  refuseBeyondLimits(value, limits);
   const { value: body, ignored } = readForm(chatForm, value);
   return { request: toRequest(body), form: formOf(body), places: chatPlaces(body), ignored };
 }
