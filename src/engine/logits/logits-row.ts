@@ -1,5 +1,4 @@
-// One row of scores on its way to a token: what the steps read and what each leaves for the next. Its arrays are used
-// again for row after row, so it is not for use by two at once. Decides nothing.
+// One row of scores on its way to a token: what the steps read and what each leaves for the next. Decides nothing.
 import type { Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
 import { exponentials } from "./exponential.ts";

@@ -28,14 +28,14 @@ export class Sampler {
     const row = new LogitsRow(logits_V, this.#weights_V, options);
     if (!Number.isFinite(row.max)) return null;
     if (topLogprobCount !== null) row.weigh(1);
-    const rawTotal = row.total;
+    // Taken here, since steps may change the row.
+    const logTotal = row.max + Math.log(row.total);
     for (const { isNeeded, apply } of logitsSteps) {
       if (Number.isNaN(row.total)) return null;
       if (isNeeded(sampling)) apply(row);
     }
     const id = row.chosenId;
     if (topLogprobCount === null) return { id, logprob: NaN, alternatives: [] };
-    const logTotal = row.max + Math.log(rawTotal);
     return {
       id,
       logprob: logits_V[id] - logTotal,

@@ -1,6 +1,7 @@
 // Decides what one step of the engine computes: a pure function of what waits, what runs, and the budget.
 // First come, first served: nothing overtakes the oldest waiting prompt, running rows always go on. How a prompt is cut
-// into parts depends on the prompt alone, so that its numbers are the same whatever else runs.
+// into parts depends on the prompt alone and on how much of it was in memory, so that its numbers are the same whatever
+// else runs.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 

@@ -114,6 +114,7 @@ export class NaiveEngine implements Engine {
       stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
       const nextLogits = (answer: readonly number[]) =>
         model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter);
+      // Choices that are stopped meanwhile leave the set and are not come to.
       for (const choice of wanted) await this.#answerChoice(job, choice, nextLogits);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
