@@ -21,7 +21,8 @@ export function checkEnding(under: EngineUnderTest): void {
 
   test(`${name}: a stopped choice emits no more, and the others are as they would have been`, async () => {
     const engine = await shared();
-    const request = ask({ maxTokens: 30, choiceCount: 3, sampling: seeded });
+    // Long, so that a reader on a busy machine still comes in time.
+    const request = ask({ maxTokens: 100, choiceCount: 3, sampling: seeded });
     const whole = await answerOf(engine, request);
     const generation = engine.submit(request);
     const stopped = await read(generation, (transcript) => {
@@ -32,7 +33,7 @@ export function checkEnding(under: EngineUnderTest): void {
     assert.equal(stopped.failure, null);
     assert.deepEqual(stopped.ids(0), whole.ids(0));
     assert.deepEqual(stopped.ids(2), whole.ids(2));
-    assert.ok(stopped.ids(1).length >= 4 && stopped.ids(1).length < 30);
+    assert.ok(stopped.ids(1).length >= 4 && stopped.ids(1).length < 100);
     assert.deepEqual(stopped.ids(1), whole.ids(1).slice(0, stopped.ids(1).length));
     assert.deepEqual(stopped.finishes().toSorted(), ["0 length null", "2 length null"]);
   });
