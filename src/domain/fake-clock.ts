@@ -7,7 +7,7 @@ interface Sleeper {
 }
 
 export class FakeClock implements Clock {
-  readonly #startMs: number;
+  #startMs: number;
   #elapsedMs = 0;
   #sleepers: Sleeper[] = [];
 
@@ -17,6 +17,11 @@ export class FakeClock implements Clock {
 
   now(): Date {
     return new Date(this.#startMs + this.#elapsedMs);
+  }
+
+  /** Sets the wall clock forward or back, as an administrator or a time server may; nobody's sleep changes. */
+  step(durationMs: number): void {
+    this.#startMs += durationMs;
   }
 
   monotonicMs(): number {

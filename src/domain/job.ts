@@ -61,7 +61,16 @@ export interface TrainingJob {
   readonly endedAt: Date | null;
   /** For people; null unless failed or cancelled. */
   readonly errorMessage: string | null;
+  /** Attempts begun, but for those that were given back. */
   readonly attemptCount: number;
+  /** Of them, how many were lost with their training process; limited by itself. */
+  readonly lostCount: number;
+  /** Of them, how many were lost with their server; limited by itself. */
+  readonly restartCount: number;
+  /** What of the machine a queued job waits for, for people; null when it waits for its turn only. */
+  readonly waitingFor: string | null;
+  /** What whoever sent the job should know of it, though it works; for people. */
+  readonly warnings: readonly string[];
   readonly progress: JobProgress | null;
   readonly counts: JobCounts | null;
   /** The step it published. */
@@ -76,6 +85,17 @@ export interface TrainingJob {
 
 /** A job that is not stored yet: the store hashes its content as it writes it. */
 export type JobDraft = Omit<TrainingJob, "contentHash">;
+
+/** How a job goes back to the queue. */
+export interface JobRelease {
+  /** Now. A clock that shows an earlier time later on has stepped back, and ends the wait. */
+  readonly at: Date;
+  /** Not claimed before. */
+  readonly notBefore: Date;
+  /** `lost` with its process, or `returned`, which takes it off the count: its end says nothing of the job. */
+  readonly attempt: "lost" | "returned";
+  readonly waitingFor: string | null;
+}
 
 /** How an attempt of `owner` ended well. */
 export interface JobSuccess {
@@ -114,12 +134,14 @@ export interface JobFilter {
 export interface JobStore {
   /**
    * Stores the job with its trajectories, durable when it resolves. With an idempotency key seen before:
-   * the same body hash returns the earlier job's id, another one throws `conflict`.
+   * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
+   * queued throws `overloaded`.
    */
   create(
     job: JobDraft,
     groups: readonly TrajectoryGroup[],
     idempotency: IdempotencyKey | null,
+    options?: { readonly queuedMax?: number },
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   find(id: string): Promise<TrainingJob | null>;
   /**
@@ -141,17 +163,19 @@ export interface JobStore {
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /** Extends the lease; false when the job is no longer this owner's to run. */
   heartbeat(id: string, owner: string, leaseUntil: Date): Promise<boolean>;
-  /** Puts running jobs whose lease ran out (or, with `owner`, all of that owner's) back in the queue; returns their ids. */
-  rescue(filter: { readonly leaseBefore: Date } | { readonly owner: string }): Promise<readonly string[]>;
   /**
-   * Puts a job this owner runs back in the queue, to be claimed no earlier than `notBefore`; false when it is not
-   * this owner's. `refundAttempt` takes the attempt off the count: the server ended it, it was not lost.
+   * Puts running jobs back in the queue whose server is gone, counts a restart for each, and returns their ids: all of an
+   * owner's, or those whose lease ended before `leaseBefore`, or ends so late that a clock must have stepped back since.
    */
-  release(
-    id: string,
-    owner: string,
-    options: { readonly notBefore: Date; readonly refundAttempt: boolean },
-  ): Promise<boolean>;
+  rescue(
+    filter: { readonly leaseBefore: Date; readonly leaseAfter: Date } | { readonly owner: string },
+  ): Promise<readonly string[]>;
+  /** Puts a job this owner runs back in the queue; false when it is not this owner's. */
+  release(id: string, owner: string, release: JobRelease): Promise<boolean>;
+  /** Ends every wait that `release` began: whoever starts tries at once. */
+  endWaits(): Promise<void>;
+  /** Adds to the job's warnings, once. */
+  addWarning(id: string, warning: string): Promise<void>;
   updateProgress(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
   /**
    * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
@@ -198,6 +222,8 @@ export interface JobReport {
   ): Promise<void>;
   /** `gradient_step` number `index`, from 0; every value is finite. */
   stepped(index: number, metrics: Readonly<Record<string, number>>): Promise<void>;
+  /** Something that whoever sent the job should know; told again by another attempt, it is kept once. */
+  warned(warning: string): Promise<void>;
 }
 
 export interface JobOutcome {
@@ -218,7 +244,8 @@ export interface JobRunner {
   pinsFor(model: TrainedModel): Promise<RunnerPins>;
   /**
    * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
-   * died) and another may succeed, `cancelled` when the signal aborted, any other code when the job itself cannot work.
+   * died) and another may succeed, or, with an obstacle, when the job has to wait; `cancelled` when the signal aborted;
+   * any other code when the job itself cannot work.
    */
   run(
     assignment: JobAssignment,

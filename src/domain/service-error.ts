@@ -27,6 +27,12 @@ export interface Fault {
   readonly type: string;
 }
 
+/**
+ * What of the machine keeps the server from working until it changes. Durable work that meets one waits and loses
+ * nothing by it, and callers are told its message.
+ */
+export type Obstacle = "full-disk" | "busy-database" | "missing-base";
+
 export interface ServiceErrorOptions {
   readonly code: ErrorCode;
   /** For the caller: what was wrong, the value, the limit, the cure. What the faults say, unless given. */
@@ -35,6 +41,8 @@ export interface ServiceErrorOptions {
   readonly faults?: readonly Fault[];
   /** For `overloaded` and `unavailable`: when trying again may help. */
   readonly retryAfterSeconds?: number;
+  /** For `unavailable`. */
+  readonly obstacle?: Obstacle;
   readonly cause?: unknown;
 }
 
@@ -43,6 +51,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly faults: readonly Fault[];
   readonly retryAfterSeconds: number | undefined;
+  readonly obstacle: Obstacle | undefined;
 
   constructor(options: ServiceErrorOptions) {
     const { faults = [], message = faults.map((fault) => fault.message).join(" ") } = options;
@@ -51,6 +60,7 @@ export class ServiceError extends Error {
     this.code = options.code;
     this.faults = faults;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.obstacle = options.obstacle;
   }
 }
 

@@ -18,6 +18,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import {
   type AttemptResult,
+  backoffMs,
   cancelled,
   type Ending,
   endingOf,
@@ -42,50 +43,61 @@ export class Attempt {
   readonly #job: TrainingJob;
   /** Called after every event is durable. */
   readonly #onEvent: () => void;
+  readonly #waitCount: number;
   readonly #logger: Logger;
   readonly #running = new AbortController();
+  /** Aborts when the server stops: nothing waits any longer then. */
+  readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
 
   constructor(
     dependencies: AttemptDependencies,
     settings: JobSettings,
     job: TrainingJob,
-    onEvent: () => void,
+    { waitCount, onEvent }: { readonly waitCount: number; readonly onEvent: () => void },
   ) {
     this.#dependencies = dependencies;
     this.#settings = settings;
     this.#job = job;
     this.#onEvent = onEvent;
+    this.#waitCount = waitCount;
     this.#logger = dependencies.logger.child({ jobId: job.id, attempt: job.attemptCount });
   }
 
   /** Aborts the run; the first reason given decides what becomes of the job. */
   interrupt(reason: Interruption): void {
     this.#interruption ??= reason;
+    if (reason === "park") this.#parking.abort();
     this.#running.abort(
       new ServiceError({ code: "cancelled", message: `The attempt was interrupted (${reason}).` }),
     );
   }
 
-  /** Resolves when the attempt is over and settled; never rejects. What cannot be written is rescued with the lease. */
-  async run(): Promise<void> {
+  /**
+   * Resolves when the attempt is over and settled, with how it ended; never rejects. Null when that could not be written:
+   * the job is rescued with the lease.
+   */
+  async run(): Promise<Ending["kind"] | null> {
     const settled = new AbortController();
     const beating = this.#keepLease(settled.signal);
+    let kind: Ending["kind"] | null = null;
     try {
       const { assignment, ending } = await this.#attempt();
       this.#logger.info({ ending: ending.kind }, "attempt over");
-      await this.#settle(ending, assignment);
+      await this.#settleAtLast(ending, assignment);
+      ({ kind } = ending);
     } catch (error) {
       this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
     }
     settled.abort();
     await beating;
     this.#onEvent();
+    return kind;
   }
 
   async #attempt(): Promise<{ readonly assignment: JobAssignment | null; readonly ending: Ending }> {
     const job = this.#job;
-    const refused = job.cancelRequested ? cancelled : refusedStart(job.attemptCount, this.#settings);
+    const refused = job.cancelRequested ? cancelled : refusedStart(job.restartCount, this.#settings);
     if (refused !== null) return { assignment: null, ending: refused };
     let assignment: JobAssignment | null = null;
     let result: AttemptResult;
@@ -99,7 +111,8 @@ export class Attempt {
       if (this.#interruption === null) this.#logger.warn({ err: error.cause }, "attempt failed");
       result = { kind: "threw", error: error.cause };
     }
-    return { assignment, ending: endingOf(result, this.#interruption, job.attemptCount, this.#settings) };
+    const earlier = { lostCount: job.lostCount, waitCount: this.#waitCount };
+    return { assignment, ending: endingOf(result, this.#interruption, earlier, this.#settings) };
   }
 
   async #assign(): Promise<JobAssignment | null> {
@@ -172,7 +185,29 @@ export class Attempt {
         );
         this.#onEvent();
       },
+      warned: async (warning) => {
+        this.#logger.warn({ warning }, "a job was warned of");
+        await jobs.addWarning(id, warning);
+      },
     };
+  }
+
+  /** A disk that is full now holds an ending up, and takes none away. */
+  async #settleAtLast(ending: Ending, assignment: JobAssignment | null): Promise<void> {
+    for (let waitCount = 0; ; waitCount++) {
+      try {
+        await this.#settle(ending, assignment);
+        return;
+      } catch (error) {
+        const isObstacle = error instanceof ServiceError && error.obstacle !== undefined;
+        if (!isObstacle || this.#parking.signal.aborted) throw error;
+        this.#logger.warn({ err: error }, "an attempt could not be settled yet; trying again");
+        await this.#dependencies.clock
+          .sleep(backoffMs(waitCount, this.#settings), { signal: this.#parking.signal })
+          // The server stops: there is one more try.
+          .catch(() => undefined);
+      }
+    }
   }
 
   async #settle(ending: Ending, assignment: JobAssignment | null): Promise<void> {
@@ -202,13 +237,21 @@ export class Attempt {
         await jobs.end(id, ending.state, ending.message, now, { owner });
         return;
       case "retry":
+      case "wait":
         await jobs.release(id, owner, {
+          at: now,
           notBefore: new Date(now.getTime() + ending.waitMs),
-          refundAttempt: false,
+          attempt: ending.kind === "retry" ? "lost" : "returned",
+          waitingFor: ending.kind === "retry" ? null : ending.reason,
         });
         return;
       case "park":
-        await jobs.release(id, owner, { notBefore: now, refundAttempt: true });
+        await jobs.release(id, owner, {
+          at: now,
+          notBefore: new Date(0),
+          attempt: "returned",
+          waitingFor: null,
+        });
         return;
       case "leave":
         return;

@@ -15,16 +15,26 @@ export type Ending =
   | { readonly kind: "end"; readonly state: "failed" | "cancelled"; readonly message: string }
   /** Back in the queue; another attempt comes after the wait. */
   | { readonly kind: "retry"; readonly waitMs: number }
+  /** Back in the queue as if it had not been tried, until the machine lets it run. */
+  | { readonly kind: "wait"; readonly waitMs: number; readonly reason: string }
   /** Back in the queue as if it had not been tried. */
   | { readonly kind: "park" }
   /** Nothing is written: the job is not ours any more. */
   | { readonly kind: "leave" };
 
-/** Decides how an attempt ends. `attemptCount` counts this attempt. */
+/** How often a job was tried before, by how it ended. */
+export interface EarlierAttempts {
+  /** Lost with their process. */
+  readonly lostCount: number;
+  /** One after the other until now, that met an obstacle. */
+  readonly waitCount: number;
+}
+
+/** Decides how an attempt ends. */
 export function endingOf(
   result: AttemptResult,
   interruption: Interruption | null,
-  attemptCount: number,
+  { lostCount, waitCount }: EarlierAttempts,
   settings: Pick<JobSettings, "attemptsMax" | "backoffMs" | "backoffMsMax">,
 ): Ending {
   if (interruption === "lost") return { kind: "leave" };
@@ -40,25 +50,32 @@ export function endingOf(
       message: "The job ended with an internal error; the server's log has it.",
     };
   }
+  if (error.obstacle !== undefined)
+    return { kind: "wait", waitMs: backoffMs(waitCount, settings), reason: error.message };
   // An attempt that says "cancelled" unasked was broken off from outside: lost like one whose process died.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
-  if (attemptCount >= settings.attemptsMax) {
-    const message = `The job was given up after ${attemptCount} attempts; the last one was lost: ${error.message}`;
+  if (lostCount + 1 >= settings.attemptsMax) {
+    const message = `The job was given up after ${lostCount + 1} attempts that were lost, the last one so: ${error.message}`;
     return { kind: "end", state: "failed", message };
   }
-  return {
-    kind: "retry",
-    waitMs: Math.min(settings.backoffMs * 2 ** (attemptCount - 1), settings.backoffMsMax),
-  };
+  return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
+}
+
+/** The wait after the attempt that `earlierCount` of its kind came before, in milliseconds. */
+export function backoffMs(
+  earlierCount: number,
+  settings: Pick<JobSettings, "backoffMs" | "backoffMsMax">,
+): number {
+  return Math.min(settings.backoffMs * 2 ** earlierCount, settings.backoffMsMax);
 }
 
 /** How a job ends that somebody asked to cancel. */
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
-/** How a job ends that was started too often, mostly by servers that died with it; null when it may go on. */
-export function refusedStart(attemptCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
-  if (attemptCount <= settings.startsMax) return null;
-  const message = `The job was started ${settings.startsMax} times and none came to an end; it is not started again.`;
+/** How a job ends whose servers died too often while it ran: it may be what ends them; null when it may go on. */
+export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
+  if (restartCount < settings.startsMax) return null;
+  const message = `The job was started ${restartCount} times by servers that died while it ran; it is not started again.`;
   return { kind: "end", state: "failed", message };
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { present } from "../domain/assert.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { JobEvent, JobOutcome, JobPins, JobRunner, JobStore } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -110,8 +111,13 @@ class Bench {
     return queue;
   }
 
-  build(run: Run, settings: Partial<JobSettings> = {}, owner = "server"): JobQueue {
-    const { jobs, models } = this.database;
+  build(
+    run: Run,
+    settings: Partial<JobSettings> = {},
+    owner = "server",
+    jobs: JobStore = this.database.jobs,
+  ): JobQueue {
+    const { models } = this.database;
     const queue = new JobQueue(
       {
         jobs,
@@ -330,7 +336,8 @@ test("a job is given up after its last attempt, and says why", async (t) => {
   const queue = await bench.start([lost]);
   await bench.submit(queue, "a");
   await bench.clock.advance(60_000);
-  const message = "The job was given up after 3 attempts; the last one was lost: The training process died.";
+  const message =
+    "The job was given up after 3 attempts that were lost, the last one so: The training process died.";
   assert.equal(await bench.state("a"), "failed");
   assert.equal(await bench.message("a"), message);
   assert.deepEqual(await bench.events("a"), [["training_failed", { error_message: message }]]);
@@ -503,13 +510,135 @@ test("a job that ends every server is not started for ever", async (t) => {
   assert.match(await bench.message("a"), /started 2 times/);
 });
 
+test("attempts lost with their process and with their server have limits of their own", async (t) => {
+  const bench = await Bench.open(t);
+  const settings = { attemptsMax: 2, startsMax: 3, backoffMs: 1000 };
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  for (let server = 0; server < 2; server++) {
+    await bench.database.jobs.claim("server", bench.clock.now(), bench.clock.now());
+    await bench.database.jobs.rescue({ owner: "server" });
+  }
+  await bench.start([lost, twoSteps], settings);
+  await bench.clock.advance(1000);
+  const job = await bench.database.jobs.find("a");
+  assert.deepEqual([job?.state, job?.lostCount, job?.restartCount], ["succeeded", 1, 2]);
+});
+
+/** Meets an obstacle of the machine. */
+const obstructed: Run = async () => {
+  throw new ServiceError({ code: "unavailable", message: "The disk is full.", obstacle: "full-disk" });
+};
+
+test("a job that the machine cannot run waits, longer each time, says so, and spends no attempt", async (t) => {
+  const bench = await Bench.open(t);
+  const runs = [obstructed, obstructed, obstructed, obstructed, twoSteps];
+  const queue = await bench.start(runs, {
+    attemptsMax: 1,
+    startsMax: 1,
+    backoffMs: 2000,
+    backoffMsMax: 8000,
+  });
+  await bench.submit(queue, "a");
+  for (const waitMs of [2000, 4000, 8000, 8000]) {
+    const { state, attemptCount, waitingFor } = present(await bench.database.jobs.find("a"), "the job");
+    assert.deepEqual([state, attemptCount, waitingFor], ["queued", 0, "The disk is full."]);
+    await bench.clock.advance(waitMs - 1);
+    assert.equal((await bench.database.jobs.find("a"))?.waitingFor, "The disk is full.");
+    await bench.clock.advance(1);
+  }
+  await bench.clock.advance(1000);
+  const job = await bench.database.jobs.find("a");
+  assert.deepEqual([job?.state, job?.attemptCount, job?.waitingFor], ["succeeded", 1, null]);
+});
+
+test("a job that waits is tried at once by a server that starts", async (t) => {
+  const bench = await Bench.open(t);
+  const first = await bench.start([obstructed], { backoffMs: 60_000 });
+  await bench.submit(first, "a");
+  await first.stop();
+  await bench.start([twoSteps]);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
+test("an ending that finds the disk full is written when there is room", async (t) => {
+  const bench = await Bench.open(t);
+  let fullCount = 3;
+  const { jobs } = bench.database;
+  const succeed: JobStore["succeed"] = async (...args) => {
+    if (fullCount-- > 0) await obstructed(...([] as unknown as Parameters<Run>));
+    await jobs.succeed(...args);
+  };
+  const queue = bench.build(twoSteps, { backoffMs: 1000 }, "server", { ...jobs, succeed });
+  await queue.start();
+  await bench.submit(queue, "a");
+  await bench.clock.advance(2999);
+  assert.equal(await bench.state("a"), "running");
+  await bench.clock.advance(4001);
+  const job = await jobs.find("a");
+  assert.deepEqual([job?.state, job?.attemptCount], ["succeeded", 1]);
+});
+
+test("retries and parked jobs go on when the clock steps back, and when it steps forward", async (t) => {
+  for (const stepMs of [-86_400_000, 86_400_000]) {
+    const bench = await Bench.open(t);
+    const queue = await bench.start([lost, untilInterrupted], { backoffMs: 1000 });
+    await bench.submit(queue, "a");
+    bench.clock.step(stepMs);
+    await bench.clock.advance(1000);
+    assert.equal(await bench.state("a"), "running");
+    await queue.stop();
+    bench.clock.step(stepMs);
+    await bench.start([twoSteps]);
+    await bench.clock.advance(0);
+    assert.equal(await bench.state("a"), "succeeded");
+  }
+});
+
+test("a job of another server is taken up when its lease ran out before the clock stepped back", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  const leaseUntil = new Date(bench.clock.now().getTime() + 60_000);
+  await bench.database.jobs.claim("another", bench.clock.now(), leaseUntil);
+  bench.clock.step(-86_400_000);
+  await bench.start([twoSteps]);
+  await bench.clock.advance(60_000);
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
+test("a running job keeps its lease when the clock steps", async (t) => {
+  for (const stepMs of [-86_400_000, 86_400_000]) {
+    const bench = await Bench.open(t);
+    const queue = await bench.start([untilInterrupted]);
+    await bench.submit(queue, "a");
+    bench.clock.step(stepMs);
+    await bench.clock.advance(120_000);
+    const job = await bench.database.jobs.find("a");
+    assert.deepEqual([job?.state, job?.attemptCount], ["running", 1]);
+  }
+});
+
+test("a full queue refuses jobs until one has ended", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = bench.build(twoSteps, { queuedMax: 1 });
+  await bench.submit(queue, "a");
+  await assert.rejects(bench.submit(queue, "b"), { code: "overloaded" });
+  await queue.start();
+  await bench.clock.advance(0);
+  await bench.submit(queue, "b");
+  assert.equal(await bench.state("b"), "succeeded");
+});
+
 test("heartbeats keep a long job from being taken away", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted]);
   await bench.submit(queue, "a");
   for (let minute = 0; minute < 10; minute++) {
     await bench.clock.advance(60_000);
-    assert.deepEqual(await bench.database.jobs.rescue({ leaseBefore: bench.clock.now() }), []);
+    const leaseAfter = new Date(bench.clock.now().getTime() + 120_000);
+    assert.deepEqual(await bench.database.jobs.rescue({ leaseBefore: bench.clock.now(), leaseAfter }), []);
   }
   assert.equal((await bench.database.jobs.find("a"))?.attemptCount, 1);
 });

@@ -20,13 +20,15 @@ export class JobQueue implements Service {
   readonly #dependencies: AttemptDependencies;
   readonly #settings: JobSettings;
   readonly #events: EventWatch;
-  readonly #attempts = new Map<string, { readonly attempt: Attempt; readonly over: Promise<void> }>();
+  readonly #attempts = new Map<string, { readonly attempt: Attempt; readonly over: Promise<unknown> }>();
   /** One for each loop that runs jobs. */
   readonly #notifiers: readonly Notifier[];
   readonly #life = serviceOf("job queue", {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
   });
+  /** By job, how often in a row it met an obstacle. */
+  readonly #waitCounts = new Map<string, number>();
   #loops: Promise<unknown> | null = null;
 
   constructor(dependencies: AttemptDependencies, settings: JobSettings) {
@@ -47,7 +49,7 @@ export class JobQueue implements Service {
   }
 
   /**
-   * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency and errors.
+   * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency, limit and errors.
    * Works also before `start` and after `stop`: the next queue that starts runs the job.
    */
   async submit(
@@ -55,7 +57,8 @@ export class JobQueue implements Service {
     groups: readonly TrajectoryGroup[],
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
-    const created = await this.#dependencies.jobs.create(job, groups, idempotency);
+    const { queuedMax } = this.#settings;
+    const created = await this.#dependencies.jobs.create(job, groups, idempotency, { queuedMax });
     this.#wake();
     return created;
   }
@@ -100,6 +103,11 @@ export class JobQueue implements Service {
     return this.#events.watch(jobId, after, signal);
   }
 
+  /** How many attempts at a job may be lost, each in its way, before it fails. */
+  get limits(): Pick<JobSettings, "attemptsMax" | "startsMax"> {
+    return this.#settings;
+  }
+
   /** What runs and who watches at this moment. */
   status(): {
     readonly runningCount: number;
@@ -117,6 +125,8 @@ export class JobQueue implements Service {
     const { jobs, owner, logger } = this.#dependencies;
     const rescued = await jobs.rescue({ owner });
     if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
+    // What stood in their way may be gone, and the clock may be another one.
+    await jobs.endWaits();
     this.#loops = Promise.all([
       ...this.#notifiers.map((notifier) => this.#work(notifier, signal)),
       this.#watchLeases(signal),
@@ -150,13 +160,17 @@ export class JobQueue implements Service {
   async #attempt(job: TrainingJob, signal: AbortSignal): Promise<void> {
     // An earlier attempt that lost the job may still be ending; two must not run side by side.
     await this.#attempts.get(job.id)?.over;
-    const attempt = new Attempt(this.#dependencies, this.#settings, job, () => {
-      this.#events.emit(job.id);
+    const waitCount = this.#waitCounts.get(job.id) ?? 0;
+    const attempt = new Attempt(this.#dependencies, this.#settings, job, {
+      waitCount,
+      onEvent: () => this.#events.emit(job.id),
     });
     if (signal.aborted) attempt.interrupt("park");
     const over = attempt.run();
     this.#attempts.set(job.id, { attempt, over });
-    await over;
+    const ending = await over;
+    if (ending === "wait") this.#waitCounts.set(job.id, waitCount + 1);
+    else this.#waitCounts.delete(job.id);
     this.#attempts.delete(job.id);
     this.#wake();
   }
@@ -171,7 +185,10 @@ export class JobQueue implements Service {
       try {
         // A machine that slept finds its own leases expired; what runs here still has its server.
         await this.#renewLeases();
-        const rescued = await jobs.rescue({ leaseBefore: clock.now() });
+        const now = clock.now();
+        // No lease that is given now ends later than that, were its server's clock ahead by as much again.
+        const leaseAfter = new Date(now.getTime() + 2 * this.#settings.leaseMs);
+        const rescued = await jobs.rescue({ leaseBefore: now, leaseAfter });
         if (rescued.length > 0) logger.warn({ jobIds: rescued }, "leases ran out; the jobs are queued again");
         if (rescued.length > 0) this.#wake();
       } catch (error) {

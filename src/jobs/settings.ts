@@ -14,21 +14,24 @@ export const jobSettings = {
     default: 3,
     min: 1,
     max: 100,
-    about: "How often a job is tried while its attempts are lost before it fails.",
+    about:
+      "How many attempts at a job may be lost with their training process before it fails; restarts of the server are not counted.",
   },
   startsMax: {
     kind: "integer",
     default: 10,
     min: 1,
     max: 1000,
-    about: "How often a job may be started, restarts of the server included, before it fails.",
+    about:
+      "How many servers may die while a job runs before it fails; lost training processes are not counted.",
   },
   backoffMs: {
     kind: "integer",
     default: 1000,
     min: 0,
     max: 3_600_000,
-    about: "Wait after the first lost attempt, in milliseconds; it doubles with each.",
+    about:
+      "Wait after the first attempt that was lost or found the disk full, in milliseconds; it doubles with each.",
   },
   backoffMsMax: {
     kind: "integer",
@@ -36,6 +39,13 @@ export const jobSettings = {
     min: 0,
     max: 3_600_000,
     about: "Longest wait between attempts, in milliseconds.",
+  },
+  queuedMax: {
+    kind: "integer",
+    default: 10_000,
+    min: 1,
+    max: 10_000_000,
+    about: "Jobs that may wait in the queue; more are refused until some have ended.",
   },
   leaseMs: {
     kind: "integer",

@@ -1,18 +1,20 @@
 // Errors that cross from one process to another: what may be said to a caller, and the rest for the log.
+import { fullDiskError } from "../domain/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Failure } from "./protocol.ts";
 
 /** The error as a message. One that is not meant for callers becomes `internal` with `internalMessage`. */
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const detail = error instanceof Error ? describe(error) : String(error);
-  if (error instanceof ServiceError) return { code: error.code, message: error.message, detail };
+  const known = error instanceof ServiceError ? error : fullDiskError(error);
+  if (known !== null) return { code: known.code, message: known.message, detail, obstacle: known.obstacle };
   return { code: "internal", message: internalMessage, detail };
 }
 
 /** The message as an error again; its cause is the original as the other process saw it, stack included. */
-export function errorOf({ code, message, detail }: Failure): ServiceError {
+export function errorOf({ code, message, detail, obstacle }: Failure): ServiceError {
   const cause = Object.assign(new Error("An error in another process."), { stack: detail });
-  return new ServiceError({ code, message, cause });
+  return new ServiceError({ code, message, cause, ...(obstacle === undefined ? {} : { obstacle }) });
 }
 
 /** The error with its causes. */

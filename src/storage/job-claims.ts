@@ -22,6 +22,7 @@ export async function claimJob(
         lease_until: leaseUntil.toISOString(),
         started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
         attempt_count: row("attempt_count", "+", 1),
+        waiting_for: null,
       }))
       .where("id", "=", candidate)
       .where("state", "=", "queued")
@@ -38,7 +39,9 @@ async function findClaimable(database: Kysely<Schema>, at: Date): Promise<string
     .selectFrom("jobs as job")
     .select("job.id")
     .where("job.state", "=", "queued")
-    .where("job.not_before", "<=", at.toISOString())
+    .where((job) =>
+      job.or([job("job.not_before", "<=", at.toISOString()), job("job.waits_since", ">", at.toISOString())]),
+    )
     .where((job) =>
       job.not(
         job.exists(

@@ -4,6 +4,9 @@ import type { JobCounts, JobDraft, JobPins, JobProgress, JobState, TrainingJob }
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { JobTable } from "./schema.ts";
 
+/** A time that has always passed. */
+export const beginning = new Date(0).toISOString();
+
 /** The row of a job that nobody runs yet, and whose content is not hashed yet. */
 export function jobRowOf(job: JobDraft): Insertable<JobTable> {
   return {
@@ -17,13 +20,18 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
     ended_at: job.endedAt?.toISOString() ?? null,
     error_message: job.errorMessage,
     attempt_count: job.attemptCount,
+    lost_count: job.lostCount,
+    restart_count: job.restartCount,
+    waiting_for: job.waitingFor,
+    warnings: JSON.stringify(job.warnings),
     progress: job.progress === null ? null : JSON.stringify(job.progress),
     counts: job.counts === null ? null : JSON.stringify(job.counts),
     result_step: job.resultStep,
     cancel_requested: job.cancelRequested ? 1 : 0,
     owner: null,
     lease_until: null,
-    not_before: new Date(0).toISOString(),
+    not_before: beginning,
+    waits_since: beginning,
     sequence: null,
     content_hash: "",
     pins: job.pins === null ? null : JSON.stringify(job.pins),
@@ -43,6 +51,10 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     endedAt: row.ended_at === null ? null : new Date(row.ended_at),
     errorMessage: row.error_message,
     attemptCount: row.attempt_count,
+    lostCount: row.lost_count,
+    restartCount: row.restart_count,
+    waitingFor: row.waiting_for,
+    warnings: JSON.parse(row.warnings) as readonly string[],
     progress: row.progress === null ? null : (JSON.parse(row.progress) as JobProgress),
     counts: row.counts === null ? null : (JSON.parse(row.counts) as JobCounts),
     resultStep: row.result_step,

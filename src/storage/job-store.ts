@@ -14,7 +14,7 @@ import type { Connection } from "./dialect.ts";
 import { storedLines } from "./groups.ts";
 import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
-import { jobOf } from "./job-rows.ts";
+import { beginning, jobOf } from "./job-rows.ts";
 import { createJob } from "./job-submission.ts";
 import { insertVersion } from "./model-store.ts";
 import { readPage } from "./paging.ts";
@@ -23,11 +23,11 @@ import type { Schema } from "./schema.ts";
 /** The job store on a migrated database. */
 export function createJobStore({ queries: database, dialect }: Connection): JobStore {
   return {
-    create: async (job, groups, idempotency) => {
+    create: async (job, groups, idempotency, { queuedMax = Infinity } = {}) => {
       try {
         return await database
           .transaction()
-          .execute((transaction) => createJob(transaction, job, groups, idempotency));
+          .execute((transaction) => createJob(transaction, job, groups, { idempotency, queuedMax }));
       } catch (error) {
         if (dialect.isMissingParent(error)) throw notFound("model", job.modelId);
         throw error;
@@ -45,7 +45,7 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
           models.selectFrom("models").select("models.id").where("models.entity", "=", entity),
         );
       }
-      const contentColumns = ["config", "config_not_applied", "error_message", "counts", "pins"];
+      const contentColumns = ["config", "config_not_applied", "error_message", "counts", "pins", "warnings"];
       // A job whose state has changed since is still a place to go on from.
       const orderValueOf = async (id: string) => {
         const row = await database
@@ -65,7 +65,15 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
 
 type AttemptQueries = Pick<
   JobStore,
-  "claim" | "pin" | "heartbeat" | "rescue" | "release" | "updateProgress" | "appendEvent"
+  | "claim"
+  | "pin"
+  | "heartbeat"
+  | "rescue"
+  | "release"
+  | "endWaits"
+  | "addWarning"
+  | "updateProgress"
+  | "appendEvent"
 >;
 
 /** What happens to a job between the queue and its end. */
@@ -98,17 +106,27 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
     rescue: async (filter) => {
       const query = database
         .updateTable("jobs")
-        .set({ state: "queued", owner: null, lease_until: null })
+        .set((row) => ({
+          state: "queued",
+          owner: null,
+          lease_until: null,
+          restart_count: row("restart_count", "+", 1),
+        }))
         .where("state", "=", "running")
         .returning("id");
       const rows = await (
         "owner" in filter
           ? query.where("owner", "=", filter.owner)
-          : query.where("lease_until", "<", filter.leaseBefore.toISOString())
+          : query.where((job) =>
+              job.or([
+                job("lease_until", "<", filter.leaseBefore.toISOString()),
+                job("lease_until", ">", filter.leaseAfter.toISOString()),
+              ]),
+            )
       ).execute();
       return rows.map((row) => row.id);
     },
-    release: async (id, owner, { notBefore, refundAttempt }) => {
+    release: async (id, owner, { at, notBefore, attempt, waitingFor }) => {
       const result = await database
         .updateTable("jobs")
         .set((row) => ({
@@ -116,7 +134,10 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
           owner: null,
           lease_until: null,
           not_before: notBefore.toISOString(),
-          attempt_count: row("attempt_count", "-", refundAttempt ? 1 : 0),
+          waits_since: at.toISOString(),
+          waiting_for: waitingFor,
+          attempt_count: row("attempt_count", "-", attempt === "returned" ? 1 : 0),
+          lost_count: row("lost_count", "+", attempt === "lost" ? 1 : 0),
         }))
         .where("id", "=", id)
         .where("state", "=", "running")
@@ -124,6 +145,25 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
+    endWaits: async () => {
+      await database
+        .updateTable("jobs")
+        .set({ not_before: beginning, waits_since: beginning })
+        .where("state", "=", "queued")
+        .where("not_before", ">", beginning)
+        .execute();
+    },
+    addWarning: (id, warning) =>
+      database.transaction().execute(async (transaction) => {
+        await keepJob(transaction, id);
+        const { warnings } = present(await findJob(transaction, id), "the job just kept");
+        if (warnings.includes(warning)) return;
+        await transaction
+          .updateTable("jobs")
+          .set({ warnings: JSON.stringify([...warnings, warning]) })
+          .where("id", "=", id)
+          .execute();
+      }),
     updateProgress: async (id, progress, counts) => {
       await database
         .updateTable("jobs")

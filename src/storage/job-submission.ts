@@ -14,16 +14,18 @@ import { nextSequence } from "./sequences.ts";
  * Stores a job inside the caller's transaction, unless its idempotency key has one. Its number is taken last: others
  * that submit then wait for a moment, not for all that is written.
  *
- * @throws ServiceError `conflict` when the key was used with another body
+ * @throws ServiceError `conflict` when the key was used with another body, `overloaded` when `queuedMax` jobs are queued
  */
 export async function createJob(
   transaction: Transaction<Schema>,
   job: JobDraft,
   groups: readonly TrajectoryGroup[],
-  idempotency: IdempotencyKey | null,
+  options: { readonly idempotency: IdempotencyKey | null; readonly queuedMax: number },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { idempotency, queuedMax } = options;
   const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
   if (earlierId !== null) return { id: earlierId, isNew: false };
+  await refuseFullQueue(transaction, queuedMax);
   await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
     // Another job took the key since it was looked for.
@@ -44,6 +46,21 @@ export async function createJob(
     .where("id", "=", job.id)
     .execute();
   return { id: job.id, isNew: true };
+}
+
+async function refuseFullQueue(transaction: Transaction<Schema>, queuedMax: number): Promise<void> {
+  if (queuedMax === Infinity) return;
+  const { count } = await transaction
+    .selectFrom("jobs")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("state", "=", "queued")
+    .executeTakeFirstOrThrow();
+  if (count < queuedMax) return;
+  throw new ServiceError({
+    code: "overloaded",
+    message: `${count} training jobs wait already, and the queue takes ${queuedMax}. Send the job again when some have ended.`,
+    retryAfterSeconds: 60,
+  });
 }
 
 /** False when the key is taken. Waits for a transaction that is about to take it. */

@@ -80,6 +80,8 @@ export interface JobTable {
   readonly ended_at: string | null;
   readonly error_message: string | null;
   readonly attempt_count: number;
+  readonly lost_count: number;
+  readonly restart_count: number;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;
@@ -88,6 +90,10 @@ export interface JobTable {
   readonly lease_until: string | null;
   /** A queued job is not claimed before this. */
   readonly not_before: string;
+  /** When `not_before` was set; a clock that shows less has stepped back. */
+  readonly waits_since: string;
+  readonly waiting_for: string | null;
+  readonly warnings: string;
   readonly content_hash: string;
   readonly pins: string | null;
 }

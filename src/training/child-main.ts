@@ -57,6 +57,7 @@ async function run({ model, options, emit }: Context, request: RunRequest): Prom
       // Lets the message out, and a parent that has gone be noticed, before the next step takes the thread.
       await new Promise((resolve) => setImmediate(resolve));
     },
+    warned: async (warning) => void emit({ kind: "warned", warning }),
   };
   const outcome = await runTrainingJob(
     { ...model, report, clock: systemClock },

@@ -34,6 +34,7 @@ export type TrainingEvent =
       readonly metrics: Readonly<Record<string, number>>;
     }
   | { readonly kind: "stepped"; readonly index: number; readonly metrics: Readonly<Record<string, number>> }
+  | { readonly kind: "warned"; readonly warning: string }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | ({ readonly kind: "failed" } & Failure);
 

@@ -11,6 +11,7 @@ import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { errorOf, failureOf } from "../processes/failure.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
@@ -92,6 +93,7 @@ class Bench {
         assert.equal(index, steps.length);
         steps.push(metrics);
       },
+      warned: async () => undefined,
       ...on,
     };
     const outcome = await runner.run(await assignmentOf(runner, step, given), report, { signal });
@@ -137,6 +139,10 @@ async function assignmentOf(
       endedAt: null,
       errorMessage: null,
       attemptCount: 1,
+      lostCount: 0,
+      restartCount: 0,
+      waitingFor: null,
+      warnings: [],
       progress: null,
       counts: null,
       resultStep: null,
@@ -351,8 +357,27 @@ test("silence beyond the deadline is a lost attempt", async (t) => {
   await rejected;
 });
 
+test("a base model that is not served is an obstacle, not the end of the job", async (t) => {
+  await assert.rejects(new Bench(t).run(1, { baseModel: "absent" }), (error) => {
+    assert.ok(error instanceof ServiceError && error.code === "unavailable");
+    assert.equal(error.obstacle, "missing-base");
+    assert.match(error.message, /"absent"/);
+    return true;
+  });
+});
+
+test("a full disk is an obstacle, where the job's trajectories are written and where its version is", async (t) => {
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  const isObstacle = (error: unknown): boolean =>
+    error instanceof ServiceError && error.code === "unavailable" && error.obstacle === "full-disk";
+  const bench = new Bench(t);
+  await assert.rejects(bench.run(1, {}, { on: { started: () => Promise.reject(full) } }), isObstacle);
+  const { code, message, detail, obstacle } = failureOf(full, "internal");
+  assert.deepEqual([code, obstacle], ["unavailable", "full-disk"]);
+  assert.ok(isObstacle(errorOf({ code, message, detail, obstacle })));
+});
+
 test("refuses jobs that cannot work, in the job's own words", async (t) => {
-  await assert.rejects(new Bench(t).run(1, { baseModel: "absent" }), rejectsWith("unsupported"));
   const [sequence] = readGoldenTraining().sequences;
   const foreign = trajectoryOf({ ...sequence, token_ids: sequence.token_ids.map((id) => id + 100_000) });
   await assert.rejects(

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
+import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { adapterFolderOf, type TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
@@ -60,11 +61,11 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   async pinsFor({ baseModel }: TrainedModel): Promise<RunnerPins> {
-    return {
+    return withFullDiskNamed(async () => ({
       settings: pinnedSettings(this.#options.settings),
       baseHash: await this.#hashOf(this.#folderOf(baseModel)),
       trainerBuild: this.#build,
-    };
+    }));
   }
 
   async run(
@@ -72,7 +73,8 @@ class ProcessJobRunner implements ChildJobRunner {
     report: JobReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
-    const run = this.#run(assignment, report, AbortSignal.any([signal, this.#stopping.signal]));
+    const eitherSignal = AbortSignal.any([signal, this.#stopping.signal]);
+    const run = withFullDiskNamed(() => this.#run(assignment, report, eitherSignal));
     this.#runs.add(run);
     try {
       return await run;
@@ -120,8 +122,9 @@ class ProcessJobRunner implements ChildJobRunner {
     const folder = this.#options.baseFolders.get(baseModel);
     if (folder !== undefined) return resolve(folder);
     throw new ServiceError({
-      code: "unsupported",
-      message: `This server does not have the base model ${JSON.stringify(baseModel)}.`,
+      code: "unavailable",
+      message: `This server does not serve the base model ${JSON.stringify(baseModel)} now; start it with --model, and the job goes on.`,
+      obstacle: "missing-base",
     });
   }
 
@@ -199,10 +202,20 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 }
 
+/** Work that writes files: one that finds the disk full rejects with an obstacle. */
+async function withFullDiskNamed<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fullDiskError(error) ?? error;
+  }
+}
+
 async function writeLines(file: string, lines: AsyncIterable<string>): Promise<void> {
   const handle = await open(file, "w");
   try {
-    for await (const line of lines) await handle.write(`${line}\n`);
+    // Unlike `write`, it goes on where a write was cut short.
+    for await (const line of lines) await handle.appendFile(`${line}\n`);
   } finally {
     await handle.close();
   }

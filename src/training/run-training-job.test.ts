@@ -61,6 +61,7 @@ class Bench {
   );
   readonly started: Readonly<Record<string, number>>[] = [];
   readonly steps: Readonly<Record<string, number>>[] = [];
+  readonly warnings: string[] = [];
 
   constructor(t: TestContext) {
     t.after(() => rmSync(this.dataFolder, { recursive: true }));
@@ -73,6 +74,7 @@ class Bench {
         assert.equal(index, this.steps.length);
         this.steps.push(metrics);
       },
+      warned: async (warning) => void this.warnings.push(warning),
       ...on,
     };
     return runTrainingJob(
@@ -164,6 +166,25 @@ test("reports the job's counts with the start and every step, and keeps the mean
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
   assert.equal(metrics["data/step_num_skipped_zero_variance"], 2);
   assert.ok(Object.values(metrics).every(Number.isFinite));
+});
+
+test("recorded log-probabilities that serving cannot have given are warned of, once", async (t) => {
+  const bench = new Bench(t);
+  await bench.run();
+  const difference = bench.steps[0]["max_logprob_difference"];
+  assert.ok(difference > 0.05, "the recorded ones are made up");
+  assert.equal(bench.warnings.length, 1);
+  assert.ok(bench.warnings[0].includes(`${difference.toPrecision(3)} nats`));
+  const unrecorded = new Bench(t);
+  const groups = someGroups().map((group) => ({
+    ...group,
+    trajectories: group.trajectories.map((trajectory) => ({
+      ...trajectory,
+      messagesAndChoices: trajectory.messagesAndChoices.map((item) => ({ ...item, logprobs: null })),
+    })),
+  }));
+  await unrecorded.run({ groups });
+  assert.deepEqual(unrecorded.warnings, []);
 });
 
 test("the seed decides the first adapter and the order of the steps, and nothing else does", async (t) => {

@@ -92,9 +92,23 @@ async function takeSteps(
     const step = await trainer.optimStep(optimizer, callOf(`step ${index}`, context));
     const metrics = stepMetrics({ batch: recorded[index], gradient, step, learningRate });
     steps.push(metrics);
+    if (index === 0) await warnOfDifference(metrics, report);
     await report.stepped(index, stepEventMetrics(metrics, counts));
   }
   return steps;
+}
+
+/** Between log-probabilities of serving and of training one and the same token, in nats: rounding stays far below. */
+const differenceExpectedMax = 0.05;
+
+async function warnOfDifference(firstStep: Metrics, report: JobReport): Promise<void> {
+  const { max_logprob_difference: difference } = firstStep;
+  if (difference <= differenceExpectedMax) return;
+  await report.warned(
+    `At the first step recorded and computed log-probabilities differ by up to ${difference.toPrecision(3)} nats, ` +
+      `where ${differenceExpectedMax} is the most that rounding explains: the rollouts are of another version, or stood ` +
+      "behind other prompts than those trained here. Send choices with prompt_token_ids and token_ids, as the server gave them.",
+  );
 }
 
 /** The same batches with what the model gives now in place of what was recorded. */

@@ -125,6 +125,8 @@ export class TrainingProcess {
             return pass(() => report.started(event.stepCount, event.counts, event.metrics));
           case "stepped":
             return pass(() => report.stepped(event.index, event.metrics));
+          case "warned":
+            return pass(() => report.warned(event.warning));
           case "finished":
             return pass(async () => resolve(event.outcome));
           case "failed":

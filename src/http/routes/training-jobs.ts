@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { newUuid7 } from "../../domain/ids.ts";
-import type { IdempotencyKey, JobEvent } from "../../domain/job.ts";
+import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
@@ -29,6 +29,7 @@ interface JobPath {
 }
 
 export function trainingJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const bodyOf = (job: TrainingJob): object => trainingJobBody(job, dependencies.jobQueue.limits);
   app.post(
     path,
     {
@@ -45,14 +46,14 @@ export function trainingJobRoutes(app: FastifyInstance, dependencies: HttpDepend
   app.get<JobPath>(
     `${path}/:job_id`,
     { schema: { summary: "Read a training job", ...documented } },
-    async (request) => trainingJobBody(await reachJob(dependencies, request.caller, request.params.job_id)),
+    async (request) => bodyOf(await reachJob(dependencies, request.caller, request.params.job_id)),
   );
   app.post<JobPath>(
     `${path}/:job_id/cancel`,
     { schema: { summary: "Cancel a training job", ...documented } },
     async (request) => {
       const job = await reachJob(dependencies, request.caller, request.params.job_id);
-      return trainingJobBody(await dependencies.jobQueue.cancel(job.id));
+      return bodyOf(await dependencies.jobQueue.cancel(job.id));
     },
   );
   app.get<JobPath>(
@@ -119,7 +120,9 @@ async function list(
     modelId: model?.id ?? null,
     state: value.state ?? null,
   };
-  return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), trainingJobBody);
+  return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), (job) =>
+    trainingJobBody(job, dependencies.jobQueue.limits),
+  );
 }
 
 async function events(

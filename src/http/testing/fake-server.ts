@@ -99,6 +99,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         return jobQueue.submit(job, ...rest);
       },
       cancel: (id) => jobQueue.cancel(id),
+      limits: jobQueue.limits,
       watchEvents: (id, watch) => jobQueue.watchEvents(id, watch),
     },
     trajectories,

@@ -113,7 +113,11 @@ function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>
   return Object.entries(record) as [Key, Value][];
 }
 
-export function trainingJobBody(job: TrainingJob): object {
+/** @param limits how many attempts may be lost, each in its way */
+export function trainingJobBody(
+  job: TrainingJob,
+  limits: { readonly attemptsMax: number; readonly startsMax: number },
+): object {
   const { counts, progress } = job;
   return {
     id: job.id,
@@ -124,6 +128,12 @@ export function trainingJobBody(job: TrainingJob): object {
     ended_at: job.endedAt?.toISOString() ?? null,
     error_message: job.errorMessage,
     attempts: job.attemptCount,
+    attempts_lost: job.lostCount,
+    attempts_lost_max: limits.attemptsMax,
+    restarts: job.restartCount,
+    restarts_max: limits.startsMax,
+    waiting_for: job.waitingFor,
+    warnings: job.warnings,
     cancel_requested: job.cancelRequested,
     progress:
       progress === null

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { present } from "../../domain/assert.ts";
 import type { JobDraft, JobStore } from "../../domain/job.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
@@ -18,6 +19,9 @@ import {
 } from "./storage-under-test.ts";
 
 const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10), moment(70));
+
+/** Lost at moment 10, to be tried again at once. */
+const lostNow = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
 
 const succeedNow = (jobs: JobStore, id: string, step: number, owner = "server") =>
   jobs.succeed(id, {
@@ -181,7 +185,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await claimNow(jobs);
     await jobs.create(sampleJob("m2", "m"), [], null);
     await jobs.create(sampleJob("n1", "n"), [], null);
-    const later = { notBefore: moment(30), refundAttempt: false };
+    const later = { ...lostNow, notBefore: moment(30) };
     assert.equal(await jobs.release("m1", "another", later), false);
     assert.equal(await jobs.release("m1", "server", later), true);
     assert.equal(await jobs.release("m1", "server", later), false);
@@ -192,12 +196,71 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(retried?.startedAt, moment(10), "the first start is kept");
   });
 
-  test("a refunded attempt does not count", async (t) => {
+  test("an attempt that is returned does not count, and the job says what it waits for", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
-    await jobs.release("j", "server", { notBefore: moment(0), refundAttempt: true });
-    assert.deepEqual([(await jobs.find("j"))?.state, (await jobs.find("j"))?.attemptCount], ["queued", 0]);
+    await jobs.release("j", "server", { ...lostNow, attempt: "returned", waitingFor: "room" });
+    const { state, attemptCount, lostCount, waitingFor } = present(await jobs.find("j"), "the job");
+    assert.deepEqual([state, attemptCount, lostCount, waitingFor], ["queued", 0, 0, "room"]);
+    assert.equal((await claimNow(jobs))?.waitingFor, null);
+  });
+
+  test("attempts lost with their process and with their server are counted apart", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    await jobs.release("j", "server", lostNow);
+    for (let restart = 0; restart < 2; restart++) {
+      await claimNow(jobs);
+      await jobs.rescue({ owner: "server" });
+    }
+    const { attemptCount, lostCount, restartCount } = present(await jobs.find("j"), "the job");
+    assert.deepEqual([attemptCount, lostCount, restartCount], [3, 1, 2]);
+  });
+
+  test("a wait ends when the clock shows a time before it began, and when waits are ended", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    const release = { ...lostNow, at: moment(10), notBefore: moment(1000) };
+    await jobs.release("j", "server", release);
+    assert.equal(await jobs.claim("server", moment(999), moment(1070)), null);
+    assert.equal((await jobs.claim("server", moment(9), moment(70)))?.id, "j");
+    await jobs.release("j", "server", release);
+    assert.equal(await claimNow(jobs), null);
+    await jobs.endWaits();
+    assert.equal((await claimNow(jobs))?.id, "j");
+  });
+
+  test("a lease that ends later than any that is given now is of a clock that stepped back", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(0), leaseAfter: moment(70) }), []);
+    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(0), leaseAfter: moment(69) }), ["j"]);
+  });
+
+  test("a warning is kept once, in the order in which they came", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    for (const warning of ["one", "two", "one"]) await jobs.addWarning("j", warning);
+    assert.deepEqual((await jobs.find("j"))?.warnings, ["one", "two"]);
+    await assert.rejects(jobs.addWarning("x", "one"), { code: "not_found" });
+  });
+
+  test("a full queue takes no new job, but finds one that it has", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const key = { keyId: "k", key: "once", bodyHash: "h" };
+    await jobs.create(sampleJob("a", "m"), [], key, { queuedMax: 1 });
+    await assert.rejects(jobs.create(sampleJob("b", "n"), [], null, { queuedMax: 1 }), {
+      code: "overloaded",
+    });
+    assert.equal(await jobs.find("b"), null);
+    const again = await jobs.create(sampleJob("c", "m"), [], key, { queuedMax: 1 });
+    assert.deepEqual(again, { id: "a", isNew: false });
+    await claimNow(jobs);
+    assert.equal((await jobs.create(sampleJob("d", "n"), [], null, { queuedMax: 1 })).isNew, true);
   });
 
   test("the first pins hold, for the owner who runs the job", async (t) => {
@@ -221,8 +284,9 @@ function checkClaims(makeStorage: MakeStorage): void {
     await claimNow(jobs);
     assert.equal(await jobs.heartbeat("j", "another", moment(100)), false);
     assert.equal(await jobs.heartbeat("j", "server", moment(100)), true);
-    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(100) }), []);
-    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(101) }), ["j"]);
+    const leaseAfter = moment(1000);
+    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(100), leaseAfter }), []);
+    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(101), leaseAfter }), ["j"]);
     assert.equal((await jobs.find("j"))?.state, "queued");
     assert.equal(await jobs.heartbeat("j", "server", moment(200)), false);
   });

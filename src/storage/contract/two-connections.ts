@@ -153,7 +153,9 @@ function checkJobs(makeStorage: MakeStorage): void {
       await sides[0].jobs.create(sampleJob(model, model), [], null);
       await sides[0].jobs.claim("server", moment(10), moment(20));
     }
-    const rescued = await fromBoth(sides, 2, ({ jobs }) => jobs.rescue({ leaseBefore: moment(30) }));
+    const rescued = await fromBoth(sides, 2, ({ jobs }) =>
+      jobs.rescue({ leaseBefore: moment(30), leaseAfter: moment(1000) }),
+    );
     assert.deepEqual(rescued.flat().toSorted(), ["a", "b", "c"]);
   });
 }
@@ -211,7 +213,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
 
   test("cancelling a job while it ends, or is put back, loses neither", async (t) => {
     const sides = await withRunningJob(t);
-    const put = { notBefore: moment(0), refundAttempt: false };
+    const put = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
     const [released, state] = await Promise.all([
       sides[0].jobs.release("j", "server", put),
       sides[1].jobs.requestCancel("j", moment(15)),

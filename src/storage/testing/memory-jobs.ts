@@ -7,7 +7,7 @@ import {
   jobTransitions,
   type TrainingJob,
 } from "../../domain/job.ts";
-import { notFound } from "../../domain/service-error.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
 import {
   conflict,
   type Exclusively,
@@ -20,11 +20,12 @@ import {
 import { addVersion } from "./memory-models.ts";
 
 const terminalSequence = Infinity;
+const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
 
 export function memoryJobs(exclusively: Exclusively): JobStore {
   const find = (id: string) => exclusively((tables) => kept(tables, id)?.job ?? null);
   return {
-    create: (job, groups, idempotency) =>
+    create: (job, groups, idempotency, { queuedMax = Infinity } = {}) =>
       exclusively((tables) => {
         const earlier = tables.jobs.find(
           (one) =>
@@ -38,11 +39,13 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
           }
           throw conflict("The key was used with another body.");
         }
+        if (tables.jobs.filter((one) => one.job.state === "queued").length >= queuedMax)
+          throw new ServiceError({ code: "overloaded", message: "The queue is full." });
         if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
         const lines = groups.map((group) => JSON.stringify(group));
         const content = [JSON.stringify(job.config), ...lines].map((line) => `${line}\n`).join("");
         const contentHash = createHash("sha256").update(content).digest("hex");
-        const waiting = { owner: null, leaseUntil: new Date(0), notBefore: new Date(0) };
+        const waiting = { owner: null, leaseUntil: new Date(0), ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
         tables.jobs = [...tables.jobs, stored];
         return { id: job.id, isNew: true };
@@ -80,7 +83,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
 
 function attempts(
   exclusively: Exclusively,
-): Pick<JobStore, "claim" | "pin" | "heartbeat" | "rescue" | "release" | "updateProgress" | "appendEvent"> {
+): Omit<JobStore, "create" | "find" | "trajectoryLines" | "list" | "listEvents" | keyof Endings> {
   return {
     claim: (owner, at, leaseUntil) =>
       exclusively((tables) => {
@@ -90,11 +93,11 @@ function attempts(
             // The first unfinished job of its model, and none of them runs.
             unfinished.find(({ job }) => job.modelId === one.job.modelId) === one &&
             !unfinished.some(({ job }) => job.modelId === one.job.modelId && job.state === "running") &&
-            one.notBefore <= at,
+            (one.notBefore <= at || one.waitsSince > at),
         );
         if (next === undefined) return null;
         const { startedAt, attemptCount } = next.job;
-        const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1 };
+        const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1, waitingFor: null };
         return change(tables, next.job.id, { state: "running", ...attempt }, { owner, leaseUntil });
       }),
     pin: (id, owner, pins) =>
@@ -114,18 +117,35 @@ function attempts(
         const lost = tables.jobs.filter(
           ({ job, owner, leaseUntil }) =>
             job.state === "running" &&
-            ("owner" in filter ? owner === filter.owner : leaseUntil < filter.leaseBefore),
+            ("owner" in filter
+              ? owner === filter.owner
+              : leaseUntil < filter.leaseBefore || leaseUntil > filter.leaseAfter),
         );
-        for (const { job } of lost) change(tables, job.id, { state: "queued" }, { owner: null });
+        for (const { job } of lost) {
+          const restartCount = job.restartCount + 1;
+          change(tables, job.id, { state: "queued", restartCount }, { owner: null });
+        }
         return lost.map(({ job }) => job.id);
       }),
-    release: (id, owner, { notBefore, refundAttempt }) =>
+    release: (id, owner, { at, notBefore, attempt, waitingFor }) =>
       exclusively((tables) => {
         const one = kept(tables, id);
         if (one === undefined || !runsFor(one, owner)) return false;
-        const attemptCount = one.job.attemptCount - (refundAttempt ? 1 : 0);
-        change(tables, id, { state: "queued", attemptCount }, { owner: null, notBefore });
+        const attemptCount = one.job.attemptCount - (attempt === "returned" ? 1 : 0);
+        const lostCount = one.job.lostCount + (attempt === "lost" ? 1 : 0);
+        const counts = { attemptCount, lostCount };
+        const wait = { notBefore, waitsSince: at };
+        change(tables, id, { state: "queued", ...counts, waitingFor }, { owner: null, ...wait });
         return true;
+      }),
+    endWaits: () =>
+      exclusively((tables) => {
+        for (const { job } of tables.jobs) if (job.state === "queued") change(tables, job.id, {}, noWait);
+      }),
+    addWarning: (id, warning) =>
+      exclusively((tables) => {
+        const { warnings } = requireKept(tables, id).job;
+        if (!warnings.includes(warning)) change(tables, id, { warnings: [...warnings, warning] });
       }),
     updateProgress: (id, progress, counts) =>
       exclusively((tables) => {
@@ -140,7 +160,9 @@ function attempts(
   };
 }
 
-function endings(exclusively: Exclusively): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
+type Endings = Pick<JobStore, "succeed" | "end" | "requestCancel">;
+
+function endings(exclusively: Exclusively): Endings {
   const fail = (
     tables: Tables,
     id: string,

@@ -14,6 +14,7 @@ export interface KeptJob {
   readonly owner: string | null;
   readonly leaseUntil: Date;
   readonly notBefore: Date;
+  readonly waitsSince: Date;
   readonly lines: readonly string[];
   /** By sequence. */
   readonly events: ReadonlyMap<number, Omit<JobEvent, "id">>;

@@ -1,0 +1,18 @@
+// What the operating system, or SQLite, says when there is no room to write. Pure: it only reads errors.
+import { ServiceError } from "./service-error.ts";
+
+const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL"];
+
+/** The error for callers when this one, or a cause of it, says that the disk is full; null otherwise. */
+export function fullDiskError(error: unknown): ServiceError | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!("code" in cause) || !codes.includes(String(cause.code))) continue;
+    return new ServiceError({
+      code: "unavailable",
+      message: "The disk of the server's data is full: nothing more can be stored until there is room on it.",
+      obstacle: "full-disk",
+      cause: error,
+    });
+  }
+  return null;
+}
