@@ -58,7 +58,8 @@ function lowRankProduct(
 
 /**
  * x Aᵀ for A in blocks of rows, [..., blocks · block size]. The product of a block has too few columns for the runtime to
- * share them out among threads, where the order of a row's sums would depend on how many rows there are.
+ * share them out among threads, where the order of a row's sums would depend on how many rows there are. The product with
+ * B needs no blocks up to rank 128: its sums are short enough to be done in one piece.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
   const [blocks, size, inputSize] = a.shape;
