@@ -135,6 +135,22 @@ export function checkEvents(under: EngineUnderTest): void {
     for (const answer of [beside, dropped, again]) checkSameTokens(answer, before);
   });
 
+  test(`${name}: an answer goes on as it would if its beginning were part of the prompt`, async () => {
+    const engine = await shared();
+    for (const own of [null, adapter]) {
+      const whole = await answerOf(engine, ask({ maxTokens: 6, topLogprobCount: 0, adapter: own }));
+      for (let count = 1; count < 6; count++) {
+        const prompt = [...recorded.prompt, ...whole.ids().slice(0, count)];
+        const next = await answerOf(
+          engine,
+          requestOf(prompt, { maxTokens: 1, topLogprobCount: 0, adapter: own }),
+        );
+        assert.deepEqual(next.ids(), [whole.ids()[count]]);
+        assert.ok(Math.abs(next.logprobs()[0] - whole.logprobs()[count]) < 1e-4);
+      }
+    }
+  });
+
   test(`${name}: an adapter that cannot be read fails its own request`, async () => {
     const engine = await shared();
     const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
