@@ -1,0 +1,54 @@
+// `npm run mutations`: breaks the built code in one named way at a time, runs the suite that should notice, and says
+// whether it did. Each is a text replaced once in one file of dist/, which is put back whatever happens; sources are
+// never touched. Names after `--` choose mutations. Ends with status 1 when one survives or no longer applies.
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root, setUp } from "./setup.js";
+
+/** Where a text that a test file must notice is broken; paths are relative to dist/, without their ending. */
+const mutations = JSON.parse(readFileSync(join(root, "scripts", "mutations.json"), "utf8"));
+
+const wanted = process.argv.slice(2);
+if (wanted.includes("--help")) {
+  process.stdout.write(
+    `Usage: npm run mutations [-- name ...]\n\n${mutations.map(({ name }) => `  ${name}`).join("\n")}\n`,
+  );
+  process.exit(0);
+}
+setUp();
+// An interrupt ends the suite that runs; what was replaced is put back before this process ends too.
+process.on("SIGINT", () => undefined);
+const chosen = mutations.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+);
+let caughtCount = 0;
+for (const mutation of chosen) {
+  const outcome = outcomeOf(mutation);
+  process.stdout.write(`${outcome.padEnd(14)} ${mutation.name}\n`);
+  if (outcome === "interrupted") break;
+  if (outcome === "caught") caughtCount += 1;
+}
+process.stdout.write(`${caughtCount} of ${chosen.length} mutations were caught\n`);
+process.exit(caughtCount === chosen.length && chosen.length > 0 ? 0 : 1);
+
+function outcomeOf({ file, find, replace, suite }) {
+  const path = join(root, "dist", `${file}.js`);
+  const original = readFileSync(path, "utf8");
+  if (original.split(find).length !== 2) return "does not apply";
+  try {
+    writeFileSync(
+      path,
+      original.replace(find, () => replace),
+    );
+    const { status, signal } = spawnSync(
+      process.execPath,
+      ["--test", "--test-timeout=120000", join("dist", `${suite}.js`)],
+      { cwd: root, stdio: "ignore" },
+    );
+    if (signal === "SIGINT") return "interrupted";
+    return status === 0 ? "survived" : "caught";
+  } finally {
+    writeFileSync(path, original);
+  }
+}
