@@ -10,8 +10,7 @@ import {
   startServer,
   type RunningServer,
 } from "./running-server.ts";
-
-const model = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
+import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
 async function withServer(
   use: (server: RunningServer) => Promise<void>,
@@ -110,16 +109,14 @@ for (const how of ["killed", "told to stop"] as const) {
     const dataFolder = newDataFolder();
     let server = await startServer({ dataFolder, flags: model });
     try {
-      const { body: registered } = await call(server, "POST", "/v1/preview/models", {
-        body: { project: "p", name: "m", base_model: "tiny" },
-      });
-      const jobId = await submitJob(server, registered.id, 40);
+      const modelId = await registerModel(server, "m");
+      const jobId = await submitJob(server, modelId, 40);
       await firstStep(server, jobId);
       if (how === "killed") await server.kill();
       else assert.equal(await server.terminate(), 0);
       server = await startServer({ dataFolder, flags: model });
       await finish(server, jobId);
-      assert.deepEqual(await stepsOf(server, registered.id), [0, 1]);
+      assert.deepEqual(await stepsOf(server, modelId), [0, 1]);
       const { body: events } = await call(
         server,
         "GET",
@@ -141,24 +138,20 @@ for (const how of ["killed", "told to stop"] as const) {
 
 test("a killed training process costs an attempt, not the job", async () => {
   await withServer(async (server) => {
-    const { body: registered } = await call(server, "POST", "/v1/preview/models", {
-      body: { project: "p", name: "m", base_model: "tiny" },
-    });
-    const jobId = await submitJob(server, registered.id, 40);
+    const modelId = await registerModel(server, "m");
+    const jobId = await submitJob(server, modelId, 40);
     await firstStep(server, jobId);
     for (const id of childrenThatRun(server, "training")) process.kill(id, "SIGKILL");
     await finish(server, jobId);
     const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
     assert.equal(job.state, "succeeded");
-    assert.deepEqual(await stepsOf(server, registered.id), [0, 1]);
+    assert.deepEqual(await stepsOf(server, modelId), [0, 1]);
   });
 });
 
 test("a new version is served without dropping a request, and old versions stay", async () => {
   await withServer(async (server) => {
-    const { body: registered } = await call(server, "POST", "/v1/preview/models", {
-      body: { project: "p", name: "m", base_model: "tiny" },
-    });
+    const modelId = await registerModel(server, "m");
     const chat = (name: string) =>
       call(server, "POST", "/v1/chat/completions", { body: { ...longChat, model: name, max_tokens: 60 } });
     const before = await chat("p/m");
@@ -168,7 +161,7 @@ test("a new version is served without dropping a request, and old versions stay"
       while (!trained.signal.aborted) statuses.push((await chat("p/m")).status);
       return statuses;
     })();
-    await finish(server, await submitJob(server, registered.id, 6));
+    await finish(server, await submitJob(server, modelId, 6));
     trained.abort();
     const statuses = await traffic;
     assert.ok(statuses.length > 0 && statuses.every((status) => status === 200), JSON.stringify(statuses));
@@ -191,51 +184,3 @@ test("SIGTERM ends the server with status 0", async () => {
   assert.equal(await server.terminate(), 0);
   removeDataFolder(dataFolder);
 });
-
-/** Rollouts of the model itself with random rewards: `groupCount` groups of four. Returns the job's id. */
-async function submitJob(server: RunningServer, modelId: string, groupCount: number): Promise<string> {
-  const groups = [];
-  for (let group = 0; group < groupCount; group++) {
-    const question = { role: "user", content: `question ${group}` };
-    const { status, body } = await call(server, "POST", "/v1/chat/completions", {
-      body: { model: modelId, messages: [question], n: 4, max_tokens: 100, temperature: 1, seed: group },
-    });
-    assert.equal(status, 200, JSON.stringify(body));
-    groups.push({
-      trajectories: body.choices.map((choice: unknown, index: number) => ({
-        messages_and_choices: [question, choice],
-        reward: index,
-      })),
-    });
-  }
-  const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", {
-    body: { model_id: modelId, trajectory_groups: groups, experimental_config: { learning_rate: 0.001 } },
-  });
-  assert.equal(status, 200, JSON.stringify(body));
-  return body.id;
-}
-
-async function finish(server: RunningServer, jobId: string): Promise<void> {
-  await eventually(
-    "the job ends",
-    async () => {
-      const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
-      assert.ok(!["failed", "cancelled"].includes(body.state), JSON.stringify(body));
-      return body.state === "succeeded" ? true : null;
-    },
-    120_000,
-  );
-}
-
-/** Waits until the job has taken a gradient step: from then on there is something to lose. */
-async function firstStep(server: RunningServer, jobId: string): Promise<void> {
-  await eventually("a gradient step", async () => {
-    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
-    return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
-  });
-}
-
-async function stepsOf(server: RunningServer, modelId: string): Promise<readonly number[]> {
-  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
-  return body.data.map((item: { step: number }) => item.step);
-}

@@ -1,5 +1,6 @@
 // The `hone` command: one file a command, thin over the client and the server. Errors are one line, and a status.
 import { Command } from "commander";
+import { fullDiskError } from "../domain/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HoneApiError } from "../client/transport.ts";
 import { addChatCommand } from "./commands/chat.ts";
@@ -29,7 +30,8 @@ export async function main(words: readonly string[]): Promise<void> {
     add(program);
   try {
     await program.parseAsync([...words], { from: "user" });
-  } catch (error) {
+  } catch (cause) {
+    const error = fullDiskError(cause) ?? cause;
     if (error instanceof ServiceError || error instanceof HoneApiError)
       process.stderr.write(`hone: ${error.message}\n`);
     else

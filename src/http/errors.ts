@@ -77,7 +77,8 @@ export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
     ...(known instanceof HttpRefusal ? known.headers : {}),
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
   };
-  const text = status >= 500 ? serverFault(status, retryAfter, requestId) : known.message;
+  const isShown = status < 500 || known.obstacle !== undefined;
+  const text = isShown ? known.message : serverFault(status, retryAfter, requestId);
   const message = cut(text, textLengthMax);
   const faults = status >= 500 ? [] : firstFaults(faultsOf(known, rule)).map(shortened);
   const first = faults.find(({ type }) => type !== "json_invalid");
@@ -140,7 +141,7 @@ export type WirePlaces = Readonly<Record<string, readonly string[]>>;
 export function locate(error: unknown, places: WirePlaces): unknown {
   // A refusal of HTTP's own is in the wire's words already.
   if (!(error instanceof ServiceError) || error instanceof HttpRefusal) return error;
-  const { code, retryAfterSeconds } = error;
+  const { code, retryAfterSeconds, obstacle } = error;
   const message = spelled(error.message, places);
   const place = placeOf(code, places);
   const faults =
@@ -157,6 +158,7 @@ export function locate(error: unknown, places: WirePlaces): unknown {
     faults,
     cause: error,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(obstacle === undefined ? {} : { obstacle }),
   });
 }
 

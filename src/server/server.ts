@@ -1,5 +1,5 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createLogger } from "../telemetry/logger.ts";
@@ -15,6 +15,7 @@ import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
+import { createDiskCheck } from "./disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey, type FirstKey } from "./keys.ts";
 import { createListener } from "./listener.ts";
@@ -60,7 +61,7 @@ export function createServer(config: HoneConfig): Server {
 async function build(config: HoneConfig, start: (part: Service) => Promise<void>): Promise<Facts> {
   addToChildEnvironment(computeEnvironment);
   const { host, port, drainSeconds } = config.server;
-  const database = await openDatabase({ file: databaseFile(config) });
+  const database = await openDatabase({ file: databaseFile(config), dataFolder: config.server.data });
   await start(serviceOf("database", { stop: () => database.close() }));
   const firstKey = await ensureFirstKey(database.keys, config, systemClock);
   let isDraining = false;
@@ -135,6 +136,7 @@ async function construct(config: HoneConfig, database: Database, isDraining: () 
     chat,
     engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
+    checks: { disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock) },
     baseModels: baseNames,
     keys: database.keys,
     models: modelService,

@@ -7,17 +7,30 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test, type TestContext } from "node:test";
+import { sql } from "kysely";
 import Sqlite from "libsql";
 import { allItems } from "../domain/page.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
-import { firstPage, type MakeStorage, sampleKey } from "./contract/storage-under-test.ts";
+import {
+  firstPage,
+  type MakeStorage,
+  sampleGroup,
+  sampleJob,
+  sampleKey,
+  sampleModel,
+  sampleVersion,
+} from "./contract/storage-under-test.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { newestDatabaseVersion } from "./migrations/migrations.ts";
+import { createJobStore } from "./job-store.ts";
+import { createKeyStore } from "./key-store.ts";
+import { migrate, newestDatabaseVersion } from "./migrations/migrations.ts";
+import { createModelStore } from "./model-store.ts";
+import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { memoryStorage } from "./testing/memory-database.ts";
 
 function temporaryFile(t: TestContext): string {
@@ -75,6 +88,43 @@ test("a second server on the same data is refused by name, until the first lets 
   await first.close();
   await first.close();
   await (await openDatabase({ file })).close();
+});
+
+test("servers with different databases are refused on one data folder", async (t) => {
+  const file = temporaryFile(t);
+  const dataFolder = dirname(file);
+  const first = await openDatabase({ file });
+  const elsewhere = { file: temporaryFile(t), dataFolder };
+  await assert.rejects(openDatabase(elsewhere), { code: "conflict" });
+  await first.close();
+  const second = await openDatabase(elsewhere);
+  await assert.rejects(openDatabase({ file }), { code: "conflict" });
+  await second.close();
+});
+
+test("a full disk is named as such, in one statement and in a transaction, and nothing is half stored", async (t) => {
+  const file = temporaryFile(t);
+  mkdirSync(dirname(file));
+  const connection = openSqlite(file);
+  t.after(() => connection.queries.destroy());
+  await migrate(connection);
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(connection.queries);
+  const setRoom = (pages: number) =>
+    sql.raw(`pragma max_page_count = ${rows[0].page_count + pages}`).execute(connection.queries);
+  const keys = createKeyStore(connection.queries);
+  const jobs = createJobStore(connection);
+  const models = createModelStore(connection.queries);
+  await models.create(sampleModel("m"), sampleVersion("m", 0));
+  await setRoom(0);
+  const isFull = { code: "unavailable", obstacle: "full-disk", message: /disk .* is full/ };
+  const large = sampleKey("large", { owner: "x".repeat(1_000_000) });
+  await assert.rejects(keys.create(large), isFull);
+  const groups = Array.from({ length: 200 }, (_, index) => sampleGroup(index));
+  await assert.rejects(jobs.create(sampleJob("j", "m"), groups, null), isFull);
+  assert.equal(await jobs.find("j"), null);
+  await setRoom(1_000_000);
+  await keys.create(large);
+  assert.equal((await jobs.create(sampleJob("j", "m"), groups, null)).isNew, true);
 });
 
 test("a command may work beside the server that holds the lock", async (t) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
 import { fakeServer } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
@@ -19,6 +20,7 @@ test("a server that can serve says so without credentials", async () => {
     database: "ok",
     cpu_queue: "ok",
     gpu_queue: "ok",
+    disk: "ok",
   });
   assert.equal((await server.ask({ method: "HEAD", url: "/health" })).statusCode, 200);
   await server.close();
@@ -49,6 +51,18 @@ test("a draining server and a database that is down are told", async () => {
   assert.equal(check.statusCode, 503);
   const { api, database } = check.json<Record<string, unknown>>();
   assert.deepEqual([api, database], ["draining", "failed"]);
+  await server.close();
+});
+
+test("a part that is not well says why, and is well again when it is", async () => {
+  const server = await fakeServer();
+  server.state.diskFault = new ServiceError({ code: "unavailable", message: "The disk is full." });
+  const red = await get(server, "/v1/system-check");
+  assert.deepEqual([red.statusCode, red.json<Record<string, unknown>>()["disk"]], [503, "The disk is full."]);
+  server.state.diskFault = new Error("of /secret/path");
+  assert.equal((await get(server, "/v1/system-check")).json<Record<string, unknown>>()["disk"], "failed");
+  server.state.diskFault = null;
+  assert.equal((await get(server, "/v1/system-check")).statusCode, 200);
   await server.close();
 });
 

@@ -49,17 +49,28 @@ function healthOf({ engineHealth, isDraining }: HttpDependencies): Health {
 
 async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {
   const { state, reason } = dependencies.engineHealth();
-  const database = await dependencies.checkDatabase().then(
-    () => "ok",
-    () => "failed",
-  );
+  const database = await outcomeOf(dependencies.checkDatabase);
   return {
     api: dependencies.isDraining() ? "draining" : "ok",
     database,
     // Jobs wait in the database; generations wait in the engine.
     cpu_queue: database,
     gpu_queue: state === "ready" ? "ok" : `${state}: ${reason}`,
+    ...Object.fromEntries(
+      await Promise.all(
+        Object.entries(dependencies.checks).map(async ([name, check]) => [name, await outcomeOf(check)]),
+      ),
+    ),
   };
+}
+
+async function outcomeOf(check: () => Promise<void>): Promise<string> {
+  try {
+    await check();
+    return "ok";
+  } catch (error) {
+    return error instanceof ServiceError ? error.message : "failed";
+  }
 }
 
 /** A failing check has the error body too, for clients that read nothing else. */

@@ -66,7 +66,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const feedback = new FakeFeedback();
   await addKeys(database.keys);
   const engine: EngineHealth = { state: "ready", reason: "" };
-  const state = { engine, isDraining: false, isDatabaseDown: false };
+  const state = { engine, isDraining: false, isDatabaseDown: false, diskFault: null as Error | null };
   const baseModels = ["tiny", "small"];
   const clock = options.clock ?? systemClock;
   const jobQueue = new JobQueue(
@@ -80,6 +80,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     engineHealth: () => state.engine,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");
+    },
+    checks: {
+      disk: async () => {
+        if (state.diskFault !== null) throw state.diskFault;
+      },
     },
     baseModels,
     keys: database.keys,

@@ -2,6 +2,7 @@
 // process, and could never finish if the wait did.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
+import { fullDiskError } from "../../domain/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 
 /** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
@@ -16,6 +17,8 @@ export interface TransactionControl {
   begin(): void;
   commit(): void;
   rollback(): void;
+  /** False once an error has ended the transaction by itself, as a full disk does. */
+  isInTransaction(): boolean;
   /** Whether `begin` failed only because another connection is writing. */
   isBusy(error: unknown): boolean;
 }
@@ -44,7 +47,7 @@ export class PatientConnection implements DatabaseConnection {
         this.#isInTransaction = true;
         return;
       } catch (error) {
-        if (!this.#control.isBusy(error)) throw error;
+        if (!this.#control.isBusy(error)) throw named(error);
         if (pausesMs >= pausesMsMax) throw tooBusy(error);
       }
       await sleep(pauseMs);
@@ -53,22 +56,26 @@ export class PatientConnection implements DatabaseConnection {
   }
 
   commit(): void {
-    this.#control.commit();
+    try {
+      this.#control.commit();
+    } catch (error) {
+      throw named(error);
+    }
     this.#isInTransaction = false;
   }
 
   rollback(): void {
     this.#isInTransaction = false;
-    this.#control.rollback();
+    if (this.#control.isInTransaction()) this.#control.rollback();
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#isInTransaction || /^\s*select\b/i.test(query.sql)) {
-      return await this.#connection.executeQuery<Row>(query);
+      return await this.#execute<Row>(query);
     }
     await this.begin();
     try {
-      const result = await this.#connection.executeQuery<Row>(query);
+      const result = await this.#execute<Row>(query);
       this.commit();
       return result;
     } catch (error) {
@@ -77,15 +84,29 @@ export class PatientConnection implements DatabaseConnection {
     }
   }
 
+  async #execute<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      return await this.#connection.executeQuery<Row>(query);
+    } catch (error) {
+      throw named(error);
+    }
+  }
+
   streamQuery<Row>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<Row>> {
     return this.#connection.streamQuery(query, chunkSize);
   }
+}
+
+/** What a driver's error means to callers, where it is no fault of the statement. */
+function named(error: unknown): unknown {
+  return fullDiskError(error) ?? error;
 }
 
 function tooBusy(cause: unknown): ServiceError {
   return new ServiceError({
     code: "unavailable",
     message: `The database could not be written for ${pausesMsMax / 1000} s, since another connection is writing to it. Try again.`,
+    obstacle: "busy-database",
     cause,
   });
 }

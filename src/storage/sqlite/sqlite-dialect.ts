@@ -105,6 +105,7 @@ function controlOf(database: Database.Database): TransactionControl {
     begin: () => database.exec("BEGIN IMMEDIATE"),
     commit: () => database.exec("COMMIT"),
     rollback: () => database.exec("ROLLBACK"),
+    isInTransaction: () => database.inTransaction,
     isBusy: (error) => codeOf(error) === "SQLITE_BUSY",
   };
 }

@@ -1,0 +1,90 @@
+// A server whose disk is full for a while: on a small file system in memory, where this machine lets tests mount one.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { call, eventually, startServer } from "./running-server.ts";
+import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
+
+interface SmallDisk {
+  readonly folder: string;
+  /** Leaves no room. */
+  fill(): void;
+  free(): void;
+}
+
+/** Null where nothing may be mounted. */
+function smallDisk(t: TestContext): SmallDisk | null {
+  const folder = mkdtempSync(join(tmpdir(), "hone-disk-"));
+  const mount = spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", folder]);
+  t.after(() => {
+    if (mount.status === 0) spawnSync("umount", ["--lazy", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  if (mount.status !== 0) return null;
+  const filler = join(folder, "filler");
+  return {
+    folder,
+    fill: () => {
+      const descriptor = openSync(filler, "a");
+      try {
+        for (;;) writeSync(descriptor, new Uint8Array(4096));
+      } catch {
+        // Full.
+      } finally {
+        closeSync(descriptor);
+      }
+    },
+    free: () => rmSync(filler, { force: true }),
+  };
+}
+
+test("a full disk refuses writes by name, lets jobs wait, and is told until there is room", async (t) => {
+  const disk = smallDisk(t);
+  if (disk === null) return t.skip("nothing can be mounted here");
+  const dataFolder = join(disk.folder, "data");
+  let server = await startServer({ dataFolder, flags: model });
+  try {
+    const modelId = await registerModel(server, "m");
+    const jobId = await submitJob(server, modelId, 40);
+    await firstStep(server, jobId);
+    disk.fill();
+    const waiting = await eventually("the job waits", async () => {
+      const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
+      return body.state === "queued" && body.waiting_for !== null ? body : null;
+    });
+    assert.match(waiting.waiting_for, /disk .* is full/);
+    assert.deepEqual([waiting.attempts_lost, waiting.restarts], [0, 0]);
+    // What the attempt had written is removed again.
+    disk.fill();
+    const red = await call(server, "GET", "/v1/system-check");
+    assert.equal(red.status, 503);
+    assert.match(red.body.disk, /full/);
+    const body = {
+      trajectory_groups: [{ trajectories: [{ reward: 1, metadata: { note: "x".repeat(200_000) } }] }],
+    };
+    const refused = await call(server, "POST", `/v1/preview/models/${modelId}/log`, { body });
+    assert.equal(refused.status, 503);
+    assert.match(refused.body.error.message, /disk .* is full/);
+    assert.doesNotMatch(server.output(), /cannot rollback/);
+    await server.kill();
+    await assert.rejects(startServer({ dataFolder, flags: model }), (error: Error) => {
+      const lines = error.message
+        .split("\n")
+        .filter((line) => line.startsWith("hone:") || /^ +at /.test(line));
+      assert.equal(lines.length, 1, error.message);
+      assert.match(lines[0] ?? "", /full/);
+      return true;
+    });
+    disk.free();
+    server = await startServer({ dataFolder, flags: model });
+    assert.equal((await call(server, "GET", "/v1/system-check")).body.disk, "ok");
+    await finish(server, jobId);
+    const logged = await call(server, "POST", `/v1/preview/models/${modelId}/log`, { body });
+    assert.equal(logged.status, 200, JSON.stringify(logged.body));
+  } finally {
+    await server.terminate();
+  }
+});

@@ -1,0 +1,65 @@
+// Training jobs of a running server, for tests that let things die beside them.
+import assert from "node:assert/strict";
+import { call, eventually, type RunningServer } from "./running-server.ts";
+
+/** Flags that serve a model of a few thousand parameters as `tiny`. */
+export const model = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
+
+/** Registers a model over `tiny` and returns its id. */
+export async function registerModel(server: RunningServer, name: string): Promise<string> {
+  const { status, body } = await call(server, "POST", "/v1/preview/models", {
+    body: { project: "p", name, base_model: "tiny" },
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.id;
+}
+
+/** Rollouts of the model itself with random rewards: `groupCount` groups of four. Returns the job's id. */
+export async function submitJob(server: RunningServer, modelId: string, groupCount: number): Promise<string> {
+  const groups = [];
+  for (let group = 0; group < groupCount; group++) {
+    const question = { role: "user", content: `question ${group}` };
+    const { status, body } = await call(server, "POST", "/v1/chat/completions", {
+      body: { model: modelId, messages: [question], n: 4, max_tokens: 100, temperature: 1, seed: group },
+    });
+    assert.equal(status, 200, JSON.stringify(body));
+    groups.push({
+      trajectories: body.choices.map((choice: unknown, index: number) => ({
+        messages_and_choices: [question, choice],
+        reward: index,
+      })),
+    });
+  }
+  const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", {
+    body: { model_id: modelId, trajectory_groups: groups, experimental_config: { learning_rate: 0.001 } },
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.id;
+}
+
+/** Waits until the job has succeeded. */
+export async function finish(server: RunningServer, jobId: string): Promise<void> {
+  await eventually(
+    "the job ends",
+    async () => {
+      const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
+      assert.ok(!["failed", "cancelled"].includes(body.state), JSON.stringify(body));
+      return body.state === "succeeded" ? true : null;
+    },
+    120_000,
+  );
+}
+
+/** Waits until the job has taken a gradient step: from then on there is something to lose. */
+export async function firstStep(server: RunningServer, jobId: string): Promise<void> {
+  await eventually("a gradient step", async () => {
+    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}/events`);
+    return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
+  });
+}
+
+/** The steps of all versions. */
+export async function stepsOf(server: RunningServer, modelId: string): Promise<readonly number[]> {
+  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
+  return body.data.map((item: { step: number }) => item.step);
+}
