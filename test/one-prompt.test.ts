@@ -6,8 +6,10 @@ import { test } from "node:test";
 import { renderChatPrompt } from "../src/chat/render-prompt.ts";
 import type { ServedBase } from "../src/chat/served-base.ts";
 import { systemClock } from "../src/domain/clock.ts";
-import type { JsonObject } from "../src/domain/trajectory.ts";
+import type { JsonObject, TrajectoryGroup } from "../src/domain/trajectory.ts";
 import { defaultsOf } from "../src/domain/settings.ts";
+import { bodyLimits } from "../src/http/bodies/body-limits.ts";
+import { linesIn } from "../src/http/bodies/packed-lines.ts";
 import { httpSettings } from "../src/http/settings.ts";
 import { readChatRequest } from "../src/http/wire/read-chat-request.ts";
 import { readTrainingJob } from "../src/http/wire/training-job.ts";
@@ -78,7 +80,7 @@ function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number
 function trainedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
   const answer = { role: "assistant", content: "x" };
   const choice = { finish_reason: "stop", message: answer, token_ids: [40], logprobs: null };
-  const { groups } = readTrainingJob({
+  const job = {
     model_id: "00000000-0000-4000-8000-000000000000",
     trajectory_groups: [
       {
@@ -90,8 +92,10 @@ function trainedPrompt(body: JsonObject, template: ChatTemplate): readonly numbe
         ],
       },
     ],
-  });
-  const [trajectory] = groups[0].trajectories;
+  };
+  const limits = bodyLimits(defaultsOf(httpSettings));
+  const [line] = linesIn(readTrainingJob(Buffer.from(JSON.stringify(job)), limits).lines);
+  const [trajectory] = (JSON.parse(line) as TrajectoryGroup).trajectories;
   const read = trajectorySequences(
     trajectory,
     createConversationTokenizer(tokenizer, template, vocabularySize),

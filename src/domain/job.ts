@@ -2,7 +2,7 @@
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { TrainingConfig } from "./training-config.ts";
-import type { JsonObject, TrajectoryGroup } from "./trajectory.ts";
+import type { JsonObject } from "./trajectory.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
 
@@ -133,13 +133,13 @@ export interface JobFilter {
 
 export interface JobStore {
   /**
-   * Stores the job with its trajectories, durable when it resolves. With an idempotency key seen before:
+   * Stores the job with its trajectories, a line of JSON for each group, durable when it resolves. With an idempotency key seen before:
    * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
    * queued throws `overloaded`.
    */
   create(
     job: JobDraft,
-    groups: readonly TrajectoryGroup[],
+    lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
     options?: { readonly queuedMax?: number },
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;

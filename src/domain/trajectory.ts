@@ -67,7 +67,9 @@ export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
 > {
-  readonly groups: readonly TrajectoryGroup[];
+  /** The groups, a line of JSON each; read once or more often. */
+  readonly lines: Iterable<string>;
+  readonly groupCount: number;
   /** Every scenario that the groups name. */
   readonly scenarioIds: readonly string[];
 }

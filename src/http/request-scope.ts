@@ -14,11 +14,13 @@ declare module "fastify" {
     /** Aborts when the server closes. */
     closing: AbortSignal;
   }
+  interface FastifyContextConfig {
+    /** The handler reads the body itself: `request.body` is a GatheredBody. */
+    readsApart?: boolean;
+  }
   interface FastifyRequest {
     /** Whoever sent the request; set under every guarded part of the API. */
     caller: Caller;
-    /** Hex SHA-256 of the body's bytes, where an idempotency key asks for it. */
-    bodyHash: string;
   }
 }
 

@@ -1,6 +1,6 @@
 // The HTTP face: one Fastify instance with every route, built from injected dependencies. Listens to nothing by
 // itself; whoever builds it calls `listen` and `close`.
-import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import { newUuid } from "../domain/ids.ts";
@@ -9,7 +9,10 @@ import { documentRoutes } from "./documentation.ts";
 import { errorAnswer } from "./errors.ts";
 import { translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
-import { parseJsonBody } from "./input/json-body.ts";
+import { bodyLimits } from "./bodies/body-limits.ts";
+import { BodyReader } from "./bodies/body-reader.ts";
+import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
+import { parseJsonBody } from "../validation/json-body.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 import { measureRequests } from "./request-metrics.ts";
@@ -44,7 +47,6 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const routes = new RouteTable();
   const inFlight = new InFlight(settings.requestsPerKey);
   app.decorateRequest("caller", null as unknown as Caller);
-  app.decorateRequest("bodyHash", "");
   breakOffOnClose(app, dependencies.clock, inFlight);
   measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight });
   app.addHook("onRequest", async (request, reply) => {
@@ -56,7 +58,9 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.setNotFoundHandler((request) => {
     throw routes.refusal(request.method, pathOf(request.url));
   });
-  readJsonBodies(app, settings.jsonDepth);
+  const bodies = new BodyReader(settings);
+  app.addHook("onClose", () => bodies.close());
+  takeBodies(app, settings);
   // Schemas document; bodies are checked where they are read, and written as they are.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -65,16 +69,16 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   healthRoutes(app, dependencies);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, inFlight);
-    chatCompletionRoutes(scope, dependencies);
+    chatCompletionRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
-    trajectoryRoutes(scope, dependencies);
-    trainingJobRoutes(scope, dependencies);
+    trajectoryRoutes(scope, dependencies, bodies);
+    trainingJobRoutes(scope, dependencies, bodies);
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, inFlight);
-    feedbackRoutes(scope, dependencies);
+    feedbackRoutes(scope, dependencies, bodies);
   });
   await app.ready();
   return app;
@@ -89,18 +93,21 @@ function pathOf(url: string): string {
   return url.split("?", 1)[0] ?? url;
 }
 
-function readJsonBodies(app: FastifyInstance, depthMax: number): void {
+/** Bodies are JSON: most routes get the value, those that read apart the bytes. */
+function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]): void {
+  const budget = new ByteBudget(settings.bodyBytesInFlight);
+  const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    "application/json",
-    { parseAs: "buffer" },
-    async (request: FastifyRequest, bytes: Buffer) => {
-      if (request.headers["idempotency-key"] !== undefined) {
-        request.bodyHash = createHash("sha256").update(bytes).digest("hex");
-      }
-      return parseJsonBody(bytes, depthMax);
-    },
-  );
+  app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
+    const body = await gatherBody(stream, {
+      headers: request.headers,
+      bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
+      budget,
+      onceOver: (giveBack) => request.raw.once("close", giveBack),
+    });
+    const { readsApart } = request.routeOptions.config;
+    return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
+  });
 }
 
 function answerError(

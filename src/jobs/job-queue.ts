@@ -10,7 +10,6 @@ import {
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound } from "../domain/service-error.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { Attempt, type AttemptDependencies } from "./attempt.ts";
 import { EventWatch } from "./event-watch.ts";
 import { Notifier } from "./notifier.ts";
@@ -54,11 +53,11 @@ export class JobQueue implements Service {
    */
   async submit(
     job: JobDraft,
-    groups: readonly TrajectoryGroup[],
+    lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax } = this.#settings;
-    const created = await this.#dependencies.jobs.create(job, groups, idempotency, { queuedMax });
+    const created = await this.#dependencies.jobs.create(job, lines, idempotency, { queuedMax });
     this.#wake();
     return created;
   }

@@ -17,6 +17,7 @@ import { checkModelStore } from "./contract/model-store.ts";
 import {
   firstPage,
   type MakeStorage,
+  groupLines,
   sampleGroup,
   sampleJob,
   sampleKey,
@@ -119,12 +120,12 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   const isFull = { code: "unavailable", obstacle: "full-disk", message: /disk .* is full/ };
   const large = sampleKey("large", { owner: "x".repeat(1_000_000) });
   await assert.rejects(keys.create(large), isFull);
-  const groups = Array.from({ length: 200 }, (_, index) => sampleGroup(index));
-  await assert.rejects(jobs.create(sampleJob("j", "m"), groups, null), isFull);
+  const lines = groupLines(Array.from({ length: 200 }, (_, index) => sampleGroup(index)));
+  await assert.rejects(jobs.create(sampleJob("j", "m"), lines, null), isFull);
   assert.equal(await jobs.find("j"), null);
   await setRoom(1_000_000);
   await keys.create(large);
-  assert.equal((await jobs.create(sampleJob("j", "m"), groups, null)).isNew, true);
+  assert.equal((await jobs.create(sampleJob("j", "m"), lines, null)).isNew, true);
 });
 
 test("a command may work beside the server that holds the lock", async (t) => {

@@ -8,6 +8,8 @@ import type { Schema } from "./schema.ts";
 
 /** After this many characters written, other work of the process gets a turn. */
 const charactersPerTurn = 1 << 20;
+/** A statement takes as long as so many characters. */
+const charactersPerStatement = 1 << 14;
 
 /** The tables of groups, and what the groups of each belong to. */
 const owners = {
@@ -18,27 +20,29 @@ const owners = {
 export interface GroupsToStore {
   readonly table: keyof typeof owners;
   readonly ownerId: string;
-  readonly groups: readonly TrajectoryGroup[];
+  /** A group each. */
+  readonly lines: Iterable<string>;
   /** Called with each group as it is stored, in order. */
   readonly onLine: (line: string) => void;
 }
 
-/** Stores groups inside the caller's transaction, a line of JSON each, letting the event loop breathe in between. */
+/** Stores groups inside the caller's transaction, letting the event loop breathe in between. */
 export async function storeGroups(
   transaction: Transaction<Schema>,
-  { table, ownerId, groups, onLine }: GroupsToStore,
+  { table, ownerId, lines, onLine }: GroupsToStore,
 ): Promise<void> {
   const columns = sql.join([sql.ref(owners[table].column), sql.ref("group_index"), sql.ref("content")]);
-  let pendingCharacters = 0;
-  for (const [groupIndex, group] of groups.entries()) {
-    const line = JSON.stringify(group);
+  let groupIndex = 0;
+  let pendingCost = 0;
+  for (const line of lines) {
     onLine(line);
     await sql`insert into ${sql.table(table)} (${columns}) values (${ownerId}, ${groupIndex}, ${line})`.execute(
       transaction,
     );
-    pendingCharacters += line.length;
-    if (pendingCharacters < charactersPerTurn) continue;
-    pendingCharacters = 0;
+    groupIndex += 1;
+    pendingCost += charactersPerStatement + line.length;
+    if (pendingCost < charactersPerTurn) continue;
+    pendingCost = 0;
     await nextTurn();
   }
 }

@@ -4,7 +4,6 @@ import type { Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { IdempotencyKey, JobDraft } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { storeGroups } from "./groups.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "./schema.ts";
@@ -19,7 +18,7 @@ import { nextSequence } from "./sequences.ts";
 export async function createJob(
   transaction: Transaction<Schema>,
   job: JobDraft,
-  groups: readonly TrajectoryGroup[],
+  lines: Iterable<string>,
   options: { readonly idempotency: IdempotencyKey | null; readonly queuedMax: number },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { idempotency, queuedMax } = options;
@@ -37,7 +36,7 @@ export async function createJob(
   await storeGroups(transaction, {
     table: "job_groups",
     ownerId: job.id,
-    groups,
+    lines,
     onLine: (line) => hash.update(`${line}\n`),
   });
   await transaction

@@ -68,7 +68,7 @@ async function appendLog(
       step: log.step,
       recorded_at: log.recordedAt.toISOString(),
       metrics: JSON.stringify(metrics),
-      group_count: log.groups.length,
+      group_count: log.groupCount,
       content_bytes: 0,
     })
     .execute();
@@ -76,7 +76,7 @@ async function appendLog(
   await storeGroups(transaction, {
     table: "trajectory_groups",
     ownerId: log.id,
-    groups: log.groups,
+    lines: log.lines,
     onLine: (line) => (contentBytes += Buffer.byteLength(line)),
   });
   await transaction

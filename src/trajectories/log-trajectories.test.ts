@@ -5,6 +5,8 @@ import { systemClock } from "../domain/clock.ts";
 import type { TrainedModel } from "../domain/model.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { measureLog } from "./log-metrics.ts";
+import { emptyTrajectory, LogSummarizer } from "./log-summary.ts";
 import { logTrajectories } from "./log-trajectories.ts";
 
 const createdAt = new Date("2026-11-21T10:00:00Z");
@@ -38,11 +40,19 @@ function scenario(id: string): TrajectoryGroup {
   };
 }
 
+/** What is logged of the groups. */
+function logOf(...groups: readonly TrajectoryGroup[]) {
+  const summarizer = new LogSummarizer();
+  for (const group of groups) summarizer.add(group);
+  const lines = groups.map((group) => JSON.stringify(group));
+  return { model, split: "val", summary: summarizer.summary("val"), lines };
+}
+
 test("stores logs at the newest version, each going on from the sums of the one before", async () => {
   const servers = await twoServers();
   const results = await Promise.all(
     [["a", "b"], ["b"], ["c"]].map((ids, index) =>
-      logTrajectories(servers[index % 2], { model, split: "val", groups: ids.map(scenario) }),
+      logTrajectories(servers[index % 2], logOf(...ids.map(scenario))),
     ),
   );
   const sums = results.map(({ step, metrics }) => [
@@ -66,15 +76,28 @@ test("stores logs at the newest version, each going on from the sums of the one 
   );
 });
 
-test("refuses to log to a model that is gone, and stores nothing of a log with a fault", async () => {
+test("refuses to log to a model that is gone, and metrics with a fault before anything is stored", async () => {
   const [server] = await twoServers();
   const gone = { ...model, id: "gone" };
-  await assert.rejects(logTrajectories(server, { model: gone, split: "val", groups: [] }), {
+  await assert.rejects(logTrajectories(server, { ...logOf(), model: gone }), {
     code: "not_found",
   });
-  const faulty = [{ ...scenario("a"), metrics: { level: NaN } }];
-  await assert.rejects(logTrajectories(server, { model, split: "val", groups: faulty }), {
-    code: "invalid",
-  });
+  const faulty = { ...scenario("a"), metrics: { level: NaN } };
+  assert.throws(() => logOf(faulty), { code: "invalid" });
   assert.deepEqual((await server.store.list("m", { split: null }, everyLog)).items, []);
+});
+
+test("a summary says of a log what its groups say, and keeps none of what was said in them", () => {
+  const history = [{ role: "user", content: "x".repeat(1000) }];
+  const trajectory = {
+    ...emptyTrajectory,
+    messagesAndChoices: history,
+    reward: 1,
+    metadata: { scenario_id: 7 },
+  };
+  const group = { ...scenario("a"), metadata: {}, trajectories: [trajectory, { ...trajectory, reward: 0 }] };
+  const { summary } = logOf(group);
+  assert.deepEqual([summary.groupCount, summary.trajectoryCount, summary.scenarioIds], [1, 2, ["7", "7"]]);
+  assert.deepEqual(summary.measured, measureLog("val", [group]));
+  assert.ok(JSON.stringify(summary).length < 1000);
 });

@@ -3,9 +3,9 @@ import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import type { ModelStore, TrainedModel } from "../domain/model.ts";
 import { notFound } from "../domain/service-error.ts";
-import type { TrajectoryGroup, TrajectoryStore } from "../domain/trajectory.ts";
-import { logMetrics, measureLog } from "./log-metrics.ts";
-import { scenarioIdsOf } from "./scenario-ids.ts";
+import type { TrajectoryStore } from "../domain/trajectory.ts";
+import { logMetrics } from "./log-metrics.ts";
+import type { LogSummary } from "./log-summary.ts";
 
 export interface LogTrajectoriesDependencies {
   readonly store: TrajectoryStore;
@@ -24,22 +24,26 @@ export interface LoggedTrajectories {
 /**
  * Stores the groups and lays their metrics over those of the model's newest version, in one transaction.
  *
- * @throws ServiceError `invalid` for numbers that are not finite and for metrics named `costs_...`, located by the
- *   group's index; `not_found` when the model has no version any more
+ * @throws ServiceError `not_found` when the model has no version any more
  */
 export async function logTrajectories(
   { store, models, clock }: LogTrajectoriesDependencies,
-  log: { readonly model: TrainedModel; readonly split: string; readonly groups: readonly TrajectoryGroup[] },
+  log: {
+    readonly model: TrainedModel;
+    readonly split: string;
+    readonly summary: LogSummary;
+    /** The groups, a line of JSON each. */
+    readonly lines: Iterable<string>;
+  },
 ): Promise<LoggedTrajectories> {
-  const { model, split, groups } = log;
+  const { model, split, summary, lines } = log;
   const version = await models.newestVersion(model.id);
   if (version === null) throw notFound("model", model.id);
   const recordedAt = clock.now();
   const { step } = version;
-  const scenarioIds = scenarioIdsOf(groups);
-  const measured = measureLog(split, groups);
+  const { measured, scenarioIds, groupCount, trajectoryCount } = summary;
   const metrics = await store.append(
-    { id: newUuid7(clock), modelId: model.id, split, step, recordedAt, groups, scenarioIds },
+    { id: newUuid7(clock), modelId: model.id, split, step, recordedAt, lines, groupCount, scenarioIds },
     (earlier) =>
       logMetrics(measured, {
         step,
@@ -48,6 +52,5 @@ export async function logTrajectories(
         wallClockSeconds: Math.max(0, (recordedAt.getTime() - model.createdAt.getTime()) / 1000),
       }),
   );
-  const trajectories = groups.reduce((count, group) => count + group.trajectories.length, 0);
-  return { step, trajectories, metrics };
+  return { step, trajectories: trajectoryCount, metrics };
 }

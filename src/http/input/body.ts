@@ -38,15 +38,18 @@ export interface BodyForm<Schema extends TObject, Use extends string = "read"> {
 /**
  * Checks the whole body.
  *
+ * @param checkApart adds what is wrong with parts of the body that are not in `value`
  * @throws ServiceError `invalid` with every fault of shape, type, range and combination; when there is none,
  *   `unsupported` with every option that cannot be honoured
  */
 export function readForm<Schema extends TObject>(
   form: BodyForm<Schema, string>,
   value: unknown,
+  checkApart?: (findings: Findings) => void,
 ): Checked<Static<Schema>> {
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
+    checkApart?.(findings);
     // What is wrong and what is not served are told together; alone, the latter has a code of its own.
     if (findings.faultCount > 0) addUnserved(form.fields, body, findings);
   });
@@ -58,7 +61,7 @@ export function readForm<Schema extends TObject>(
   return result;
 }
 
-/** As {@link readForm}; names to the client the fields that nothing reads. */
+/** As {@link readForm}, of a request's body that was parsed; names to the client the fields that nothing reads. */
 export function readBody<Schema extends TObject>(
   form: BodyForm<Schema, string>,
   request: FastifyRequest,

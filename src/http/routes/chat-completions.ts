@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate, type WirePlaces } from "../errors.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
@@ -10,10 +11,14 @@ import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatChunks } from "../wire/chat-chunks.ts";
 import { chatForm } from "../wire/chat-fields.ts";
 import { chatResponse } from "../wire/chat-response.ts";
-import { readChatRequest } from "../wire/read-chat-request.ts";
 
-export function chatCompletionRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+export function chatCompletionRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  bodies: BodyReader,
+): void {
   const options = {
+    ...readApart,
     bodyLimit: dependencies.settings.chatBodyBytes,
     schema: {
       summary: "Create a chat completion",
@@ -23,7 +28,7 @@ export function chatCompletionRoutes(app: FastifyInstance, dependencies: HttpDep
     },
   };
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    complete(request, reply, dependencies);
+    complete(request, reply, dependencies, bodies);
   app.post("/v1/chat/completions", options, handler);
   app.post("/v1/chat/completions/", options, handler);
 }
@@ -32,13 +37,9 @@ async function complete(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
+  bodies: BodyReader,
 ): Promise<unknown> {
-  const {
-    request: chatRequest,
-    form,
-    places,
-    ignored,
-  } = readChatRequest(request.body, dependencies.settings);
+  const { request: chatRequest, form, places, ignored } = await bodies.read("chat", request);
   nameIgnored(reply, ignored);
   const signal = abandonedSignal(reply);
   const completion = dependencies.chat.complete(chatRequest, request.caller, { signal });

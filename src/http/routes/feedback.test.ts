@@ -90,10 +90,10 @@ test("names the shape faults of every item with its index", async () => {
       "body.batch.1.feedback_type string_too_short",
       "body.batch.1.payload dict_type",
       "body.batch.2.vendor_user_id none_required",
-      "body.batch.4.feedback_type string_too_long",
-      "body.batch.4.id string_too_short",
       "body.batch.2.weave_ref value_error",
       "body.batch.3.vendor_ref missing",
+      "body.batch.4.feedback_type string_too_long",
+      "body.batch.4.id string_too_short",
     ],
   );
   assert.deepEqual(server.feedback.seen, []);

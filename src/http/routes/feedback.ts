@@ -1,11 +1,14 @@
 // Feedback: creating records one by one and in batches, replacing one, reading what was replaced.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import type { TObject } from "typebox";
-import { ServiceError } from "../../domain/service-error.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import { linesIn, type PackedLines } from "../bodies/packed-lines.ts";
+import type { BatchRecord } from "../bodies/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 import { readBody } from "../input/body.ts";
-import { isObject } from "../../validation/findings.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
 import {
   feedbackBatchForm,
   feedbackBody,
@@ -17,9 +20,14 @@ import {
   usesOtherSpelling,
 } from "../wire/feedback.ts";
 
-export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+export function feedbackRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  bodies: BodyReader,
+): void {
   const { feedback, settings } = dependencies;
   const options = (summary: string, { schema }: { readonly schema: TObject }): RouteShorthandOptions => ({
+    ...readApart,
     bodyLimit: settings.feedbackBodyBytes,
     schema: { summary, body: schema, tags: ["feedback"], security: [{ basic: [] }] },
   });
@@ -27,14 +35,13 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
     "/feedback/batch/create",
     options("Create feedback records", feedbackBatchForm),
     async (request, reply) => {
-      refuseLongBatch(request.body, settings.feedbackBatchRecords);
-      const { batch } = readBody(feedbackBatchForm, request, reply);
-      const records = await feedback.createBatch(batch.map(toFeedbackInput), request.caller);
+      const { lines, ignored } = await bodies.read("feedback batch", request);
+      nameIgnored(reply, ignored);
+      const batch = await recordsIn(lines);
+      const inputs = batch.map(({ input }) => input);
+      const records = await feedback.createBatch(inputs, request.caller);
       return {
-        res: records.map((record, index) => {
-          const sent = batch[index];
-          return feedbackBody(record, sent !== undefined && usesOtherSpelling(sent));
-        }),
+        res: records.map((record, index) => feedbackBody(record, batch[index]?.usesOtherSpelling ?? false)),
       };
     },
   );
@@ -42,7 +49,8 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
     "/feedback/create",
     options("Create a feedback record", feedbackCreateForm),
     async (request, reply) => {
-      const body = readBody(feedbackCreateForm, request, reply);
+      const { value: body, ignored } = await bodies.read("feedback", request);
+      nameIgnored(reply, ignored);
       const record = await feedback.create(toFeedbackInput(body), request.caller);
       return feedbackBody(record, usesOtherSpelling(body));
     },
@@ -51,14 +59,15 @@ export function feedbackRoutes(app: FastifyInstance, dependencies: HttpDependenc
     "/feedback/replace",
     options("Replace a feedback record", feedbackReplaceForm),
     async (request, reply) => {
-      const body = readBody(feedbackReplaceForm, request, reply);
+      const { value: body, ignored } = await bodies.read("feedback replacement", request);
+      nameIgnored(reply, ignored);
       const replaced = feedback.replace(body.feedback_id, toFeedbackInput(body), request.caller);
       return feedbackBody(await replaced.catch(unknownRecord), usesOtherSpelling(body));
     },
   );
   app.post(
     "/feedback/history",
-    options("What a record said before", feedbackHistoryForm),
+    { ...options("What a record said before", feedbackHistoryForm), config: {} },
     async (request, reply) => {
       const body = readBody(feedbackHistoryForm, request, reply);
       const page = { after: body.after ?? null, limit: body.limit ?? 100, order: "asc" } as const;
@@ -74,11 +83,13 @@ function unknownRecord(error: unknown): never {
   throw locate(error, { not_found: ["body", "feedback_id"], after: ["body", "after"] });
 }
 
-/** Before the records are looked at: after a fault in one of them clients would throw all away, not send halves. */
-function refuseLongBatch(body: unknown, countMax: number): void {
-  const batch = isObject(body) ? body["batch"] : undefined;
-  if (!Array.isArray(batch) || batch.length <= countMax) return;
-  const message = `The batch has ${batch.length} records; at most ${countMax} are taken at once. Send halves.`;
-  const faults = [{ location: ["body", "batch"], message, type: "too_long" }];
-  throw new ServiceError({ code: "too_large", faults });
+/** The records of a batch, parsed with turns for others in between. */
+async function recordsIn(lines: PackedLines): Promise<readonly BatchRecord[]> {
+  const records: BatchRecord[] = [];
+  for (const pack of lines) {
+    // A line is what `readFeedbackBatch` made of a record.
+    for (const line of linesIn([pack])) records.push(JSON.parse(line) as BatchRecord);
+    await nextTurn();
+  }
+  return records;
 }

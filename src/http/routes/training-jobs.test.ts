@@ -166,10 +166,6 @@ test("names every fault of a job at once", async () => {
       },
     },
     [
-      ["trajectory_groups.0.trajectories.0.messages_and_choices.1.role", /valid string/],
-      ["trajectory_groups.0.trajectories.0.messages_and_choices.2.token_ids.0", /valid integer/],
-      ["trajectory_groups.0.trajectories.0.reward", /valid number/],
-      ["trajectory_groups.1.trajectories", /required/],
       ["experimental_config.epsilon", /greater than or equal to 0/],
       ["experimental_config.epsilon_high", /greater than or equal to 0/],
       ["experimental_config.advantage_balance", /less than or equal to 1/],
@@ -180,9 +176,13 @@ test("names every fault of a job at once", async () => {
         /'token', 'sequence', 'average' or 'geometric_average'/,
       ],
       ["experimental_config.ppo", /valid boolean/],
+      ["experimental_config.kimi_k2_tau", /two spellings/],
+      ["trajectory_groups.0.trajectories.0.messages_and_choices.1.role", /valid string/],
+      ["trajectory_groups.0.trajectories.0.messages_and_choices.2.token_ids.0", /valid integer/],
+      ["trajectory_groups.0.trajectories.0.reward", /valid number/],
       ["trajectory_groups.0.trajectories.0.exchanges", /messages_and_choices/],
       ["trajectory_groups.0.trajectories.0.messages_and_choices.0", /a message .* or a Choice/],
-      ["experimental_config.kimi_k2_tau", /two spellings/],
+      ["trajectory_groups.1.trajectories", /required/],
     ],
   );
   await refuses(server, { model_id: "x" }, [

@@ -2,8 +2,10 @@
 import { Type } from "typebox";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { newUuid7 } from "../../domain/ids.ts";
-import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
+import type { JobEvent, TrainingJob } from "../../domain/job.ts";
 import { newJob } from "../../jobs/new-job.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import { linesIn } from "../bodies/packed-lines.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../errors.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
@@ -12,7 +14,7 @@ import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { cursorRefusal, pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
-import { jobEventBody, readTrainingJob, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
+import { jobEventBody, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
 const listSchema = Type.Object({
@@ -28,15 +30,20 @@ interface JobPath {
   Params: { job_id: string };
 }
 
-export function trainingJobRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+export function trainingJobRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  bodies: BodyReader,
+): void {
   const bodyOf = (job: TrainingJob): object => trainingJobBody(job, dependencies.jobQueue.limits);
   app.post(
     path,
     {
+      ...readApart,
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
       schema: { summary: "Create a training job", body: trainingJobForm.schema, ...documented },
     },
-    (request, reply) => create(request, reply, dependencies),
+    (request, reply) => create(request, reply, dependencies, bodies),
   );
   app.get(
     path,
@@ -73,9 +80,10 @@ async function create(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
+  bodies: BodyReader,
 ): Promise<object> {
-  const idempotency = idempotencyOf(request);
-  const read = readTrainingJob(request.body);
+  const key = idempotencyKeyOf(request);
+  const read = await bodies.read("training job", request);
   nameIgnored(reply, read.ignored);
   const model = await reachModel(dependencies, request.caller, read.modelId, ["body", "model_id"]);
   const job = newJob({
@@ -85,15 +93,17 @@ async function create(
     configNotApplied: read.configNotApplied,
     createdAt: dependencies.clock.now(),
   });
+  const { keyId } = request.caller;
+  const idempotency = key === null ? null : { keyId, key, bodyHash: read.hash };
   try {
-    const { id } = await dependencies.jobQueue.submit(job, read.groups, idempotency);
+    const { id } = await dependencies.jobQueue.submit(job, linesIn(read.lines), idempotency);
     return { id };
   } catch (error) {
     throw locate(error, { conflict: ["header", "idempotency-key"] });
   }
 }
 
-function idempotencyOf(request: FastifyRequest): IdempotencyKey | null {
+function idempotencyKeyOf(request: FastifyRequest): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;
   const findings = newFindings("header");
@@ -101,7 +111,7 @@ function idempotencyOf(request: FastifyRequest): IdempotencyKey | null {
     report(findings, "value_error", "Input should be 1 to 256 characters", "idempotency-key");
   }
   refuseFaults(findings);
-  return { keyId: request.caller.keyId, key: String(key), bodyHash: request.bodyHash };
+  return String(key);
 }
 
 async function list(

@@ -3,34 +3,19 @@ import { Readable } from "node:stream";
 import { Type } from "typebox";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
+import { present } from "../../domain/assert.ts";
+import type { TrainedModel } from "../../domain/model.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import { linesIn } from "../bodies/packed-lines.ts";
+import { logSchema } from "../bodies/read-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
-import { readBody, type BodyForm } from "../input/body.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { cursorRefusal, pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
-import {
-  checkGroups,
-  toTrajectoryGroup,
-  trajectoryGroupSchema,
-  trajectoryLogBody,
-} from "../wire/trajectory.ts";
+import { trajectoryLogBody } from "../wire/trajectory.ts";
 import { trajectoryPageText, withinContentBound } from "../wire/trajectory-pages.ts";
 import { reachModel } from "./reach.ts";
 
-const logSchema = Type.Object(
-  {
-    split: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),
-    trajectory_groups: Type.Array(trajectoryGroupSchema),
-    model_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  },
-  { title: "TrajectoryLog" },
-);
-const logForm: BodyForm<typeof logSchema> = {
-  schema: logSchema,
-  // Clients repeat in `model_id` what the path says.
-  fields: { split: "read", trajectory_groups: "read", model_id: "accepted" },
-  more: (body, findings) => checkGroups(body["trajectory_groups"], findings),
-};
 const querySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
 const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
 
@@ -38,24 +23,37 @@ interface ModelPath {
   Params: { model_id: string };
 }
 
-export function trajectoryRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The model that a log is for. */
+    model: TrainedModel | null;
+  }
+}
+
+export function trajectoryRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  bodies: BodyReader,
+): void {
+  app.decorateRequest("model", null);
   app.post<ModelPath>(
     "/v1/preview/models/:model_id/log",
     {
+      ...readApart,
+      // Before the body is read: what nobody will take is not worth reading.
+      preParsing: async (request) => {
+        request.model = await reachModel(dependencies, request.caller, request.params.model_id);
+      },
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
       schema: { summary: "Log trajectories and calculate metrics", body: logSchema, ...documented },
     },
     async (request, reply) => {
-      const model = await reachModel(dependencies, request.caller, request.params.model_id);
-      const body = readBody(logForm, request, reply);
+      const { split, summary, lines, ignored } = await bodies.read("log", request);
+      nameIgnored(reply, ignored);
       const { trajectories: store, versions: models, clock } = dependencies;
-      const split = body.split ?? "val";
-      const groups = body.trajectory_groups.map(toTrajectoryGroup);
-      const logged = await logTrajectories({ store, models, clock }, { model, split, groups }).catch(
-        (error: unknown) => {
-          throw locate(error, { groups: ["body", "trajectory_groups"] });
-        },
-      );
+      const model = present(request.model, "the model that the log is for");
+      const log = { model, split, summary, lines: linesIn(lines) };
+      const logged = await logTrajectories({ store, models, clock }, log);
       return {
         detail: [],
         model_id: model.id,

@@ -28,12 +28,16 @@ const createFields = {
   wb_user_id: Type.Optional(Type.Null()),
 };
 
-const createSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
+/** One record of a batch too. */
+export const feedbackRecordSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
 const replaceSchema = Type.Object(
   { ...createFields, feedback_id: Type.String({ minLength: 1, maxLength: 256 }) },
   { title: "FeedbackReplaceReq" },
 );
-const batchSchema = Type.Object({ batch: Type.Array(createSchema) }, { title: "FeedbackBatchCreateReq" });
+const batchSchema = Type.Object(
+  { batch: Type.Array(feedbackRecordSchema) },
+  { title: "FeedbackBatchCreateReq" },
+);
 const historySchema = Type.Object(
   {
     project_id: Type.String(),
@@ -48,7 +52,8 @@ const historySchema = Type.Object(
   { title: "FeedbackHistoryReq" },
 );
 
-export type FeedbackBody = Static<typeof createSchema>;
+export type FeedbackBody = Static<typeof feedbackRecordSchema>;
+export type FeedbackReplaceBody = Static<typeof replaceSchema>;
 
 const createRules: FieldRules<FeedbackBody> = {
   project_id: "read",
@@ -68,8 +73,8 @@ const createRules: FieldRules<FeedbackBody> = {
   wb_user_id: "accepted",
 };
 
-export const feedbackCreateForm: BodyForm<typeof createSchema> = {
-  schema: createSchema,
+export const feedbackCreateForm: BodyForm<typeof feedbackRecordSchema> = {
+  schema: feedbackRecordSchema,
   fields: createRules,
   more: (body, findings) => checkSpellings(body, findings),
 };
@@ -81,10 +86,6 @@ export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
 export const feedbackBatchForm: BodyForm<typeof batchSchema> = {
   schema: batchSchema,
   fields: { batch: "read" },
-  more: ({ batch }, findings) => {
-    if (!Array.isArray(batch)) return;
-    batch.forEach((record, index) => checkSpellings(record, findings, "batch", String(index)));
-  },
 };
 export const feedbackHistoryForm: BodyForm<typeof historySchema> = {
   schema: historySchema,
@@ -92,16 +93,15 @@ export const feedbackHistoryForm: BodyForm<typeof historySchema> = {
 };
 
 /** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
-function checkSpellings(record: unknown, findings: Findings, ...place: readonly string[]): void {
+export function checkSpellings(record: unknown, findings: Findings): void {
   if (!isObject(record)) return;
-  const { vendor_ref: vendor, weave_ref: weave } = record;
-  if ((vendor ?? null) === null && (weave ?? null) === null) {
-    report(findings, "missing", "Field required", ...place, "vendor_ref");
-  }
+  const vendor = unlessEmpty(record["vendor_ref"]);
+  const weave = unlessEmpty(record["weave_ref"]);
+  if (vendor === null && weave === null) report(findings, "missing", "Field required", "vendor_ref");
   if (typeof vendor === "string" && typeof weave === "string" && vendor !== weave) {
     const message =
       "Value error, vendor_ref and weave_ref are two spellings of one field and differ; give one.";
-    report(findings, "value_error", message, ...place, "weave_ref");
+    report(findings, "value_error", message, "weave_ref");
   }
 }
 
@@ -115,7 +115,7 @@ export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
   return {
     id: body.id ?? null,
     projectId: body.project_id,
-    vendorRef: body.vendor_ref ?? body.weave_ref ?? "",
+    vendorRef: reference(body.vendor_ref) ?? reference(body.weave_ref) ?? "",
     feedbackType: body.feedback_type,
     // It came out of JSON.
     payload: body.payload as JsonObject,
@@ -129,8 +129,12 @@ export function toFeedbackInput(body: FeedbackBody): FeedbackInput {
 }
 
 /** An empty text counts as absent. */
+function unlessEmpty<Value>(value: Value): Value | null {
+  return value === undefined || value === "" ? null : value;
+}
+
 function reference(text: string | null | undefined): string | null {
-  return text === undefined || text === "" ? null : text;
+  return unlessEmpty(text) ?? null;
 }
 
 export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): object {

@@ -6,10 +6,12 @@ import {
   resolveTrainingConfig,
   type TrainingConfig,
 } from "../../domain/training-config.ts";
-import type { TrajectoryGroup } from "../../domain/trajectory.ts";
+import type { BodyLimits } from "../bodies/body-limits.ts";
+import { parseListBody } from "../../validation/list-body.ts";
+import { LinePacker, type PackedLines } from "../bodies/packed-lines.ts";
 import { readForm, type BodyForm } from "../input/body.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
-import { checkGroups, toTrajectoryGroup, trajectoryGroupSchema } from "./trajectory.ts";
+import { readGroups, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable } from "./nullable.ts";
 
 const trainingConfigSchema = Type.Object(
@@ -44,10 +46,7 @@ const trainingJobSchema = Type.Object(
 export const trainingJobForm: BodyForm<typeof trainingJobSchema> = {
   schema: trainingJobSchema,
   fields: { model_id: "read", trajectory_groups: "read", experimental_config: "read" },
-  more: (body, findings) => {
-    checkGroups(body["trajectory_groups"], findings);
-    checkTau(body["experimental_config"], findings);
-  },
+  more: (body, findings) => checkTau(body["experimental_config"], findings),
 };
 
 /** The fields of a training configuration; the two spellings of one field stand one after the other. */
@@ -68,19 +67,27 @@ const configFields = {
 
 export interface ReadTrainingJob {
   readonly modelId: string;
-  readonly groups: readonly TrajectoryGroup[];
+  /** The groups as they are stored. */
+  readonly lines: PackedLines;
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
 }
 
 /** @throws ServiceError `invalid` with every fault */
-export function readTrainingJob(value: unknown): ReadTrainingJob {
-  const { value: body, ignored } = readForm(trainingJobForm, value);
+export function readTrainingJob(bytes: Buffer, limits: BodyLimits): ReadTrainingJob {
+  const list = parseListBody(bytes, "trajectory_groups", limits.trajectoryJson);
+  const lines = new LinePacker();
+  const { value: body, ignored } = readForm(trainingJobForm, list.rest, (findings) =>
+    readGroups(list, findings, {
+      countMax: limits.trajectoryGroups,
+      onGroup: (group) => lines.add(JSON.stringify(group)),
+    }),
+  );
   const config = body.experimental_config ?? {};
   return {
     modelId: body.model_id.toLowerCase(),
-    groups: body.trajectory_groups.map(toTrajectoryGroup),
+    lines: lines.packed(),
     config: toConfig(config),
     configNotApplied: Object.keys(config).filter((key) => !Object.hasOwn(configFields, key)),
     ignored,

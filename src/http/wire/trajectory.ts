@@ -1,6 +1,6 @@
 // Trajectories as recorded by clients: what is checked of them, how they are read, how they are shown again. Unknown
 // keys are kept; messages pass nearly unchecked, since clients send back whatever they were given.
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TSchema } from "typebox";
 import type {
   History,
   HistoryItem,
@@ -10,7 +10,9 @@ import type {
   TrajectoryGroup,
   TrajectoryLog,
 } from "../../domain/trajectory.ts";
-import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { check } from "../../validation/check.ts";
+import { isHopeless, isObject, report, type Findings } from "../../validation/findings.ts";
+import type { ListBody } from "../../validation/list-body.ts";
 import { nullable } from "./nullable.ts";
 
 const open = { additionalProperties: true };
@@ -69,26 +71,55 @@ export const trajectoryGroupSchema = Type.Object(
   { ...open, title: "TrajectoryGroup" },
 );
 
+/** The same, without what its type says of its members. */
+const groupSchema: TSchema = trajectoryGroupSchema;
+
 type HistoryBody = {
   readonly messages_and_choices?: Static<typeof historyItems>;
   readonly tools?: Static<typeof tools>;
 };
 
-/** Adds what the schema cannot say of `trajectory_groups`: which items are neither messages nor Choices, and `exchanges`. */
-export function checkGroups(groups: unknown, findings: Findings): void {
-  eachItem(groups, (group, groupIndex) => {
-    eachItem(group["trajectories"], (trajectory, index) => {
-      const place = ["trajectory_groups", groupIndex, "trajectories", index];
-      if (Object.hasOwn(trajectory, "exchanges") && trajectory["exchanges"] !== null) {
-        const message =
-          "Trajectories made of `exchanges` are not read by this server; send `messages_and_choices` instead.";
-        report(findings, "value_error", message, ...place, "exchanges");
-      }
-      checkItems(trajectory, place, findings);
-      eachItem(trajectory["additional_histories"], (history, historyIndex) =>
-        checkItems(history, [...place, "additional_histories", historyIndex], findings),
-      );
-    });
+/**
+ * Checks the items of `trajectory_groups` one by one, and hands on each that is one, as long as nothing was wrong.
+ *
+ * @param countMax how many there may be
+ */
+export function readGroups(
+  { items, itemCount }: Pick<ListBody, "items" | "itemCount">,
+  findings: Findings,
+  { countMax, onGroup }: { readonly countMax: number; readonly onGroup: (group: TrajectoryGroup) => void },
+): void {
+  if (itemCount > countMax) {
+    const message = `The list has ${itemCount} groups; at most ${countMax} are taken at once.`;
+    return report(findings, "too_long", message, "trajectory_groups");
+  }
+  let index = 0;
+  for (const item of items) {
+    findings.path.push("trajectory_groups", String(index));
+    check(groupSchema, item, findings);
+    checkGroup(item, findings);
+    findings.path.length -= 2;
+    index += 1;
+    if (isHopeless(findings)) return;
+    // The walk found nothing that differs from the schema.
+    if (findings.faultCount === 0) onGroup(toTrajectoryGroup(item as Static<typeof trajectoryGroupSchema>));
+  }
+}
+
+/** Adds what the schema cannot say of a group: which items are neither messages nor Choices, and `exchanges`. */
+function checkGroup(group: unknown, findings: Findings): void {
+  if (!isObject(group)) return;
+  eachItem(group["trajectories"], (trajectory, index) => {
+    const place = ["trajectories", index];
+    if (Object.hasOwn(trajectory, "exchanges") && trajectory["exchanges"] !== null) {
+      const message =
+        "Trajectories made of `exchanges` are not read by this server; send `messages_and_choices` instead.";
+      report(findings, "value_error", message, ...place, "exchanges");
+    }
+    checkItems(trajectory, place, findings);
+    eachItem(trajectory["additional_histories"], (history, historyIndex) =>
+      checkItems(history, [...place, "additional_histories", historyIndex], findings),
+    );
   });
 }
 
@@ -117,7 +148,7 @@ function eachItem(
 }
 
 /** Reads a checked group. */
-export function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): TrajectoryGroup {
+function toTrajectoryGroup(body: Static<typeof trajectoryGroupSchema>): TrajectoryGroup {
   const { trajectories, exceptions, metadata, metrics: groupMetrics, logs, ...extra } = body;
   return {
     trajectories: trajectories.map(toTrajectory),

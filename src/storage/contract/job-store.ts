@@ -12,6 +12,7 @@ import {
   moment,
   sampleCounts,
   sampleGroup,
+  groupLines,
   sampleJob,
   samplePins,
   sampleVersion,
@@ -75,7 +76,10 @@ function checkSubmission(makeStorage: MakeStorage): void {
     const first = await open();
     await storeModel(first.models, "m");
     const groups = [sampleGroup(1), sampleGroup(0)];
-    assert.deepEqual(await first.jobs.create(sampleJob("j", "m"), groups, null), { id: "j", isNew: true });
+    assert.deepEqual(await first.jobs.create(sampleJob("j", "m"), groupLines(groups), null), {
+      id: "j",
+      isNew: true,
+    });
     await first.close();
     const { jobs } = await open();
     const contentHash = contentHashOf(sampleJob("j", "m"), groups);
@@ -91,7 +95,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
   test("the content's hash is of configuration and trajectories, not of ids and times", async (t) => {
     const { jobs } = await openWithModels(t);
     const hashOf = async (id: string, changes: Partial<JobDraft>, rewards: readonly number[]) => {
-      await jobs.create(sampleJob(id, "m", changes), rewards.map(sampleGroup), null);
+      await jobs.create(sampleJob(id, "m", changes), groupLines(rewards.map(sampleGroup)), null);
       return (await jobs.find(id))?.contentHash;
     };
     const hash = await hashOf("a", {}, [1, 0]);
@@ -102,7 +106,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
 
   test("trajectories that go while they are read do not end early as if they were all", async (t) => {
     const { jobs, models } = await openWithModels(t);
-    await jobs.create(sampleJob("j", "m"), [sampleGroup(1), sampleGroup(0)], null);
+    await jobs.create(sampleJob("j", "m"), groupLines([sampleGroup(1), sampleGroup(0)]), null);
     const lines = (await jobs.trajectoryLines("j"))?.[Symbol.asyncIterator]();
     assert.equal((await lines?.next())?.done, false);
     await models.delete("m");

@@ -11,6 +11,7 @@ import {
   sampleFeedback,
   sampleGroup,
   sampleLog,
+  groupLines,
   sampleJob,
   sampleModel,
   sampleVersion,
@@ -148,7 +149,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await storeModel(models, "m");
     await storeModel(models, "other");
     const key = { keyId: "k", key: "once", bodyHash: "h" };
-    await jobs.create(sampleJob("j", "m"), [sampleGroup(1)], key);
+    await jobs.create(sampleJob("j", "m"), groupLines([sampleGroup(1)]), key);
     await jobs.create(sampleJob("kept", "other"), [], null);
     await trajectories.append(sampleLog("l"), () => ({}));
     await feedback.create([sampleFeedback("f")]);

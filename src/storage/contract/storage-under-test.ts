@@ -171,15 +171,25 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
   };
 }
 
-export function sampleLog(id: string, changes: Partial<TrajectoryLogDraft> = {}): TrajectoryLogDraft {
+export function sampleLog(
+  id: string,
+  changes: Partial<TrajectoryLogDraft> & { readonly groups?: readonly TrajectoryGroup[] } = {},
+): TrajectoryLogDraft {
+  const { groups = [sampleGroup(1), sampleGroup(-0.5)], ...rest } = changes;
   return {
     id,
     modelId: "m",
     split: "val",
     step: 0,
     recordedAt: moment(1),
-    groups: [sampleGroup(1), sampleGroup(-0.5)],
+    lines: groupLines(groups),
+    groupCount: groups.length,
     scenarioIds: [],
-    ...changes,
+    ...rest,
   };
+}
+
+/** Groups as stores take them. */
+export function groupLines(groups: readonly TrajectoryGroup[]): readonly string[] {
+  return groups.map((group) => JSON.stringify(group));
 }

@@ -13,6 +13,7 @@ import {
   sampleCounts,
   sampleFeedback,
   sampleGroup,
+  groupLines,
   sampleJob,
   sampleKey,
   sampleLog,
@@ -115,7 +116,7 @@ function checkJobs(makeStorage: MakeStorage): void {
     await storeModel(sides[0].models, "m");
     const key = { keyId: "k", key: "once", bodyHash: "h" };
     const created = await fromBoth(sides, 4, ({ jobs }, index) =>
-      jobs.create(sampleJob(`j${index}`, "m"), [sampleGroup(index)], key),
+      jobs.create(sampleJob(`j${index}`, "m"), groupLines([sampleGroup(index)]), key),
     );
     assert.equal(created.filter(({ isNew }) => isNew).length, 1);
     assert.equal(new Set(created.map(({ id }) => id)).size, 1);
@@ -323,7 +324,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     for (const id of ["a", "b"]) await sides[0].keys.create(sampleKey(id));
-    const writing = sides[0].jobs.create(sampleJob("j", "m"), large, null);
+    const writing = sides[0].jobs.create(sampleJob("j", "m"), groupLines(large), null);
     // The long one is under way.
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(await sides[1].keys.revoke("a", moment(1)), true);
@@ -341,7 +342,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     const sides = await openTwice(makeStorage, t);
     for (const model of ["m", "n"]) await storeModel(sides[0].models, model);
     const writing = fromBoth(sides, 5, ({ jobs }, index) =>
-      jobs.create(sampleJob(`j${index}`, index < 2 ? "m" : "n"), index < 2 ? large : [], null),
+      jobs.create(sampleJob(`j${index}`, index < 2 ? "m" : "n"), groupLines(index < 2 ? large : []), null),
     );
     const seen = await follow((page) => sides[1].jobs.list(everyJob, page), writing);
     assert.deepEqual(

@@ -25,7 +25,7 @@ const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
 export function memoryJobs(exclusively: Exclusively): JobStore {
   const find = (id: string) => exclusively((tables) => kept(tables, id)?.job ?? null);
   return {
-    create: (job, groups, idempotency, { queuedMax = Infinity } = {}) =>
+    create: (job, given, idempotency, { queuedMax = Infinity } = {}) =>
       exclusively((tables) => {
         const earlier = tables.jobs.find(
           (one) =>
@@ -42,7 +42,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         if (tables.jobs.filter((one) => one.job.state === "queued").length >= queuedMax)
           throw new ServiceError({ code: "overloaded", message: "The queue is full." });
         if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
-        const lines = groups.map((group) => JSON.stringify(group));
+        const lines = [...given];
         const content = [JSON.stringify(job.config), ...lines].map((line) => `${line}\n`).join("");
         const contentHash = createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, leaseUntil: new Date(0), ...noWait };

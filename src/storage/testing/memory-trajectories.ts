@@ -6,7 +6,7 @@ import { layMetrics } from "./memory-models.ts";
 
 export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
   return {
-    append: ({ groups, scenarioIds, ...log }, measure) =>
+    append: ({ lines: given, scenarioIds, ...log }, measure) =>
       exclusively((tables) => {
         const { modelId } = log;
         if (!tables.models.some(({ id }) => id === modelId)) throw notFound("model", modelId);
@@ -15,9 +15,9 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
           metrics: earlier.at(-1)?.log.metrics ?? {},
           scenarioCount: new Set([...earlier.flatMap((one) => one.scenarioIds), ...scenarioIds]).size,
         });
-        const lines = groups.map((group) => JSON.stringify(group));
+        const lines = [...given];
         const contentBytes = lines.reduce((bytes, line) => bytes + Buffer.byteLength(line), 0);
-        const stored = { ...log, metrics, groupCount: groups.length, contentBytes };
+        const stored = { ...log, metrics, contentBytes };
         tables.logs = [...tables.logs, { log: stored, lines, scenarioIds }];
         layMetrics(tables, modelId, log.step, metrics);
         return metrics;

@@ -1,0 +1,92 @@
+// Large bodies, which are read in a worker, against small ones of the same kind, which are not.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LightMyRequestResponse } from "fastify";
+import { basic, bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+interface Refusal {
+  readonly detail: readonly { readonly loc: readonly string[]; readonly type: string }[];
+}
+
+/** Long enough for any body that holds it to be read in a worker. */
+const padding = "x".repeat(1 << 18);
+
+function post(
+  server: Server,
+  url: string,
+  payload: unknown,
+  authorization = bearer(keys.member),
+): Promise<LightMyRequestResponse> {
+  const headers = { authorization, "content-type": "application/json" };
+  return server.ask({ method: "POST", url, headers, payload: JSON.stringify(payload) });
+}
+
+test("a large chat is answered as a small one", async () => {
+  const server = await fakeServer();
+  const chat = (content: string, rest: object = {}): Promise<LightMyRequestResponse> =>
+    post(server, "/v1/chat/completions", { messages: [{ role: "user", content }], store: true, ...rest });
+  const [small, large] = [await chat("Hi"), await chat(padding)];
+  assert.equal(large.statusCode, 200, large.body);
+  assert.equal(large.headers["x-hone-ignored"], small.headers["x-hone-ignored"]);
+  assert.equal(server.chat.seen[1]?.request.prompt.messages[0]?.content, padding);
+  const [smallRefusal, largeRefusal] = [await chat("Hi", { n: 0 }), await chat(padding, { n: 0 })];
+  assert.equal(largeRefusal.statusCode, 422);
+  assert.equal(largeRefusal.body, smallRefusal.body);
+  await server.close();
+});
+
+test("a large job and a large log are stored line by line as small ones are", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const groups = (metadata: object): readonly object[] => [
+    { trajectories: [{ reward: 1, metadata }, { reward: 0 }] },
+    { trajectories: [], exceptions: [{ type: "E", metadata }] },
+  ];
+  const answers = [];
+  for (const metadata of [{ a: "b" }, { a: padding }]) {
+    const log = { trajectory_groups: groups(metadata), split: "train" };
+    const logged = (await post(server, `/v1/preview/models/${modelId}/log`, log)).json<{ metrics: object }>();
+    const job = { model_id: modelId, trajectory_groups: groups(metadata) };
+    const created = await post(server, "/v1/preview/training-jobs", job);
+    answers.push([created.statusCode, Object.keys(logged.metrics).filter((name) => !name.includes("cum"))]);
+  }
+  assert.deepEqual(answers[1], answers[0]);
+  const faulty = { trajectory_groups: [...groups({ a: padding }), { trajectories: 5 }] };
+  const refused = await post(server, `/v1/preview/models/${modelId}/log`, faulty);
+  assert.deepEqual(
+    refused.json<Refusal>().detail.map(({ loc }) => loc),
+    [["body", "trajectory_groups", "2", "trajectories"]],
+  );
+  await server.close();
+});
+
+test("one answer names every bad record of a batch, whatever is wrong with it", async () => {
+  const server = await fakeServer();
+  const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
+  const batch = [
+    { ...item, feedback_type: undefined },
+    { ...item, feedback_type: "wandb.note.1", payload: { note: "" } },
+    { ...item, project_id: "rival/p" },
+    { ...item, payload: { padding } },
+  ];
+  const create = (records: readonly object[]): Promise<LightMyRequestResponse> =>
+    post(server, "/feedback/batch/create", { batch: records }, basic(keys.member));
+  const refused = await create(batch);
+  assert.equal(refused.statusCode, 422);
+  assert.deepEqual(
+    refused.json<Refusal>().detail.map(({ loc, type }) => `${loc.join(".")} ${type}`),
+    [
+      "body.batch.0.feedback_type missing",
+      "body.batch.1.payload.note string_too_short",
+      "body.batch.2.project_id forbidden",
+    ],
+  );
+  const foreign = await create([item, batch[2] ?? item, batch[3] ?? item]);
+  assert.equal(foreign.statusCode, 403);
+  assert.deepEqual(foreign.json<Refusal>().detail[0]?.loc, ["body", "batch", "1", "project_id"]);
+  assert.equal(server.feedback.seen.length, 0);
+  assert.equal((await create([item, batch[3] ?? item])).statusCode, 200);
+  assert.deepEqual(server.feedback.seen[1]?.input.payload, { padding });
+  await server.close();
+});

@@ -1,0 +1,64 @@
+// Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
+// other request. Very large ones have a worker of their own, and do not hold up the large.
+import type { Caller } from "../../domain/access.ts";
+import { createWorkerPool, type WorkerPool } from "../../processes/worker-pool.ts";
+import type { HttpSettings } from "../settings.ts";
+import { bodyLimits, type BodyLimits } from "./body-limits.ts";
+import type { GatheredBody } from "./gather-body.ts";
+import { bodyTasks, type BodyKind, type BodyKinds } from "./tasks.ts";
+
+export interface BodyTask {
+  readonly kind: BodyKind;
+  readonly pieces: GatheredBody["pieces"];
+  readonly limits: BodyLimits;
+  readonly caller: Caller;
+}
+
+/** Up to here a body is read in less time than a worker takes to answer. */
+const smallBytesMax = 1 << 17;
+const largeBytesMax = 1 << 24;
+
+const poolOptions = {
+  module: new URL("./body-thread.js", import.meta.url),
+  workerCount: 1,
+  timeoutMs: 120_000,
+  memoryMebibytes: 2048,
+};
+
+/** Marks a route whose handler reads its body with a {@link BodyReader}. */
+export const readApart = { config: { readsApart: true } } as const;
+
+export class BodyReader {
+  readonly #limits: BodyLimits;
+  readonly #large: WorkerPool = createWorkerPool(poolOptions);
+  readonly #veryLarge: WorkerPool = createWorkerPool(poolOptions);
+
+  constructor(settings: HttpSettings) {
+    this.#limits = bodyLimits(settings);
+  }
+
+  /**
+   * Reads a body as the kind it is; its pieces are given away.
+   *
+   * @param body as the routes that are {@link readApart} get it
+   * @throws ServiceError what is wrong with it; `too_large` where it takes more memory to read than there is
+   */
+  async read<Kind extends BodyKind>(
+    kind: Kind,
+    { body, caller }: { readonly body: unknown; readonly caller: Caller },
+  ): Promise<BodyKinds[Kind]> {
+    // A request without a content type has none.
+    const { pieces, byteCount } = (body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
+    const limits = this.#limits;
+    if (byteCount <= smallBytesMax) return bodyTasks[kind](Buffer.concat(pieces), limits, caller);
+    const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
+    const task: BodyTask = { kind, pieces, limits, caller };
+    const transfer = pieces.map((piece) => piece.buffer);
+    // The worker ran the task of this kind.
+    return (await pool.run(task, transfer)) as BodyKinds[Kind];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#large.close(), this.#veryLarge.close()]);
+  }
+}

@@ -1,0 +1,117 @@
+// Takes a body's bytes off the connection as they come, within the limits of its route and of all bodies together. They
+// are not joined here: joining hundreds of megabytes would hold up every other request.
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import { ServiceError } from "../../domain/service-error.ts";
+
+/** Pieces of a body in order; each has a buffer of its own. */
+export interface GatheredBody {
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+  readonly byteCount: number;
+}
+
+/** How many bytes all bodies have that are being read or answered. */
+export class ByteBudget {
+  readonly #max: number;
+  #used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @throws ServiceError `overloaded` when that many are not left */
+  take(count: number): void {
+    if (this.#used + count > this.#max) {
+      const message = `The bodies of all requests in flight have ${this.#used} bytes, and this one asks for ${count} more; at most ${this.#max} are taken. Try again in 5 s.`;
+      throw new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
+    }
+    this.#used += count;
+  }
+
+  giveBack(count: number): void {
+    this.#used -= count;
+  }
+
+  /** Bytes taken and not given back. */
+  get used(): number {
+    return this.#used;
+  }
+}
+
+export interface GatherOptions {
+  readonly headers: IncomingHttpHeaders;
+  readonly bytesMax: number;
+  readonly budget: ByteBudget;
+  /** Calls back when the request is over; what the body took of the budget is then given back. */
+  readonly onceOver: (giveBack: () => void) => void;
+}
+
+/**
+ * Reads the whole body.
+ *
+ * @throws ServiceError `too_large` for more bytes than allowed, `overloaded` when the budget has none left, `invalid` when
+ *   it is not as long as its Content-Length says, `cancelled` when the client goes away; the rest of it is then not read
+ */
+export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
+  const { headers, bytesMax, budget } = options;
+  const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
+  if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
+  let taken = 0;
+  const take = (count: number): void => {
+    budget.take(count);
+    taken += count;
+  };
+  options.onceOver(() => budget.giveBack(taken));
+  if (declared !== null) take(declared);
+
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let byteCount = 0;
+  await eachPiece(stream, (piece) => {
+    byteCount += piece.length;
+    if (byteCount > bytesMax) throw tooLarge(bytesMax);
+    if (byteCount > taken) take(byteCount - taken);
+    pieces.push(new Uint8Array(piece));
+  });
+  if (declared !== null && byteCount !== declared) throw wrongLength();
+  return { pieces, byteCount };
+}
+
+/** Not by iteration, which would end the connection with an error before it could be answered. */
+function eachPiece(stream: Readable, onPiece: (piece: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      stream.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
+      settle();
+    };
+    const onData = (piece: Buffer): void => {
+      try {
+        onPiece(piece);
+      } catch (error) {
+        stream.pause();
+        end(() => reject(error));
+      }
+    };
+    const onEnd = (): void => end(resolve);
+    const onError = (cause: unknown): void => end(() => reject(wentAway(cause)));
+    const onClose = (): void => end(() => reject(wentAway(undefined)));
+    stream.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
+  });
+}
+
+function tooLarge(bytesMax: number): ServiceError {
+  const message = `The body is larger than ${bytesMax} bytes, the most this route takes; send less at a time.`;
+  const faults = [{ location: ["body"], message, type: "too_large" }];
+  return new ServiceError({ code: "too_large", faults });
+}
+
+function wrongLength(): ServiceError {
+  const message = "The body is not as long as its Content-Length says.";
+  return new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["body"], message, type: "value_error" }],
+  });
+}
+
+function wentAway(cause: unknown): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
+}

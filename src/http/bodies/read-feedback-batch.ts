@@ -1,0 +1,111 @@
+// From the bytes of a batch to its records: every fault of every record is found here, whatever it is about, so that one
+// answer names them all.
+import { mayReach, type Caller } from "../../domain/access.ts";
+import { parseProjectId } from "../../domain/project.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
+import { checkContent, type FeedbackInput } from "../../feedback/check-content.ts";
+import { check } from "../../validation/check.ts";
+import { isHopeless, report, type Findings } from "../../validation/findings.ts";
+import { readForm } from "../input/body.ts";
+import {
+  checkSpellings,
+  feedbackBatchForm,
+  feedbackRecordSchema,
+  toFeedbackInput,
+  usesOtherSpelling,
+  type FeedbackBody,
+} from "../wire/feedback.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { parseListBody, type ListBody } from "../../validation/list-body.ts";
+import { LinePacker, type PackedLines } from "./packed-lines.ts";
+
+export interface ReadFeedbackBatch {
+  /** A {@link BatchRecord} each. */
+  readonly lines: PackedLines;
+  readonly ignored: readonly string[];
+}
+
+export interface BatchRecord {
+  readonly input: FeedbackInput;
+  /** Whether its answer is written in the other spelling. */
+  readonly usesOtherSpelling: boolean;
+}
+
+/**
+ * @throws ServiceError `too_large` for too many records, before they are looked at: after a fault in one of them clients
+ *   would throw all away, not send halves; `invalid` with every fault of every record; `forbidden` where there is none
+ *   but foreign projects
+ */
+export function readFeedbackBatch(bytes: Buffer, limits: BodyLimits, caller: Caller): ReadFeedbackBatch {
+  const list = parseListBody(bytes, "batch", limits.json);
+  if (list.itemCount > limits.feedbackBatchRecords)
+    throw tooMany(list.itemCount, limits.feedbackBatchRecords);
+  const lines = new LinePacker();
+  let foreignCount = 0;
+  let found: Findings | null = null;
+  try {
+    const { ignored } = readForm(feedbackBatchForm, list.rest, (findings) => {
+      found = findings;
+      foreignCount = readRecords(list, findings, caller, (record) => lines.add(JSON.stringify(record)));
+    });
+    return { lines: lines.packed(), ignored };
+  } catch (error) {
+    throw foreignCount > 0 && foreignCount === countOf(found) ? asForbidden(error) : error;
+  }
+}
+
+function countOf(findings: Findings | null): number {
+  return findings?.faultCount ?? 0;
+}
+
+/** @returns how many of the faults are foreign projects */
+function readRecords(
+  { items }: ListBody,
+  findings: Findings,
+  caller: Caller,
+  onRecord: (record: BatchRecord) => void,
+): number {
+  let index = 0;
+  let foreignCount = 0;
+  for (const item of items) {
+    findings.path.push("batch", String(index));
+    const isShaped = check(feedbackRecordSchema, item, findings);
+    checkSpellings(item, findings);
+    if (isShaped) {
+      // The walk found nothing that differs from the schema.
+      const body = item as FeedbackBody;
+      const input = toFeedbackInput(body);
+      foreignCount += addFaults(input, findings, caller);
+      if (findings.faultCount === 0) onRecord({ input, usesOtherSpelling: usesOtherSpelling(body) });
+    }
+    findings.path.length -= 2;
+    index += 1;
+    if (isHopeless(findings)) break;
+  }
+  return foreignCount;
+}
+
+/** @returns 1 where the project is another entity's */
+function addFaults(input: FeedbackInput, findings: Findings, caller: Caller): number {
+  for (const { path, message, type } of checkContent(input).faults) {
+    // That a reference is missing was found before, under either of its names.
+    if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
+  }
+  const project = parseProjectId(input.projectId);
+  if (project === null || mayReach(caller, project.entity)) return 0;
+  const message = `This key is of the entity ${quoted(caller.entity)} and may not use the project ${quoted(input.projectId)}.`;
+  report(findings, "forbidden", message, "project_id");
+  return 1;
+}
+
+function asForbidden(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { message, faults } = error;
+  return new ServiceError({ code: "forbidden", message, faults, cause: error });
+}
+
+function tooMany(count: number, countMax: number): ServiceError {
+  const message = `The batch has ${count} records; at most ${countMax} are taken at once. Send halves.`;
+  const faults = [{ location: ["body", "batch"], message, type: "too_long" }];
+  return new ServiceError({ code: "too_large", faults });
+}

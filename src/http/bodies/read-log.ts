@@ -1,0 +1,54 @@
+// From the bytes of a log to what is stored of it and what its metrics are made of.
+import { Type } from "typebox";
+import { LogSummarizer, type LogSummary } from "../../trajectories/log-summary.ts";
+import { locate } from "../errors.ts";
+import { readForm, type BodyForm } from "../input/body.ts";
+import { readGroups, trajectoryGroupSchema } from "../wire/trajectory.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { parseListBody } from "../../validation/list-body.ts";
+import { LinePacker, type PackedLines } from "./packed-lines.ts";
+
+export const logSchema = Type.Object(
+  {
+    split: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),
+    trajectory_groups: Type.Array(trajectoryGroupSchema),
+    model_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  },
+  { title: "TrajectoryLog" },
+);
+
+const logForm: BodyForm<typeof logSchema> = {
+  schema: logSchema,
+  // Clients repeat in `model_id` what the path says.
+  fields: { split: "read", trajectory_groups: "read", model_id: "accepted" },
+};
+
+export interface ReadLog {
+  readonly split: string;
+  readonly summary: LogSummary;
+  /** The groups as they are stored. */
+  readonly lines: PackedLines;
+  readonly ignored: readonly string[];
+}
+
+/** @throws ServiceError `invalid` with every fault */
+export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
+  const list = parseListBody(bytes, "trajectory_groups", limits.trajectoryJson);
+  const lines = new LinePacker();
+  const summarizer = new LogSummarizer();
+  const { value, ignored } = readForm(logForm, list.rest, (findings) =>
+    readGroups(list, findings, {
+      countMax: limits.trajectoryGroups,
+      onGroup: (group) => {
+        lines.add(JSON.stringify(group));
+        summarizer.add(group);
+      },
+    }),
+  );
+  const split = value.split ?? "val";
+  try {
+    return { split, summary: summarizer.summary(split), lines: lines.packed(), ignored };
+  } catch (error) {
+    throw locate(error, { groups: ["body", "trajectory_groups"] });
+  }
+}

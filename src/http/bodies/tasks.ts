@@ -1,0 +1,46 @@
+// What is read from a body, by kind: pure functions of its bytes, which run in the event loop for small bodies and in a
+// worker for large ones.
+import { createHash } from "node:crypto";
+import type { Caller } from "../../domain/access.ts";
+import { readForm } from "../input/body.ts";
+import { parseJsonBody } from "../../validation/json-body.ts";
+import {
+  feedbackCreateForm,
+  feedbackReplaceForm,
+  type FeedbackBody,
+  type FeedbackReplaceBody,
+} from "../wire/feedback.ts";
+import { readChatRequest, type ReadChatRequest } from "../wire/read-chat-request.ts";
+import { readTrainingJob, type ReadTrainingJob } from "../wire/training-job.ts";
+import type { Checked } from "../input/checked.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { readFeedbackBatch, type ReadFeedbackBatch } from "./read-feedback-batch.ts";
+import { readLog, type ReadLog } from "./read-log.ts";
+
+/** What each kind of body is read as: plain data, with large parts as packed lines. */
+export interface BodyKinds {
+  readonly chat: ReadChatRequest;
+  readonly "training job": ReadTrainingJob & { readonly hash: string };
+  readonly log: ReadLog;
+  readonly "feedback batch": ReadFeedbackBatch;
+  readonly feedback: Checked<FeedbackBody>;
+  readonly "feedback replacement": Checked<FeedbackReplaceBody>;
+}
+
+export type BodyKind = keyof BodyKinds;
+
+export const bodyTasks: {
+  readonly [Kind in BodyKind]: (bytes: Buffer, limits: BodyLimits, caller: Caller) => BodyKinds[Kind];
+} = {
+  chat: (bytes, limits) => readChatRequest(parseJsonBody(bytes, limits.json), limits),
+  "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
+  log: readLog,
+  "feedback batch": readFeedbackBatch,
+  feedback: (bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json)),
+  "feedback replacement": (bytes, limits) => readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
+};
+
+/** Hex SHA-256 of the bytes: what an idempotency key stands for. */
+function hashOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,71 @@
+// What a log's metrics and scenarios are made of, gathered a group at a time: what was said in a trajectory is dropped at
+// once, since a log can be hundreds of megabytes.
+import type { JsonObject, Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
+import { measureLog } from "./log-metrics.ts";
+import { scenarioIdsOf } from "./scenario-ids.ts";
+
+export interface LogSummary {
+  /** What the log measures by itself. */
+  readonly measured: Readonly<Record<string, number>>;
+  /** Every scenario that the groups name. */
+  readonly scenarioIds: readonly string[];
+  readonly groupCount: number;
+  /** Exceptions not counted. */
+  readonly trajectoryCount: number;
+}
+
+export class LogSummarizer {
+  readonly #groups: TrajectoryGroup[] = [];
+
+  add(group: TrajectoryGroup): void {
+    this.#groups.push(bare(group));
+  }
+
+  /** @throws ServiceError as {@link measureLog} */
+  summary(split: string): LogSummary {
+    const groups = this.#groups;
+    return {
+      measured: measureLog(split, groups),
+      scenarioIds: scenarioIdsOf(groups),
+      groupCount: groups.length,
+      trajectoryCount: groups.reduce((count, group) => count + group.trajectories.length, 0),
+    };
+  }
+}
+
+function bare(group: TrajectoryGroup): TrajectoryGroup {
+  return {
+    trajectories: group.trajectories.map(bareTrajectory),
+    // They are counted; what they say is not read.
+    exceptions: group.exceptions.map(() => nothing),
+    metadata: scenarioAlone(group.metadata),
+    metrics: group.metrics,
+    logs: [],
+    extra: {},
+  };
+}
+
+function bareTrajectory({ reward, metrics, metadata }: Trajectory): Trajectory {
+  return { ...emptyTrajectory, reward, metrics, metadata: scenarioAlone(metadata) };
+}
+
+const nothing: JsonObject = {};
+
+/** A trajectory that says nothing. */
+export const emptyTrajectory: Trajectory = {
+  messagesAndChoices: [],
+  tools: null,
+  additionalHistories: [],
+  reward: 0,
+  initialPolicyVersion: null,
+  finalPolicyVersion: null,
+  metrics: {},
+  metadata: {},
+  logs: [],
+  startTime: null,
+  extra: {},
+};
+
+function scenarioAlone({ scenario_id: id }: JsonObject): JsonObject {
+  return id === undefined || typeof id === "object" ? nothing : { scenario_id: id };
+}

@@ -1,0 +1,96 @@
+// Turns a body's bytes into a JSON value: strict UTF-8, a bounded depth and count of values, and an error that says where
+// it went wrong.
+import { ServiceError } from "../domain/service-error.ts";
+import { jsonFaultIndex } from "./json-fault.ts";
+
+export interface JsonLimits {
+  /** How deep lists and objects may be nested. */
+  readonly depthMax: number;
+  /** How many values there may be, those in lists and objects included. */
+  readonly valuesMax: number;
+}
+
+/**
+ * Parses a body; an empty one is `undefined`, so that a schema can call it missing.
+ *
+ * @throws ServiceError `invalid` for what is not JSON, is nested too deeply or holds too many values
+ */
+export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
+  if (bytes.length === 0) return undefined;
+  refuseBeyond(bytes, limits);
+  const text = textOf(bytes);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw malformedAt(jsonFaultIndex(text), cause);
+  }
+}
+
+/**
+ * Says what is wrong with a body that is not JSON or nested too deeply, building nothing of it.
+ *
+ * @throws ServiceError `invalid`, always
+ */
+export function refuseMalformed(bytes: Buffer, { depthMax }: JsonLimits): never {
+  refuseBeyond(bytes, { depthMax, valuesMax: Infinity });
+  throw malformedAt(jsonFaultIndex(textOf(bytes)), undefined);
+}
+
+/** Whether this says that a body is not JSON, or nested too deeply. */
+export function isMalformed(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  return error.faults.some(({ type }) => type === "json_invalid" || type === "json_too_deep");
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw malformed("0", "JSON decode error: the body is not UTF-8", cause);
+  }
+}
+
+function malformedAt(index: number, cause: unknown): ServiceError {
+  return malformed(String(index), `JSON decode error at character ${index}`, cause);
+}
+
+function malformed(position: string, message: string, cause: unknown): ServiceError {
+  const fault = { location: ["body", position], message, type: "json_invalid" };
+  return new ServiceError({ code: "invalid", faults: [fault], cause });
+}
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Counts brackets and commas outside texts, before anything recurses over the value or builds it. */
+function refuseBeyond(bytes: Buffer, { depthMax, valuesMax }: JsonLimits): void {
+  let depth = 0;
+  let values = 0;
+  let isText = false;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (isText) {
+      if (byte === backslash) index += 1;
+      else if (byte === quote) isText = false;
+    } else if (byte === quote) isText = true;
+    else if (byte === comma) values += 1;
+    else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+      values += 1;
+      if (depth > depthMax) throw tooDeep(index, depthMax);
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  if (values > valuesMax) throw tooMany(values, valuesMax);
+}
+
+function tooDeep(position: number, depthMax: number): ServiceError {
+  const message = `JSON may be nested at most ${depthMax} levels deep; byte ${position} opens level ${depthMax + 1}.`;
+  const fault = { location: ["body"], message, type: "json_too_deep" };
+  return new ServiceError({ code: "invalid", faults: [fault] });
+}
+
+function tooMany(count: number, valuesMax: number): ServiceError {
+  const message = `The JSON holds ${count} values; at most ${valuesMax} are taken. Send less at a time.`;
+  const fault = { location: ["body"], message, type: "json_too_long" };
+  return new ServiceError({ code: "invalid", faults: [fault] });
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { ServiceError } from "../domain/service-error.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { parseListBody } from "./list-body.ts";
+
+const limits = { depthMax: 6, valuesMax: 10_000 };
+
+/** The whole body, put together again. */
+function together(text: string): unknown {
+  const { rest, items, itemCount } = parseListBody(Buffer.from(text), "list", limits);
+  const list = [...items];
+  assert.equal(list.length, itemCount);
+  return itemCount === 0 ? rest : { ...(rest as object), list };
+}
+
+/** What a reading gives, or how it is refused. */
+function outcome(read: () => unknown): unknown {
+  try {
+    return { value: read() };
+  } catch (error) {
+    assert.ok(error instanceof ServiceError, String(error));
+    return error.faults;
+  }
+}
+
+function check(text: string): void {
+  assert.deepEqual(
+    outcome(() => together(text)),
+    outcome(() => parseJsonBody(Buffer.from(text), limits)),
+    text,
+  );
+}
+
+test("an item at a time reads the same as all at once, wrong places included", () => {
+  for (const text of [
+    '{"list":[1,{"list":[2]},"]"],"b":"[,]"}',
+    '{ "b" : {"list":[1]}, "list" : [ ] }',
+    '{"list":[1],"list":[2,3]}',
+    '{"list":[1],"list":5}',
+    '{"list":{"list":[1]}}',
+    '{"l\\u0069st":[1,2]}',
+    '{"a\\\\":"\\"","list":["\\\\",1]}',
+    '["list",[1]]',
+    "",
+    "null",
+    '{"list":[1,,2]}',
+    '{"list":[1,]}',
+    '{"list":[,]}',
+    '{"list":[1',
+    '{"list":[1}]',
+    '{"list":[1] "b":2}',
+    '{"b":,"list":[1]}',
+    '{"list":[{"a":}]}',
+    '{"list":[[[[[[1]]]]]]}',
+    '{"list":[1,"',
+  ]) {
+    check(text);
+  }
+});
+
+test("any JSON reads the same", () => {
+  const json = fc.json({ maxDepth: 3 });
+  fc.assert(
+    fc.property(fc.array(json), json, fc.string(), (items, other, key) => {
+      check(`{${JSON.stringify(key)}:${other},"list":[${items.join(" , ")}]}`);
+    }),
+  );
+});
+
+test("the limit of values is each item's own", () => {
+  const item = `[${"0,".repeat(9_000)}0]`;
+  const list = (...items: readonly string[]): string => `{"list":[${items.join(",")}]}`;
+  assert.deepEqual(Object.keys(together(list(item, item, item)) as object), ["list"]);
+  const tooLong = `[${"0,".repeat(10_001)}0]`;
+  assert.throws(() => together(list(item, tooLong)), /at most 10000 are taken/);
+});

@@ -1,0 +1,136 @@
+// A JSON object with one long list, read item by item: a body of hundreds of megabytes is never in memory as objects all
+// at once. The bytes are looked over first, before anything recurses over a value or builds one.
+import { isMalformed, parseJsonBody, refuseMalformed, type JsonLimits } from "./json-body.ts";
+
+export interface ListBody {
+  /** The body with an empty list in the long one's place. */
+  readonly rest: unknown;
+  /** The list's items, parsed one by one as they are asked for; none where the member is no list. */
+  readonly items: Iterable<unknown>;
+  readonly itemCount: number;
+}
+
+/**
+ * Parses a body but for the items of one list of it.
+ *
+ * @param member the list's name in the body
+ * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may hold `limits.valuesMax` values
+ */
+export function parseListBody(bytes: Buffer, member: string, limits: JsonLimits): ListBody {
+  const list = findList(bytes, member);
+  if (list === null) return { rest: parseJsonBody(bytes, limits), items: [], itemCount: 0 };
+  const parsePart = (part: Buffer, partLimits: JsonLimits): unknown => {
+    try {
+      const value = parseJsonBody(part, partLimits);
+      // An empty part is a comma too many.
+      return value === undefined ? refuseMalformed(bytes, limits) : value;
+    } catch (error) {
+      // What is wrong with a part stands at another place in the whole, which says it.
+      if (isMalformed(error)) refuseMalformed(bytes, limits);
+      throw error;
+    }
+  };
+  const rest = Buffer.concat([bytes.subarray(0, list.start), Buffer.from("[]"), bytes.subarray(list.end)]);
+  const itemLimits = { ...limits, depthMax: limits.depthMax - 2 };
+  return {
+    rest: parsePart(rest, limits),
+    itemCount: list.items.length / 2,
+    items: {
+      *[Symbol.iterator]() {
+        for (let index = 0; index < list.items.length; index += 2) {
+          yield parsePart(bytes.subarray(list.items[index], list.items[index + 1]), itemLimits);
+        }
+      },
+    },
+  };
+}
+
+interface ListPlace {
+  /** Of the list, brackets included. */
+  readonly start: number;
+  readonly end: number;
+  /** Start and end of each item, one after the other. */
+  readonly items: readonly number[];
+}
+
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Finds the list that is the member's value: the last one, where the name comes twice, as in JSON.parse. */
+function findList(bytes: Buffer, member: string): ListPlace | null {
+  let found: ListPlace | null = null;
+  let name: string | null = null;
+  let depth = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === quote) {
+      const end = endOfText(bytes, index);
+      if (depth === 1) name = nameAt(bytes, index, end) ?? name;
+      // Where the name comes again, what it names now is what counts.
+      if (depth === 1 && name === member) found = null;
+      index = end - 1;
+    } else if (byte === openBracket && depth === 1 && name === member) {
+      found = listAt(bytes, index);
+      if (found === null) return null;
+      index = found.end - 1;
+    } else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+    } else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  }
+  return found;
+}
+
+/** The text as a member's name; null where it is a value. */
+function nameAt(bytes: Buffer, start: number, end: number): string | null {
+  let after = end;
+  while (isBlank(bytes[after])) after += 1;
+  if (bytes[after] !== colon || end - start > 200) return bytes[after] === colon ? "" : null;
+  try {
+    return String(JSON.parse(bytes.toString("utf8", start, end)));
+  } catch {
+    return "";
+  }
+}
+
+function listAt(bytes: Buffer, start: number): ListPlace | null {
+  const items: number[] = [];
+  let itemStart = start + 1;
+  let depth = 0;
+  for (let index = start + 1; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === quote) index = endOfText(bytes, index) - 1;
+    else if (byte === openBrace || byte === openBracket) depth += 1;
+    else if (depth > 0) {
+      if (byte === closeBrace || byte === closeBracket) depth -= 1;
+    } else if (byte === comma) {
+      items.push(itemStart, index);
+      itemStart = index + 1;
+    } else if (byte === closeBracket) {
+      if (items.length > 0 || !isBlankBetween(bytes, itemStart, index)) items.push(itemStart, index);
+      return { start, end: index + 1, items };
+    }
+  }
+  return null;
+}
+
+/** Just after the closing quotation mark of the text that begins here. */
+function endOfText(bytes: Buffer, start: number): number {
+  let end = start + 1;
+  for (;;) {
+    end = bytes.indexOf(quote, end);
+    if (end < 0) return bytes.length;
+    let backslashes = 0;
+    while (bytes[end - 1 - backslashes] === backslash) backslashes += 1;
+    end += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+}
+
+function isBlankBetween(bytes: Buffer, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) if (!isBlank(bytes[index])) return false;
+  return true;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
