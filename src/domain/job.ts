@@ -252,4 +252,6 @@ export interface JobRunner {
     report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
+  /** Removes what attempts left at a job that ends without a version; called while the job is still its owner's. */
+  discard(assignment: JobAssignment): Promise<void>;
 }

@@ -211,7 +211,7 @@ export class Attempt {
   }
 
   async #settle(ending: Ending, assignment: JobAssignment | null): Promise<void> {
-    const { jobs, clock, owner } = this.#dependencies;
+    const { jobs, runner, clock, owner } = this.#dependencies;
     const { id } = this.#job;
     const now = clock.now();
     switch (ending.kind) {
@@ -234,6 +234,8 @@ export class Attempt {
         return;
       }
       case "end":
+        // Before the next job of the model may begin, whose version has the same step.
+        if (assignment !== null) await runner.discard(assignment);
         await jobs.end(id, ending.state, ending.message, now, { owner });
         return;
       case "retry":

@@ -69,6 +69,8 @@ class Bench {
   readonly database: Database;
   /** What its runner would pin a job to. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
+  /** The jobs whose leftovers its runner removed. */
+  readonly discarded: string[] = [];
   readonly #queues: JobQueue[] = [];
 
   constructor(database: Database) {
@@ -122,7 +124,11 @@ class Bench {
       {
         jobs,
         models,
-        runner: { pinsFor: (model) => this.pinsFor(model), run },
+        runner: {
+          pinsFor: (model) => this.pinsFor(model),
+          run,
+          discard: async ({ job }) => void this.discarded.push(job.id),
+        },
         clock: this.clock,
         logger: silentLogger,
         owner,
@@ -164,7 +170,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
     {
       jobs: { ...database.jobs, ...jobs },
       models: database.models,
-      runner: { pinsFor, run: twoSteps },
+      runner: { pinsFor, run: twoSteps, discard: async () => undefined },
       clock,
       logger: silentLogger,
       owner: "server",
@@ -386,6 +392,19 @@ test("a metric that is not a number never reaches an event", async (t) => {
   await bench.submit(queue, "a");
   assert.equal(await bench.state("a"), "failed");
   assert.match(JSON.stringify(await bench.events("a")), /"training_started".*"training_failed"/);
+});
+
+test("what a job leaves that ends without a version is discarded, before its end is known", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted, twoSteps, lost], { attemptsMax: 1 });
+  await bench.submit(queue, "a");
+  assert.deepEqual(bench.discarded, []);
+  await queue.cancel("a");
+  await bench.clock.advance(0);
+  await bench.submit(queue, "b");
+  assert.deepEqual(bench.discarded, ["a"]);
+  await bench.submit(queue, "c");
+  assert.deepEqual(bench.discarded, ["a", "c"]);
 });
 
 test("a queued job is cancelled at once, and what it held back runs", async (t) => {

@@ -80,12 +80,16 @@ export class JobQueue implements Service {
     return job;
   }
 
-  /** Cancels every job of the model that has not ended. */
+  /** Cancels every job of the model that has not ended; resolves when none of them runs any more. */
   async cancelAll(modelId: string): Promise<void> {
     const { jobs } = this.#dependencies;
     for (const state of ["queued", "running"] as const) {
       const filter = { entity: null, modelId, state };
-      for await (const { id } of allItems((page) => jobs.list(filter, page))) await this.cancel(id);
+      for await (const { id } of allItems((page) => jobs.list(filter, page))) {
+        const over = this.#attempts.get(id)?.over;
+        await this.cancel(id);
+        await over;
+      }
     }
   }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
@@ -84,6 +84,18 @@ test("registers a model with its version 0; the same again is a conflict or the 
   assert.deepEqual(await service.register({ ...agent, returnExisting: true }, member), model);
   const overSmall = { ...agent, baseModel: "small", returnExisting: true };
   assert.equal(await refusal(service.register(overSmall, member)), "conflict baseModel");
+});
+
+test("deleting a model removes all of its folder, also what no version is", async (t) => {
+  const { service, addVersion } = await open(t);
+  const model = await service.register(agent, member);
+  const folder = dirname(await addVersion(model.id, 1));
+  mkdirSync(join(folder, "2"));
+  mkdirSync(join(folder, ".3.tmp-job-1"));
+  await service.delete(model);
+  assert.equal(existsSync(folder), false);
+  const untrained = await service.register(agent, member);
+  assert.equal(await service.delete(untrained), 1);
 });
 
 test("two registrations at once make one model", async (t) => {

@@ -1,8 +1,9 @@
 // Trained models as the rest of the server works with them: registered, found for a caller, listed, deleted with
 // everything of them. Knows nothing of HTTP; what other rooms hold of a version is removed by what they inject.
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { refuseOtherEntity, type Caller } from "../domain/access.ts";
+import { fullDiskError } from "../domain/full-disk.ts";
 import {
   adapterFolderOf,
   adapterId,
@@ -51,7 +52,7 @@ export interface ModelService {
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
   /** @throws ServiceError `invalid` for a cursor that is no version's id */
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
-  /** Deletes the model with its jobs, versions and adapters; returns how many versions there were. */
+  /** Deletes the model with its jobs, versions, adapters and all else in its folder; returns how many versions there were. */
   delete(model: TrainedModel): Promise<number>;
   /** Step 0 counts as deleted and goes on being served. */
   deleteVersions(
@@ -90,10 +91,12 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     listVersions: (model, page) => store.listVersions(model.id, page),
     delete: async ({ id }) => {
       await cancelJobs(id);
+      await markDeleted(dependencies, id);
       const steps: number[] = [];
       for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
       await store.delete(id);
       await removeAdapters(dependencies, id, steps);
+      await rm(modelFolder(dependencies, id), { recursive: true, force: true });
       return steps.length;
     },
     deleteVersions: async ({ id }, steps) => {
@@ -102,6 +105,27 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return result;
     },
   };
+}
+
+/** In the folder of a model that is being deleted: what a server that dies meanwhile leaves is then known to be nobody's. */
+export const deletionMark = ".deleted";
+
+async function markDeleted(
+  dependencies: Pick<ModelDependencies, "dataFolder">,
+  modelId: string,
+): Promise<void> {
+  try {
+    await writeFile(join(modelFolder(dependencies, modelId), deletionMark), "");
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    // A model that was never trained has no folder; on a full disk deleting is what makes room.
+    if (!isMissing && fullDiskError(error) === null) throw error;
+  }
+}
+
+/** Where all versions of a model lie. */
+function modelFolder({ dataFolder }: Pick<ModelDependencies, "dataFolder">, modelId: string): string {
+  return dirname(join(dataFolder, adapterFolderOf(modelId, 0)));
 }
 
 /** Whose models the caller may reach; null for everybody's. */

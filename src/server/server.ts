@@ -20,6 +20,7 @@ import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey, type FirstKey } from "./keys.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
+import { sweepDataFolder } from "./sweep.ts";
 import { createServedBases, engineHealth, type EngineBase } from "./served-bases.ts";
 
 export interface Server extends Service {
@@ -65,7 +66,8 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   await start(serviceOf("database", { stop: () => database.close() }));
   const firstKey = await ensureFirstKey(database.keys, config, systemClock);
   let isDraining = false;
-  const { bases, chat, runner, jobQueue, http } = await construct(config, database, () => isDraining);
+  const { bases, chat, runner, jobQueue, http, sweep } = await construct(config, database, () => isDraining);
+  await sweep();
   await start(runner);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(http, { host, port });
@@ -87,6 +89,8 @@ interface Parts {
   readonly runner: ChildJobRunner;
   readonly jobQueue: JobQueue;
   readonly http: Awaited<ReturnType<typeof createHttpServer>>;
+  /** Removes what an earlier run left behind. */
+  readonly sweep: () => Promise<void>;
 }
 
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
@@ -155,7 +159,9 @@ async function construct(config: HoneConfig, database: Database, isDraining: () 
     version,
   });
   exposeGauges(metrics, { bases, jobQueue });
-  return { bases, chat, runner, jobQueue, http };
+  const { models: modelStore, jobs } = database;
+  const sweep = () => sweepDataFolder({ dataFolder, models: modelStore, jobs, logger });
+  return { bases, chat, runner, jobQueue, http, sweep };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

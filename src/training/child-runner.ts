@@ -12,6 +12,7 @@ import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { baseHash } from "./base-hash.ts";
 import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
+import { removeUnfinished, removeUnpublished } from "./publish.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { TrainingProcess } from "./training-process.ts";
 
@@ -83,6 +84,10 @@ class ProcessJobRunner implements ChildJobRunner {
     }
   }
 
+  async discard({ model, pins }: JobAssignment): Promise<void> {
+    await removeUnpublished(this.#options.dataFolder, adapterFolderOf(model.id, pins.resultStep));
+  }
+
   processIds(): readonly number[] {
     return [...this.#busy, ...this.#idle.values()].flatMap(({ id }) => id ?? []);
   }
@@ -107,6 +112,10 @@ class ProcessJobRunner implements ChildJobRunner {
         .finally(() => this.#busy.delete(training));
       this.#keepProcess(model.baseModel, training);
       return outcome;
+    } catch (error) {
+      // The process is gone, and what it was writing is nobody's.
+      await removeUnfinished(dataFolder, adapterFolderOf(model.id, assignment.pins.resultStep));
+      throw error;
     } finally {
       await rm(scratch, { recursive: true, force: true }).catch((error: unknown) =>
         logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),

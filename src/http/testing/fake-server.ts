@@ -132,6 +132,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
 const noRunner: JobRunner = {
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
+  discard: () => Promise.reject(new Error("no test runs jobs")),
 };
 
 async function addKeys(store: KeyStore): Promise<void> {

@@ -1,0 +1,88 @@
+// What the sweep at a server's start removes, and what it leaves alone.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import {
+  moment,
+  sampleCounts,
+  sampleJob,
+  samplePins,
+  sampleVersion,
+  storeModel,
+} from "../storage/contract/storage-under-test.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { sweepDataFolder } from "./sweep.ts";
+
+/** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */
+async function open(t: TestContext) {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { models, jobs } = memoryStorage()();
+  await storeModel(models, "m");
+  const claim = async (id: string, resultStep: number): Promise<void> => {
+    await jobs.create(sampleJob(id, "m"), [], null);
+    await jobs.claim("server", moment(0), moment(60));
+    await jobs.pin(id, "server", { ...samplePins, resultStep });
+  };
+  for (const step of [1, 2]) {
+    await claim(`${step}`, step);
+    const version = sampleVersion("m", step, { jobId: `${step}` });
+    await jobs.succeed(`${step}`, {
+      owner: "server",
+      version,
+      counts: sampleCounts,
+      at: moment(1),
+      data: {},
+    });
+  }
+  await models.deleteVersions("m", [2]);
+  await claim("3", 3);
+  await jobs.end("3", "cancelled", "cancelled", moment(1));
+  await claim("4", 4);
+  const make = (...names: readonly string[]): void => {
+    for (const name of names) {
+      mkdirSync(dirname(join(dataFolder, name)), { recursive: true });
+      writeFileSync(join(dataFolder, name), "");
+    }
+  };
+  const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
+  const sweep = () => sweepDataFolder({ dataFolder, models, jobs, logger: silentLogger });
+  return { make, there, sweep };
+}
+
+test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
+  const { make, there, sweep } = await open(t);
+  const going = [
+    "jobs/4/trajectories.jsonl",
+    ".disk-check-7",
+    "cache/weights.7.partial",
+    "adapters/m/2/adapter_config.json",
+    "adapters/m/3/adapter_config.json",
+    "adapters/m/.5.tmp-job-7/adapter_model.safetensors",
+    "adapters/gone/.deleted",
+    "adapters/gone/1/adapter_config.json",
+    "adapters/unfinished/.1.tmp-job-7/adapter_model.safetensors",
+  ];
+  const staying = [
+    "hone.json",
+    "cache/weights.safetensors",
+    "adapters/m/1/adapter_config.json",
+    "adapters/m/4/adapter_config.json",
+    "adapters/m/5/adapter_config.json",
+    "adapters/m/notes/text",
+    "adapters/unknown/1/adapter_config.json",
+  ];
+  make(...going, ...staying);
+  await sweep();
+  assert.deepEqual(there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2"), []);
+  assert.deepEqual(there(...staying), staying);
+});
+
+test("a data folder that holds nothing yet is left as it is", async (t) => {
+  const { there, sweep } = await open(t);
+  await sweep();
+  assert.deepEqual(there("jobs", "adapters"), []);
+});

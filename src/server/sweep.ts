@@ -1,0 +1,81 @@
+// Removes, before anything runs, what a process that died left in the data folder. Only what is known to be nobody's goes:
+// a folder that the database does not know may be of another database, so it stays, and the log names it.
+import { readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isTerminal, type JobState, type JobStore } from "../domain/job.ts";
+import type { ModelStore } from "../domain/model.ts";
+import { allItems } from "../domain/page.ts";
+import { deletionMark } from "../models/model-service.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { isUnfinished } from "../training/publish.ts";
+
+export interface SweepDependencies {
+  readonly dataFolder: string;
+  readonly models: Pick<ModelStore, "find" | "findVersion" | "greatestStep">;
+  readonly jobs: Pick<JobStore, "list">;
+  readonly logger: Logger;
+}
+
+/** To be called while the data folder is locked and no job runs. */
+export async function sweepDataFolder(dependencies: SweepDependencies): Promise<void> {
+  const { dataFolder } = dependencies;
+  const removed: string[] = [];
+  const remove = async (...parts: readonly string[]): Promise<void> => {
+    removed.push(join(...parts));
+    await rm(join(dataFolder, ...parts), { recursive: true, force: true });
+  };
+  // What attempts work with; none runs.
+  for (const name of await namesIn(join(dataFolder, "jobs"))) await remove("jobs", name);
+  for (const name of await namesIn(dataFolder)) if (name.startsWith(".disk-check-")) await remove(name);
+  for (const name of await namesIn(join(dataFolder, "cache")))
+    if (name.endsWith(".partial")) await remove("cache", name);
+  for (const modelId of await namesIn(join(dataFolder, "adapters")))
+    await sweepModel(dependencies, modelId, remove);
+  if (removed.length > 0) dependencies.logger.warn({ removed }, "removed what an earlier run left behind");
+}
+
+type Remove = (...parts: readonly string[]) => Promise<void>;
+
+async function sweepModel(dependencies: SweepDependencies, modelId: string, remove: Remove): Promise<void> {
+  const { dataFolder, models, logger } = dependencies;
+  const folder = join(dataFolder, "adapters", modelId);
+  const names = await namesIn(folder);
+  if ((await models.find(modelId)) === null) {
+    if (names.includes(deletionMark)) return remove("adapters", modelId);
+    for (const name of names.filter(isUnfinished)) await remove("adapters", modelId, name);
+    // Fails where anything is left.
+    const isGone = await rmdir(folder).then(
+      () => true,
+      () => false,
+    );
+    if (!isGone) logger.warn({ folder }, "the database does not know this model; its folder is left alone");
+    return;
+  }
+  const greatestStep = await models.greatestStep(modelId);
+  for (const name of names) {
+    const step = Number(name);
+    if (isUnfinished(name) || name === deletionMark) await remove("adapters", modelId, name);
+    else if (!Number.isSafeInteger(step) || (await models.findVersion(modelId, step)) !== null) continue;
+    // A step that was used and is no version any more was deleted.
+    else if (step <= greatestStep) await remove("adapters", modelId, name);
+    else if (await isOfEndedJob(dependencies, modelId, step)) await remove("adapters", modelId, name);
+  }
+}
+
+/** Whether a job would have published this step, and ended without. One that still waits replaces what lies there. */
+async function isOfEndedJob({ jobs }: SweepDependencies, modelId: string, step: number): Promise<boolean> {
+  const filter = { entity: null, modelId, state: null };
+  const states: JobState[] = [];
+  for await (const { pins, state } of allItems((page) => jobs.list(filter, page)))
+    if (pins?.resultStep === step) states.push(state);
+  return states.length > 0 && states.every(isTerminal);
+}
+
+/** Empty when there is no such folder. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    return [];
+  }
+}
