@@ -1,6 +1,7 @@
 // Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
 // Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
 import type { AdapterReference } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import { float32Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { servingLoraInputs, type LoraAdapter } from "../model/lora.ts";
@@ -18,7 +19,7 @@ export class AdapterCache {
     this.#countMax = countMax;
   }
 
-  /** @throws ServiceError as `readLoraAdapter` */
+  /** @throws ServiceError `internal` when the folder does not hold an adapter of this model: this server wrote it, or lost it */
   load({ id, folder }: AdapterReference): LoadedAdapter {
     const adapter = this.#adapters.get(id) ?? this.#read(id, folder);
     this.#adapters.delete(id);
@@ -35,7 +36,15 @@ export class AdapterCache {
   }
 
   #read(id: string, folder: string): LoadedAdapter {
-    return adapterInMemory(id, this.#config, readLoraAdapter(folder, this.#config));
+    try {
+      return adapterInMemory(id, this.#config, readLoraAdapter(folder, this.#config));
+    } catch (cause) {
+      throw new ServiceError({
+        code: "internal",
+        message: `The adapter ${id} cannot be read; the server's log says why.`,
+        cause,
+      });
+    }
   }
 }
 

@@ -13,6 +13,7 @@ import type {
 } from "../domain/generation.ts";
 import { serviceOf } from "../domain/lifecycle.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { errorOf } from "../processes/failure.ts";
 import type { Logger, LogLevel } from "../telemetry/logger.ts";
 import { startChild, type Child } from "../processes/child.ts";
 import { checkRequest } from "./check-request.ts";
@@ -175,7 +176,7 @@ class ProcessEngine implements ChildEngine {
       if (running === undefined) continue;
       running.hasBegun = true;
       if (output.kind === "event") running.stream.push(output.event);
-      else running.stream.fail(new ServiceError({ code: output.code, message: output.message }));
+      else running.stream.fail(errorOf(output));
     }
   }
 

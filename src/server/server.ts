@@ -15,6 +15,7 @@ import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
+import { createAdapterCheck } from "./adapter-check.ts";
 import { createDiskCheck } from "./disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
 import { databaseFile, ensureFirstKey, type FirstKey } from "./keys.ts";
@@ -140,7 +141,10 @@ async function construct(config: HoneConfig, database: Database, isDraining: () 
     chat,
     engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
-    checks: { disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock) },
+    checks: {
+      disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
+      adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
+    },
     baseModels: baseNames,
     keys: database.keys,
     models: modelService,

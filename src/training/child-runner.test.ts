@@ -32,6 +32,7 @@ interface Given {
   /** The version to go on from; 0 is the base. */
   readonly from?: number;
   readonly baseModel?: string;
+  readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
   /** In place of what the runner would pin the job to now. */
   readonly pins?: Partial<JobPins>;
@@ -377,6 +378,14 @@ test("a full disk is an obstacle, where the job's trajectories are written and w
   assert.ok(isObstacle(errorOf({ code, message, detail, obstacle })));
 });
 
+test("weights that are finite and cannot serve end the job in words, and nothing is published", async (t) => {
+  const bench = new Bench(t);
+  const pins = { settings: { ...pinnedSettings(settings), batchTokens: 2048 } };
+  const tooGreat = { learningRate: 1e25, pins };
+  await assert.rejects(bench.run(1, tooGreat), { code: "unsupported", message: /^After its last step/ });
+  assert.throws(() => bench.published(1), "there is not even a folder");
+});
+
 test("refuses jobs that cannot work, in the job's own words", async (t) => {
   const [sequence] = readGoldenTraining().sequences;
   const foreign = trajectoryOf({ ...sequence, token_ids: sequence.token_ids.map((id) => id + 100_000) });
@@ -388,5 +397,5 @@ test("refuses jobs that cannot work, in the job's own words", async (t) => {
       error.message.startsWith("trajectory_groups.0.trajectories.0: "),
   );
   await assert.rejects(new Bench(t, null).run(1), rejectsWith("not_found"));
-  await assert.rejects(new Bench(t).run(9, { from: 7 }), rejectsWith("not_found"));
+  await assert.rejects(new Bench(t).run(9, { from: 7 }), rejectsWith("internal"));
 });

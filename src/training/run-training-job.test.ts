@@ -120,7 +120,7 @@ test("opens, takes a step per batch, publishes and closes, each call with an id 
   const bench = new Bench(t);
   const outcome = await bench.run();
   const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
-  assert.deepEqual(bench.kinds, ["open", ...steps, "save", "close"]);
+  assert.deepEqual(bench.kinds, ["open", ...steps, "forward", "save", "close"]);
   assert.equal(new Set(bench.trainers.ids).size, bench.trainers.ids.length);
   assert.deepEqual(bench.trainers.calls[0], { kind: "open", start: { from: null, seed: "seed" } });
   assert.deepEqual(bench.published, ["1"]);
@@ -244,15 +244,16 @@ test("a cancelled job stops between two steps, publishes nothing and closes its 
   assert.throws(() => bench.published, "there is not even a folder");
 });
 
-test("a job that is cancelled after its last step leaves nothing behind", async (t) => {
-  const bench = new Bench(t);
-  const aborting = new AbortController();
-  const job = bench.run({
-    input: { signal: aborting.signal },
-    on: { stepped: async (index) => void (index === 2 && aborting.abort()) },
-  });
-  await assert.rejects(job, rejectsWith("cancelled"));
-  assert.deepEqual(bench.published, []);
+test("a job that is cancelled after its last step, or while it is saved, leaves nothing behind", async (t) => {
+  for (const when of ["forward", "save"]) {
+    const bench = new Bench(t);
+    const aborting = new AbortController();
+    bench.trainers.onCall = ({ kind }) => void (kind === when && aborting.abort());
+    await assert.rejects(bench.run({ input: { signal: aborting.signal } }), rejectsWith("cancelled"));
+    assert.deepEqual(bench.kinds.slice(-2), [when, "close"]);
+    assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 3);
+    assert.deepEqual(when === "save" ? bench.published : [], []);
+  }
 });
 
 test("a loss that is not finite ends the job in its own words, and nothing is published", async (t) => {
@@ -260,6 +261,15 @@ test("a loss that is not finite ends the job in its own words, and nothing is pu
   await assert.rejects(bench.run({ config: { learningRate: 1e200 } }), rejectsWith("unsupported"));
   assert.deepEqual(bench.kinds, ["open", "forwardBackward", "optimStep", "forwardBackward", "close"]);
   assert.throws(() => bench.published, "there is not even a folder");
+});
+
+test("a version that cannot be read is not blamed on the job, and no path is shown", async (t) => {
+  const from = { adapterFolder: "adapters/m/7", trainerState: null };
+  const job = new Bench(t).run({ input: { from } });
+  await assert.rejects(job, {
+    code: "internal",
+    message: /^The version that training starts from cannot be read; [^/]*$/,
+  });
 });
 
 test("sequences longer than the trainer or the job takes are left out", async (t) => {

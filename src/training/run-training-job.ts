@@ -2,6 +2,7 @@
 // how progress becomes durable are given.
 import type { Clock } from "../domain/clock.ts";
 import type { JobCounts, JobOutcome, JobReport } from "../domain/job.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { type ConversationTokenizer, trainedIndices } from "../trajectories/sequences.ts";
@@ -56,15 +57,51 @@ export async function runTrainingJob(
   const { counts } = data;
   const batches = cutIntoBatches(data.sequences, { batchTokens: settings.batchTokens, seed });
   await report.started(batches.length, counts, startMetrics(batches.length, counts));
-  const trainer = await trainers.open({ from: input.from, seed });
+  const trainer = await openTrainer(trainers, input);
   try {
     const steps = await takeSteps(trainer, batches, { ...input, counts, report });
+    if (steps.length > 0) await requireServable(trainer, batches, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
     const seconds = (clock.monotonicMs() - startMs) / 1000;
     return { adapterFolder, trainerState, counts, metrics: versionMetrics(steps, counts, seconds) };
   } finally {
     await trainer.close();
   }
+}
+
+/** What cannot be read of a version is this server's own: whoever sent the job is told no more than that. */
+async function openTrainer(
+  trainers: TrainerProvider,
+  { from, seed }: Pick<TrainingJobInput, "from" | "seed">,
+): Promise<Trainer> {
+  try {
+    return await trainers.open({ from, seed });
+  } catch (cause) {
+    if (from === null || !(cause instanceof ServiceError)) throw cause;
+    throw new ServiceError({
+      code: "internal",
+      message: "The version that training starts from cannot be read; the server's log says why.",
+      cause,
+    });
+  }
+}
+
+/** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */
+async function requireServable(
+  trainer: Trainer,
+  batches: readonly OptimizerBatch[],
+  input: TrainingJobInput,
+): Promise<void> {
+  const [first, ...others] = batches.flat();
+  const shortest = others.reduce((one, other) => (other.mask.length < one.mask.length ? other : one), first);
+  const { logprobs } = await trainer.forward([shortest], callOf("check", input));
+  if (logprobs[0].every(Number.isFinite)) return;
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "After its last step the model does not give finite log-probabilities any more, so no version is made of it; " +
+      `lower the learning rate, which is ${input.config.learningRate}.`,
+  });
 }
 
 interface StepContext extends Pick<TrainingJobInput, "config" | "settings" | "signal"> {

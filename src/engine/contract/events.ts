@@ -158,7 +158,8 @@ export function checkEvents(under: EngineUnderTest): void {
       read(engine.submit(withAdapter(ask({ choiceCount: 2 }), missing))),
       read(engine.submit(ask({ id: "fine", maxTokens: 4 }))),
     ]);
-    assert.ok(failed.failure !== null);
+    assert.match(failed.failure ?? "", /^internal: The adapter missing:1 cannot be read/);
+    assert.doesNotMatch(failed.failure ?? "", /fixtures/);
     assert.deepEqual(failed.events, []);
     assert.deepEqual(fine.ids(), recorded.answer.slice(0, 4));
     await idle(engine);

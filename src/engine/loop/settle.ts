@@ -1,13 +1,15 @@
 // Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and what
 // the caller is to know is put into events. Moves no slots and draws nothing.
 import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
-import { ServiceError, type ErrorCode } from "../../domain/service-error.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { failureOf } from "../../processes/failure.ts";
+import type { Failure } from "../../processes/protocol.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
 /** What happened to one request; `key` is the number it was submitted under. */
 export type LoopOutput =
   | { readonly kind: "event"; readonly key: number; readonly event: GenerationEvent }
-  | { readonly kind: "failed"; readonly key: number; readonly code: ErrorCode; readonly message: string };
+  | ({ readonly kind: "failed"; readonly key: number } & Failure);
 
 export interface Draw {
   readonly sequence: Sequence;
@@ -28,7 +30,7 @@ export function settleDraws(draws: readonly Draw[]): readonly LoopOutput[] {
 /** Ends every choice of a request with an error. */
 export function failRequest(running: RunningRequest, error: ServiceError): LoopOutput {
   for (const sequence of running.sequences) sequence.isFinished = true;
-  return { kind: "failed", key: running.key, code: error.code, message: error.message };
+  return { kind: "failed", key: running.key, ...failureOf(error, error.message) };
 }
 
 function takeToken(sequence: Sequence, token: GeneratedToken): readonly GenerationEvent[] {

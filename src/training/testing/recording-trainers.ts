@@ -20,6 +20,8 @@ export class RecordingTrainers implements TrainerProvider {
   readonly calls: RecordedCall[] = [];
   /** The ids of all calls that have one. */
   readonly ids: string[] = [];
+  /** Called with each call before it is carried out. */
+  onCall: (call: RecordedCall) => void = () => undefined;
   readonly #trainers: TrainerProvider;
 
   constructor(trainers: TrainerProvider) {
@@ -40,6 +42,7 @@ export class RecordingTrainers implements TrainerProvider {
     const record = (call: RecordedCall, { id }: TrainerCall): void => {
       this.calls.push(call);
       this.ids.push(id);
+      this.onCall(call);
     };
     return {
       forward: (data, call) => {

@@ -1,0 +1,62 @@
+// Whether the adapters that chats run on are there and whole, as far as sizes and headers tell. Reads no weights.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../domain/clock.ts";
+import type { ModelStore } from "../domain/model.ts";
+import { allItems } from "../domain/page.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { readSafetensorsHeader } from "../model/safetensors.ts";
+import type { Logger } from "../telemetry/logger.ts";
+
+/** Everybody may ask, and every model has a file: what was found holds for a while, in milliseconds. */
+const holdsMs = 10_000;
+/** Versions that a refusal names. */
+const namedMax = 5;
+
+export interface AdapterCheckDependencies {
+  readonly models: Pick<ModelStore, "list" | "newestVersion">;
+  readonly dataFolder: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A check that rejects naming the models whose newest version cannot be read, by id: names are their entities' own. */
+export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
+  let last: { readonly at: number; readonly result: Promise<void> } | null = null;
+  return () => {
+    const at = dependencies.clock.monotonicMs();
+    if (last === null || at - last.at >= holdsMs) last = { at, result: checkAll(dependencies) };
+    return last.result;
+  };
+}
+
+async function checkAll({ models, dataFolder, logger }: AdapterCheckDependencies): Promise<void> {
+  const broken: string[] = [];
+  const all = { entity: null, project: null, name: null };
+  for await (const { id } of allItems((page) => models.list(all, page))) {
+    const version = await models.newestVersion(id);
+    if (version === null || version.adapterFolder === null) continue;
+    const fault = faultOf(join(dataFolder, version.adapterFolder));
+    if (fault === null) continue;
+    broken.push(`${id}:step${version.step}`);
+    logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");
+  }
+  if (broken.length === 0) return;
+  const named = broken.slice(0, namedMax).join(", ");
+  const rest = broken.length > namedMax ? ` and ${broken.length - namedMax} more` : "";
+  throw new ServiceError({
+    code: "internal",
+    message: `The adapter of ${named}${rest} cannot be read; the server's log says why. Put its files back, or delete the version.`,
+  });
+}
+
+function faultOf(folder: string): Error | null {
+  try {
+    const config = join(folder, "adapter_config.json");
+    if (!existsSync(config)) return new Error(`${config} does not exist.`);
+    readSafetensorsHeader(join(folder, "adapter_model.safetensors"));
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
