@@ -87,6 +87,8 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
   const start = (thread: Thread): Worker => {
     const worker = new Worker(options.module, {
+      // What this process was started with, such as a program on its command line, is not for its workers.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: options.memoryMebibytes },
     });
     worker.on("message", (outcome: TaskOutcome) => {

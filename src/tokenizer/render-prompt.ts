@@ -19,6 +19,9 @@ export function renderPrompt(
   options: { readonly contextLength?: number } = {},
 ): number[] {
   const { contextLength = Infinity } = options;
+  const messageCount = conversation.messages.length;
+  // A template shows each message by a token at least, and takes as long to show the last as the first.
+  if (messageCount >= contextLength) throw tooLong(contextLength, `at least ${messageCount}`);
   const text = template.render(conversation);
   const leastCount = tokenizer.leastTokenCount(text);
   if (leastCount >= contextLength) throw tooLong(contextLength, `at least ${leastCount}`);

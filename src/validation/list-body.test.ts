@@ -9,7 +9,11 @@ const limits = { depthMax: 6, valuesMax: 10_000 };
 
 /** The whole body, put together again. */
 function together(text: string): unknown {
-  const { rest, items, itemCount } = parseListBody(Buffer.from(text), "list", limits);
+  const { rest, items, itemCount } = parseListBody(
+    Buffer.from(text),
+    { member: "list", itemsMax: 100 },
+    limits,
+  );
   const list = [...items];
   assert.equal(list.length, itemCount);
   return itemCount === 0 ? rest : { ...(rest as object), list };
@@ -75,4 +79,13 @@ test("the limit of values is each item's own", () => {
   assert.deepEqual(Object.keys(together(list(item, item, item)) as object), ["list"]);
   const tooLong = `[${"0,".repeat(10_001)}0]`;
   assert.throws(() => together(list(item, tooLong)), /at most 10000 are taken/);
+});
+
+test("items beyond the most that are asked for are counted, not kept", () => {
+  const { items, itemCount } = parseListBody(
+    Buffer.from('{"list":[1,2,3]}'),
+    { member: "list", itemsMax: 2 },
+    limits,
+  );
+  assert.deepEqual([[...items], itemCount], [[1, 2], 3]);
 });

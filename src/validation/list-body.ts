@@ -5,19 +5,24 @@ import { isMalformed, parseJsonBody, refuseMalformed, type JsonLimits } from "./
 export interface ListBody {
   /** The body with an empty list in the long one's place. */
   readonly rest: unknown;
-  /** The list's items, parsed one by one as they are asked for; none where the member is no list. */
+  /** The list's items, at most `itemsMax` of them, parsed one by one as they are asked for; none where the member is no list. */
   readonly items: Iterable<unknown>;
+  /** Of the whole list. */
   readonly itemCount: number;
 }
 
 /**
  * Parses a body but for the items of one list of it.
  *
- * @param member the list's name in the body
+ * @param options.member the list's name in the body
  * @throws ServiceError `invalid` as {@link parseJsonBody}; so do the items, each of which may hold `limits.valuesMax` values
  */
-export function parseListBody(bytes: Buffer, member: string, limits: JsonLimits): ListBody {
-  const list = findList(bytes, member);
+export function parseListBody(
+  bytes: Buffer,
+  { member, itemsMax }: { readonly member: string; readonly itemsMax: number },
+  limits: JsonLimits,
+): ListBody {
+  const list = findList(bytes, { member, itemsMax });
   if (list === null) return { rest: parseJsonBody(bytes, limits), items: [], itemCount: 0 };
   const parsePart = (part: Buffer, partLimits: JsonLimits): unknown => {
     try {
@@ -34,7 +39,7 @@ export function parseListBody(bytes: Buffer, member: string, limits: JsonLimits)
   const itemLimits = { ...limits, depthMax: limits.depthMax - 2 };
   return {
     rest: parsePart(rest, limits),
-    itemCount: list.items.length / 2,
+    itemCount: list.itemCount,
     items: {
       *[Symbol.iterator]() {
         for (let index = 0; index < list.items.length; index += 2) {
@@ -49,15 +54,19 @@ interface ListPlace {
   /** Of the list, brackets included. */
   readonly start: number;
   readonly end: number;
-  /** Start and end of each item, one after the other. */
+  /** Start and end of each of the first items, one after the other. */
   readonly items: readonly number[];
+  readonly itemCount: number;
 }
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Finds the list that is the member's value: the last one, where the name comes twice, as in JSON.parse. */
-function findList(bytes: Buffer, member: string): ListPlace | null {
+function findList(
+  bytes: Buffer,
+  { member, itemsMax }: { readonly member: string; readonly itemsMax: number },
+): ListPlace | null {
   let found: ListPlace | null = null;
   let name: string | null = null;
   let depth = 0;
@@ -70,7 +79,7 @@ function findList(bytes: Buffer, member: string): ListPlace | null {
       if (depth === 1 && name === member) found = null;
       index = end - 1;
     } else if (byte === openBracket && depth === 1 && name === member) {
-      found = listAt(bytes, index);
+      found = listAt(bytes, index, itemsMax);
       if (found === null) return null;
       index = found.end - 1;
     } else if (byte === openBrace || byte === openBracket) {
@@ -92,8 +101,13 @@ function nameAt(bytes: Buffer, start: number, end: number): string | null {
   }
 }
 
-function listAt(bytes: Buffer, start: number): ListPlace | null {
+function listAt(bytes: Buffer, start: number, itemsMax: number): ListPlace | null {
   const items: number[] = [];
+  let itemCount = 0;
+  const addItem = (itemEnd: number): void => {
+    itemCount += 1;
+    if (itemCount <= itemsMax) items.push(itemStart, itemEnd);
+  };
   let itemStart = start + 1;
   let depth = 0;
   for (let index = start + 1; index < bytes.length; index++) {
@@ -103,11 +117,11 @@ function listAt(bytes: Buffer, start: number): ListPlace | null {
     else if (depth > 0) {
       if (byte === closeBrace || byte === closeBracket) depth -= 1;
     } else if (byte === comma) {
-      items.push(itemStart, index);
+      addItem(index);
       itemStart = index + 1;
     } else if (byte === closeBracket) {
-      if (items.length > 0 || !isBlankBetween(bytes, itemStart, index)) items.push(itemStart, index);
-      return { start, end: index + 1, items };
+      if (itemCount > 0 || !isBlankBetween(bytes, itemStart, index)) addItem(index);
+      return { start, end: index + 1, items, itemCount };
     }
   }
   return null;

@@ -37,7 +37,7 @@ export interface BatchRecord {
  *   but foreign projects
  */
 export function readFeedbackBatch(bytes: Buffer, limits: BodyLimits, caller: Caller): ReadFeedbackBatch {
-  const list = parseListBody(bytes, "batch", limits.json);
+  const list = parseListBody(bytes, { member: "batch", itemsMax: limits.feedbackBatchRecords }, limits.json);
   if (list.itemCount > limits.feedbackBatchRecords)
     throw tooMany(list.itemCount, limits.feedbackBatchRecords);
   const lines = new LinePacker();

@@ -33,7 +33,11 @@ export interface ReadLog {
 
 /** @throws ServiceError `invalid` with every fault */
 export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
-  const list = parseListBody(bytes, "trajectory_groups", limits.trajectoryJson);
+  const list = parseListBody(
+    bytes,
+    { member: "trajectory_groups", itemsMax: limits.trajectoryGroups },
+    limits.trajectoryJson,
+  );
   const lines = new LinePacker();
   const summarizer = new LogSummarizer();
   const { value, ignored } = readForm(logForm, list.rest, (findings) =>

@@ -76,7 +76,11 @@ export interface ReadTrainingJob {
 
 /** @throws ServiceError `invalid` with every fault */
 export function readTrainingJob(bytes: Buffer, limits: BodyLimits): ReadTrainingJob {
-  const list = parseListBody(bytes, "trajectory_groups", limits.trajectoryJson);
+  const list = parseListBody(
+    bytes,
+    { member: "trajectory_groups", itemsMax: limits.trajectoryGroups },
+    limits.trajectoryJson,
+  );
   const lines = new LinePacker();
   const { value: body, ignored } = readForm(trainingJobForm, list.rest, (findings) =>
     readGroups(list, findings, {

@@ -1,0 +1,261 @@
+// Whether one request can hold up the others: sends each of the heaviest requests that a client may, beside a probe of
+// /health every 5 ms and a running stream, and prints the longest gap of both against the same without it. The probes run
+// in a thread of their own, so that what the sender does is not measured.
+import { parseArgs } from "node:util";
+import { once } from "node:events";
+import { pathToFileURL } from "node:url";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
+
+const probeEveryMs = 5;
+const mebibyte = 1 << 20;
+
+/** A request that once held the server. */
+interface Case {
+  readonly name: string;
+  readonly path: (modelId: string) => string;
+  readonly scheme?: "Basic";
+  /** Made just before it is sent, since it may be large. */
+  readonly body: (modelId: string) => Buffer;
+}
+
+/** A JSON list of `count` times the item. */
+function list(item: string, count: number): Buffer {
+  const items = Buffer.from(`${item},`);
+  return Buffer.concat([Buffer.from("["), Buffer.alloc(items.length * count - 1, items), Buffer.from("]")]);
+}
+
+function object(before: string, member: Buffer, after = "}"): Buffer {
+  return Buffer.concat([Buffer.from(before), member, Buffer.from(after)]);
+}
+
+const chatPath = (): string => "/v1/chat/completions";
+const logPath = (modelId: string): string => `/v1/preview/models/${modelId}/log`;
+const hello = '"messages":[{"role":"user","content":"hi"}]';
+
+function trajectoryGroup(bytes: number): string {
+  const message = { role: "user", content: "x y ".repeat(bytes / 8) };
+  const trajectory = (reward: number): object => ({ messages_and_choices: [message], reward });
+  return JSON.stringify({ trajectories: [trajectory(0), trajectory(1)] });
+}
+
+const cases: readonly Case[] = [
+  {
+    name: "chat: 500,000 empty messages",
+    path: chatPath,
+    body: () => object('{"messages":', list('{"role":"user","content":""}', 500_000)),
+  },
+  {
+    name: "chat: 4,096 empty messages",
+    path: chatPath,
+    body: () => object('{"messages":', list('{"role":"user","content":""}', 4096)),
+  },
+  {
+    name: "chat: 200,000 tools",
+    path: chatPath,
+    body: () => object(`{${hello},"tools":`, list('{"type":"function","function":{"name":"f"}}', 200_000)),
+  },
+  {
+    name: "chat: a tool call with 15 MB of arguments",
+    path: chatPath,
+    body: () => {
+      const call = {
+        type: "function",
+        function: { name: "f", arguments: `["${"x".repeat(15 * mebibyte)}"]` },
+      };
+      return Buffer.from(
+        JSON.stringify({ messages: [{ role: "assistant", content: null, tool_calls: [call] }] }),
+      );
+    },
+  },
+  {
+    name: "chat: 100,000 stop strings, n 32",
+    path: chatPath,
+    body: () => object(`{${hello},"n":32,"stop":`, list('"stop here"', 100_000)),
+  },
+  {
+    name: "chat: one text of 15 MB",
+    path: chatPath,
+    body: () =>
+      Buffer.from(JSON.stringify({ messages: [{ role: "user", content: "x y ".repeat(mebibyte * 3.75) }] })),
+  },
+  {
+    name: "chat: 16 MB of faults",
+    path: chatPath,
+    body: () => object('{"messages":[],"stop_token_ids":', list('"x"', 4_000_000)),
+  },
+  {
+    name: "log: 250 MiB of empty objects",
+    path: logPath,
+    body: () => object('{"trajectory_groups":', list("{}", 83 * mebibyte)),
+  },
+  {
+    name: "log: an honest one of 240 MiB",
+    path: logPath,
+    body: () => object('{"trajectory_groups":', list(trajectoryGroup(mebibyte), 240)),
+  },
+  {
+    name: "job: 100 MiB",
+    path: () => "/v1/preview/training-jobs",
+    body: (modelId) =>
+      object(`{"model_id":"${modelId}","trajectory_groups":`, list(trajectoryGroup(mebibyte), 100)),
+  },
+  {
+    name: "feedback: 10,000 records, 30 MiB",
+    path: () => "/feedback/batch/create",
+    scheme: "Basic",
+    body: () =>
+      object(
+        '{"batch":',
+        list(
+          JSON.stringify({
+            project_id: "local/p",
+            vendor_ref: "w:///local/p/call/1",
+            feedback_type: "t",
+            payload: { text: "x ".repeat(1450) },
+          }),
+          10_000,
+        ),
+      ),
+  },
+];
+
+interface Gaps {
+  readonly healthMs: number;
+  readonly streamMs: number;
+}
+
+/** The probes, in a thread of their own. */
+class Prober {
+  readonly #worker: Worker;
+
+  constructor(server: RunningServer) {
+    const { url, apiKey } = server;
+    this.#worker = new Worker(new URL(import.meta.url), { workerData: { url, apiKey } });
+    this.#worker.on("error", (error) => {
+      throw error;
+    });
+  }
+
+  /** The longest gaps since this was asked last. */
+  async takeGaps(): Promise<Gaps> {
+    this.#worker.postMessage("take");
+    const [gaps] = await once(this.#worker, "message");
+    // The thread answers with nothing else.
+    return gaps as Gaps;
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+async function probe({ url, apiKey }: { readonly url: string; readonly apiKey: string }): Promise<void> {
+  let longest = { healthMs: 0, streamMs: 0 };
+  parentPort?.on("message", () => {
+    parentPort?.postMessage(longest);
+    longest = { healthMs: 0, streamMs: 0 };
+  });
+  const watchHealth = async (): Promise<never> => {
+    for (;;) {
+      const start = performance.now();
+      await (await fetch(`${url}/health`)).text();
+      longest = { ...longest, healthMs: Math.max(longest.healthMs, performance.now() - start) };
+      await new Promise((resolve) => setTimeout(resolve, probeEveryMs));
+    }
+  };
+  const watchStream = async (): Promise<never> => {
+    const body = JSON.stringify({
+      messages: [{ role: "user", content: "tell me a story" }],
+      stream: true,
+      logit_bias: null,
+    });
+    for (;;) {
+      const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+      const answer = await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body });
+      let last = performance.now();
+      for await (const _ of answer.body ?? []) {
+        const now = performance.now();
+        longest = { ...longest, streamMs: Math.max(longest.streamMs, now - last) };
+        last = now;
+      }
+    }
+  };
+  await Promise.all([watchHealth(), watchStream()]);
+}
+
+async function send(
+  server: RunningServer,
+  { path, scheme, body }: Case,
+  modelId: string,
+): Promise<{ readonly status: string; readonly ms: number }> {
+  const key = Buffer.from(`api:${server.apiKey}`).toString("base64");
+  const authorization = scheme === "Basic" ? `Basic ${key}` : `Bearer ${server.apiKey}`;
+  const bytes = new Uint8Array(body(modelId));
+  const start = performance.now();
+  const headers = { authorization, "content-type": "application/json" };
+  try {
+    const url = server.url + path(modelId);
+    const answer = await fetch(url, { method: "POST", headers, body: bytes });
+    await answer.text();
+    return { status: String(answer.status), ms: performance.now() - start };
+  } catch (error) {
+    return { status: String(error), ms: performance.now() - start };
+  }
+}
+
+async function registerModel(server: RunningServer): Promise<string> {
+  const headers = { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" };
+  const body = JSON.stringify({ project: "p", name: "m", base_model: "hone-tiny" });
+  const answer = await fetch(`${server.url}/v1/preview/models`, { method: "POST", headers, body });
+  return ((await answer.json()) as { id: string }).id;
+}
+
+async function untilReady(server: RunningServer): Promise<void> {
+  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+const seconds = (count: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1000 * count));
+
+async function measure(only: string): Promise<void> {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder });
+  const prober = new Prober(server);
+  try {
+    await untilReady(server);
+    const modelId = await registerModel(server);
+    await seconds(2);
+    await prober.takeGaps();
+    for (const one of cases.filter(({ name }) => name.includes(only))) {
+      await seconds(3);
+      const quiet = await prober.takeGaps();
+      const { status, ms } = await send(server, one, modelId);
+      const busy = await prober.takeGaps();
+      const show = (kind: keyof Gaps): string =>
+        `${kind.slice(0, -2)} ${busy[kind].toFixed(0)} ms (quiet ${quiet[kind].toFixed(0)}, ${(busy[kind] / quiet[kind]).toFixed(1)}x)`;
+      console.log(
+        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("healthMs")}, ${show("streamMs")}`,
+      );
+    }
+  } finally {
+    await prober.stop();
+    await server.kill();
+    removeDataFolder(dataFolder);
+  }
+}
+
+const USAGE = `Usage: node dist/bench/standstill.js [--only <part of a name>]
+
+Sends the heaviest requests that a client may, each beside a probe of /health and a running stream,
+and prints the longest gap of both, and the same without the request.`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { only: { type: "string", default: "" }, help: { type: "boolean", default: false } },
+  });
+  if (values.help) console.log(USAGE);
+  else await measure(values.only);
+}
+
+if (!isMainThread) await probe(workerData as { url: string; apiKey: string });
+else if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();
