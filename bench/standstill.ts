@@ -2,7 +2,6 @@
 // /health every 5 ms and a running stream, and prints the longest gap of both against the same without it. The probes run
 // in a thread of their own, so that what the sender does is not measured.
 import { parseArgs } from "node:util";
-import { once } from "node:events";
 import { pathToFileURL } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
@@ -139,10 +138,9 @@ class Prober {
 
   /** The longest gaps since this was asked last. */
   async takeGaps(): Promise<Gaps> {
-    this.#worker.postMessage("take");
-    const [gaps] = await once(this.#worker, "message");
-    // The thread answers with nothing else.
-    return gaps as Gaps;
+    const gaps = new Promise<Gaps>((resolve) => this.#worker.once("message", resolve));
+    this.#worker.postMessage("take", []);
+    return gaps;
   }
 
   async stop(): Promise<void> {
@@ -153,7 +151,7 @@ class Prober {
 async function probe({ url, apiKey }: { readonly url: string; readonly apiKey: string }): Promise<void> {
   let longest = { healthMs: 0, streamMs: 0 };
   parentPort?.on("message", () => {
-    parentPort?.postMessage(longest);
+    parentPort?.postMessage(longest, []);
     longest = { healthMs: 0, streamMs: 0 };
   });
   const watchHealth = async (): Promise<never> => {

@@ -1,4 +1,5 @@
 // Creating and replacing feedback records: checks, ids, times and authors. Stores nothing itself.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Caller, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -69,13 +70,39 @@ async function createBatch(
   items: readonly FeedbackInput[],
   caller: Caller,
 ): Promise<readonly FeedbackRecord[]> {
-  const checks = check(items, caller, (index) => ["body", "batch", String(index)]);
-  const records = items.map((item, index) => newRecord(dependencies, item, checks[index], caller));
+  const { clock } = dependencies;
+  const checks = await inTurns(items, checkContent, clock);
+  refuse(items, checks, { caller, locationOf: (index) => ["body", "batch", String(index)] });
+  const records = await inTurns(
+    items,
+    (item, index) => newRecord(dependencies, item, checks[index], caller),
+    clock,
+  );
   try {
     return await dependencies.store.create(records);
   } catch (error) {
     throw placed(error, "conflict", (field) => ["body", "batch", ...field]);
   }
+}
+
+/** After so long other work of the process gets a turn. */
+const turnMs = 10;
+
+/** As `map`, with turns for others in between. */
+async function inTurns<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Result,
+  clock: Clock,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  let endMs = clock.monotonicMs() + turnMs;
+  for (const [index, item] of items.entries()) {
+    results.push(work(item, index));
+    if (clock.monotonicMs() < endMs) continue;
+    await nextTurn();
+    endMs = clock.monotonicMs() + turnMs;
+  }
+  return results;
 }
 
 async function replace(
@@ -108,7 +135,7 @@ async function replace(
 
 const singleLocation = (): readonly string[] => ["body"];
 
-/** Checks all items, throws all faults together, then refuses what the caller may not reach. */
+/** Checks all items, and throws as {@link refuse}. */
 function check(
   items: readonly FeedbackInput[],
   caller: Caller,
@@ -116,6 +143,21 @@ function check(
   moreFaults: readonly Fault[] = [],
 ): readonly ContentCheck[] {
   const checks = items.map(checkContent);
+  refuse(items, checks, { caller, locationOf, moreFaults });
+  return checks;
+}
+
+/** Throws all faults together, then for what the caller may not reach. */
+function refuse(
+  items: readonly FeedbackInput[],
+  checks: readonly ContentCheck[],
+  options: {
+    readonly caller: Caller;
+    readonly locationOf: (index: number) => readonly string[];
+    readonly moreFaults?: readonly Fault[];
+  },
+): void {
+  const { caller, locationOf, moreFaults = [] } = options;
   const faults = checks.flatMap((checked, index) =>
     checked.faults.map(({ path, message, type }) => ({
       location: [...locationOf(index), ...path],
@@ -129,7 +171,6 @@ function check(
     items.map((item) => item.projectId),
     caller,
   );
-  return checks;
 }
 
 function invalid(faults: readonly Fault[], itemCount: number): ServiceError {

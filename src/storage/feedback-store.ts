@@ -1,4 +1,5 @@
 // Feedback records and what was replaced of them. Checking the content is not done here.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
@@ -6,8 +7,8 @@ import { type Fault, ServiceError } from "../domain/service-error.ts";
 import { readPage } from "./paging.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 
-/** Records written or looked for by one statement, of at most eight parameters each. */
-const recordsPerStatement = 500;
+/** Records written or looked for by one statement, before other work of the process gets a turn. */
+const recordsPerStatement = 100;
 
 /** The feedback store on a migrated database. */
 export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
@@ -103,6 +104,7 @@ async function insertNew(
     for (const record of await findAll(transaction, taken)) {
       stored.set(keyOf(record.projectId, record.id), record);
     }
+    await nextTurn();
   }
   return stored;
 }

@@ -1,7 +1,9 @@
 // Feedback: creating records one by one and in batches, replacing one, reading what was replaced.
+import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import type { TObject } from "typebox";
+import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn, type PackedLines } from "../bodies/packed-lines.ts";
 import type { BatchRecord } from "../bodies/read-feedback-batch.ts";
@@ -19,6 +21,9 @@ import {
   toFeedbackInput,
   usesOtherSpelling,
 } from "../wire/feedback.ts";
+
+/** Of an answer; a record has up to a megabyte. */
+const recordsPerPiece = 20;
 
 export function feedbackRoutes(
   app: FastifyInstance,
@@ -40,9 +45,8 @@ export function feedbackRoutes(
       const batch = await recordsIn(lines);
       const inputs = batch.map(({ input }) => input);
       const records = await feedback.createBatch(inputs, request.caller);
-      return {
-        res: records.map((record, index) => feedbackBody(record, batch[index]?.usesOtherSpelling ?? false)),
-      };
+      reply.type("application/json; charset=utf-8");
+      return reply.send(Readable.from(answerText(records, batch)));
     },
   );
   app.post(
@@ -81,6 +85,24 @@ export function feedbackRoutes(
 
 function unknownRecord(error: unknown): never {
   throw locate(error, { not_found: ["body", "feedback_id"], after: ["body", "after"] });
+}
+
+/** The answer's JSON in pieces, with turns for others in between: it repeats every payload. */
+async function* answerText(
+  records: readonly FeedbackRecord[],
+  batch: readonly BatchRecord[],
+): AsyncGenerator<string, void> {
+  yield '{"res":[';
+  for (let start = 0; start < records.length; start += recordsPerPiece) {
+    const bodies = records
+      .slice(start, start + recordsPerPiece)
+      .map((record, index) =>
+        JSON.stringify(feedbackBody(record, batch[start + index]?.usesOtherSpelling ?? false)),
+      );
+    yield `${start === 0 ? "" : ","}${bodies.join(",")}`;
+    await nextTurn();
+  }
+  yield "]}";
 }
 
 /** The records of a batch, parsed with turns for others in between. */

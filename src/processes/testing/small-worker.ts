@@ -1,4 +1,5 @@
 // For tests: a worker that does what it is told.
+import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveTasks } from "../serve-tasks.ts";
 
@@ -25,11 +26,20 @@ function resultOf(task: SmallTask): number {
       });
     case "throw":
       throw new TypeError("a bug");
-    case "fill": {
-      const kept: object[] = [];
-      for (;;) kept.push({ some: kept.length });
-    }
+    case "fill":
+      return fill();
     case "hang":
-      for (;;);
+      return hang();
+    default:
+      return unreachable(task);
   }
+}
+
+function fill(): never {
+  const kept: object[] = [];
+  for (;;) kept.push({ some: kept.length });
+}
+
+function hang(): never {
+  for (;;);
 }
