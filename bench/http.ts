@@ -10,8 +10,9 @@ import { serveBuild, type ServedBuild } from "./served-build.ts";
 
 const help = `Usage: node dist/bench/http.js [flags]
 Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers of 128 tokens drawn at
-temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens of the answers over the time of all, and the processor time of the
-server's own process (without its engine's) for each. With --against both servers run, and are asked turn about.`;
+temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens of the
+answers over the time of all, and the processor time of the server's own process (without its engine's) for each. With
+--against both servers run and are asked turn about; the ratio is the median of the rounds' own.`;
 
 /** How many streams at once, and how many chats in all. */
 const loads = [
@@ -55,21 +56,20 @@ async function measure({ rounds, threads, against }: BenchOptions): Promise<read
     for (const server of servers) await runLoad(server, loads[1]);
     const reports: HttpReport[] = [];
     for (const load of loads) {
-      const best = servers.map((): LoadResult => ({ tokensPerSecond: 0, cpuMicrosecondsPerToken: null }));
+      const results = servers.map((): LoadResult[] => []);
       for (let round = 0; round < rounds; round++) {
-        for (const [index, server] of servers.entries()) {
-          const result = await runLoad(server, load);
-          if (result.tokensPerSecond > best[index].tokensPerSecond) best[index] = result;
-        }
+        // Turn about who is first: a machine that changes its pace then favours nobody.
+        const order = round % 2 === 0 ? servers : servers.toReversed();
+        for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load));
       }
-      const [own, other = null] = best;
+      const [own, other = null] = results.map(bestOf);
       reports.push({
         name: "hone-tiny over HTTP",
         streams: load.streams,
         ...own,
         otherTokensPerSecond: other && other.tokensPerSecond,
         otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
-        ratio: other && own.tokensPerSecond / other.tokensPerSecond,
+        ratio: other && medianRatio(results[0], results[1]),
       });
     }
     return reports;
@@ -97,6 +97,18 @@ function endlessModel(): string {
 interface LoadResult {
   readonly tokensPerSecond: number;
   readonly cpuMicrosecondsPerToken: number | null;
+}
+
+function bestOf(results: readonly LoadResult[]): LoadResult {
+  return results.reduce((best, result) => (result.tokensPerSecond > best.tokensPerSecond ? result : best));
+}
+
+/** Of the rounds' own ratios, each of two loads that ran one after the other. */
+function medianRatio(own: readonly LoadResult[], other: readonly LoadResult[]): number {
+  const ratios = own.map(({ tokensPerSecond }, round) => tokensPerSecond / other[round].tokensPerSecond);
+  ratios.sort((left, right) => left - right);
+  const middle = (ratios.length - 1) / 2;
+  return (ratios[Math.floor(middle)] + ratios[Math.ceil(middle)]) / 2;
 }
 
 /** Each stream asks for its next chat when the last one has ended. */
