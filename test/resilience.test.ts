@@ -1,6 +1,8 @@
 // What happens when something dies: the engine, the training process, the server itself. Each is killed for real.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import Sqlite from "libsql";
 import {
   call,
   childrenOf,
@@ -175,6 +177,33 @@ test("a new version is served without dropping a request, and old versions stay"
     const explicit = await chat("p/m:step1");
     assert.deepEqual(newest.body.choices[0].token_ids, explicit.body.choices[0].token_ids);
     assert.notEqual(newest.body.system_fingerprint, pinned.body.system_fingerprint);
+  });
+});
+
+test("while another process holds the database, health and chats answer, and writes wait", async () => {
+  await withServer(async (server) => {
+    const other = new Sqlite(join(server.dataFolder, "hone.db"));
+    const note = { project_id: "local/p", weave_ref: "weave:///local/p/call/1", feedback_type: "note" };
+    const write = (text: string) =>
+      call(server, "POST", "/feedback/create", {
+        body: { ...note, payload: { note: text } },
+        scheme: "Basic",
+      });
+    other.exec("BEGIN IMMEDIATE");
+    let isWritten = false;
+    const writing = write("one").finally(() => (isWritten = true));
+    for (let round = 0; round < 5; round++) {
+      assert.equal((await call(server, "GET", "/health")).status, 200);
+      const chat = await call(server, "POST", "/v1/chat/completions", {
+        body: { ...longChat, max_tokens: 2 },
+      });
+      assert.equal(chat.status, 200);
+    }
+    assert.equal(isWritten, false);
+    other.exec("ROLLBACK");
+    other.close();
+    assert.equal((await writing).status, 200);
+    for (const text of ["two", "three"]) assert.equal((await write(text)).status, 200);
   });
 });
 

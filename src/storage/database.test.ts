@@ -128,6 +128,30 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   assert.equal((await jobs.create(sampleJob("j", "m"), lines, null)).isNew, true);
 });
 
+test("while another process holds the database, reads answer and writes wait, and all works after", async (t) => {
+  const file = temporaryFile(t);
+  const database = await openDatabase({ file });
+  t.after(() => database.close());
+  const other = new Sqlite(file);
+  t.after(() => other.close());
+  for (let round = 0; round < 3; round++) {
+    other.exec("BEGIN IMMEDIATE");
+    let isWritten = false;
+    const ids = [0, 1, 2].map((index) => `key ${round} ${index}`);
+    const writes = Promise.all(ids.map((id) => database.keys.create(sampleKey(id)))).then(
+      () => (isWritten = true),
+    );
+    for (let read = 0; read < 20; read++) {
+      assert.equal((await database.keys.list(firstPage)).items.length, 3 * round);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(isWritten, false);
+    other.exec("COMMIT");
+    await writes;
+  }
+  assert.equal((await database.keys.list(firstPage)).items.length, 9);
+});
+
 test("a command may work beside the server that holds the lock", async (t) => {
   const file = temporaryFile(t);
   const server = await openDatabase({ file });

@@ -2,6 +2,7 @@
 // process, and could never finish if the wait did.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
+import { present } from "../../domain/assert.ts";
 import { fullDiskError } from "../../domain/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 
@@ -23,23 +24,37 @@ export interface TransactionControl {
   isBusy(error: unknown): boolean;
 }
 
+/** Where statements go: those that write have to wait for each other, and reading waits for none of them. */
+export interface Connections {
+  takeWriter(): Promise<DatabaseConnection>;
+  read<Row>(query: CompiledQuery): Promise<QueryResult<Row>>;
+}
+
 /**
  * Every write is inside a transaction, also one of a single statement, so that `begin` is the only place where another
  * writer is met: libsql does not reset a statement that met one, and the connection would go on reading what was there
  * at that time.
  */
 export class PatientConnection implements DatabaseConnection {
-  readonly #connection: DatabaseConnection;
+  readonly #connections: Connections;
   readonly #control: TransactionControl;
+  /** Held from the first write on; null until then. */
+  #writer: DatabaseConnection | null = null;
   #isInTransaction = false;
 
-  constructor(connection: DatabaseConnection, control: TransactionControl) {
-    this.#connection = connection;
+  constructor(connections: Connections, control: TransactionControl) {
+    this.#connections = connections;
     this.#control = control;
+  }
+
+  /** Whether the one connection that writes is to be given back. */
+  get hasWriter(): boolean {
+    return this.#writer !== null;
   }
 
   /** @throws ServiceError `unavailable` when others wrote all the time */
   async begin(): Promise<void> {
+    this.#writer ??= await this.#connections.takeWriter();
     let pausesMs = 0;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
@@ -70,9 +85,8 @@ export class PatientConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    if (this.#isInTransaction || /^\s*select\b/i.test(query.sql)) {
-      return await this.#execute<Row>(query);
-    }
+    if (this.#isInTransaction) return await this.#execute<Row>(query);
+    if (/^\s*select\b/i.test(query.sql)) return await this.#connections.read<Row>(query);
     await this.begin();
     try {
       const result = await this.#execute<Row>(query);
@@ -86,14 +100,14 @@ export class PatientConnection implements DatabaseConnection {
 
   async #execute<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     try {
-      return await this.#connection.executeQuery<Row>(query);
+      return await present(this.#writer, "the connection that writes").executeQuery<Row>(query);
     } catch (error) {
       throw named(error);
     }
   }
 
   streamQuery<Row>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<Row>> {
-    return this.#connection.streamQuery(query, chunkSize);
+    return present(this.#writer, "the connection that writes").streamQuery(query, chunkSize);
   }
 }
 

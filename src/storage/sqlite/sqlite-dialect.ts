@@ -3,7 +3,9 @@ import Database from "libsql";
 import {
   type ColumnDefinitionBuilder,
   type CreateTableBuilder,
+  type CompiledQuery,
   Kysely,
+  type QueryResult,
   SqliteDialect,
   SqliteDriver,
   type SqliteDatabase,
@@ -36,6 +38,7 @@ const sqlite: DatabaseDialect = {
  */
 export function openSqlite(file: string): Connection {
   const database = new Database(file);
+  let reader: Database.Database | null = null;
   try {
     for (const pragma of [
       `busy_timeout = ${openingBusyMs}`,
@@ -46,12 +49,19 @@ export function openSqlite(file: string): Connection {
     ]) {
       database.prepare(`PRAGMA ${pragma}`).all();
     }
+    if (file !== ":memory:") {
+      reader = new Database(file);
+      for (const pragma of ["busy_timeout = 0", "query_only = ON"]) reader.prepare(`PRAGMA ${pragma}`).all();
+    }
   } catch (error) {
+    reader?.close();
     database.close();
     throw error;
   }
+  const config = { database: guarded(database) };
+  const readerDriver = reader === null ? null : new SqliteDriver({ database: guarded(reader) });
   const queries = new Kysely<Schema>({
-    dialect: new LibsqlDialect({ database: guarded(database) }, controlOf(database)),
+    dialect: new LibsqlDialect(config, controlOf(database), readerDriver),
   });
   return { dialect: sqlite, queries };
 }
@@ -59,28 +69,59 @@ export function openSqlite(file: string): Connection {
 class LibsqlDialect extends SqliteDialect {
   readonly #config: SqliteDialectConfig;
   readonly #control: TransactionControl;
+  readonly #reader: SqliteDriver | null;
 
-  constructor(config: SqliteDialectConfig, control: TransactionControl) {
+  constructor(config: SqliteDialectConfig, control: TransactionControl, reader: SqliteDriver | null) {
     super(config);
     this.#config = config;
     this.#control = control;
+    this.#reader = reader;
   }
 
   override createDriver(): SqliteDriver {
-    return new PatientDriver(this.#config, this.#control);
+    return new PatientDriver(this.#config, this.#control, this.#reader);
   }
 }
 
+/**
+ * Reads on a connection of its own, so that none waits for a transaction of this process or for the lock of another. A
+ * database in memory has one connection for all, and its reads wait for writers.
+ */
 class PatientDriver extends SqliteDriver {
   readonly #control: TransactionControl;
+  readonly #reader: SqliteDriver | null;
 
-  constructor(config: SqliteDialectConfig, control: TransactionControl) {
+  constructor(config: SqliteDialectConfig, control: TransactionControl, reader: SqliteDriver | null) {
     super(config);
     this.#control = control;
+    this.#reader = reader;
+  }
+
+  override async init(): Promise<void> {
+    await super.init();
+    await this.#reader?.init();
   }
 
   override async acquireConnection(): Promise<PatientConnection> {
-    return new PatientConnection(await super.acquireConnection(), this.#control);
+    const takeWriter = (): ReturnType<SqliteDriver["acquireConnection"]> => super.acquireConnection();
+    const read = async <Row>(query: CompiledQuery): Promise<QueryResult<Row>> => {
+      const connection = await (this.#reader?.acquireConnection() ?? takeWriter());
+      try {
+        return await connection.executeQuery<Row>(query);
+      } finally {
+        await (this.#reader?.releaseConnection() ?? super.releaseConnection());
+      }
+    };
+    return new PatientConnection({ takeWriter, read }, this.#control);
+  }
+
+  override async releaseConnection(connection?: PatientConnection): Promise<void> {
+    if (connection?.hasWriter === true) await super.releaseConnection();
+  }
+
+  override async destroy(): Promise<void> {
+    await this.#reader?.destroy();
+    await super.destroy();
   }
 
   override async beginTransaction(connection: PatientConnection): Promise<void> {
