@@ -146,6 +146,25 @@ test("costs add up to their parents and to their running sums", () => {
   );
 });
 
+test("numbers near the greatest there is have finite means and deviations", () => {
+  const groups = [group([trajectory(1.7e308), trajectory(1.7e308), trajectory(-1.7e308)])];
+  const metrics = measureLog("val", groups);
+  assert.ok(Math.abs(metrics["val/reward"] / (1.7e308 / 3) - 1) < 1e-12);
+  assert.ok(Number.isFinite(metrics["val/reward_std_dev"]) && metrics["val/reward_std_dev"] > 1e308);
+  const great = measureLog("val", [group([trajectory(1e160), trajectory(3e160)])]);
+  assert.ok(Math.abs(great["val/reward_std_dev"] / 1e160 - 1) < 1e-12);
+});
+
+test("a trajectory's metric named reward does not take the place of the rewards", () => {
+  const metrics = measureLog("val", [group([trajectory(1, { reward: 7, exception_rate: 7 })])]);
+  assert.deepEqual([metrics["val/reward"], metrics["val/exception_rate"]], [1, 0]);
+});
+
+test("a cost that has parts of its own counts beside them", () => {
+  const metrics = measureLog("val", oneTrajectory({ "costs/a": 1, "costs/a/b": 2 }));
+  assert.deepEqual([metrics["costs/a"], metrics["costs/a/b"], metrics["costs/all"]], [3, 2, 3]);
+});
+
 test("a log without trajectories has neither a reward nor a rate", () => {
   check("val", [], {
     "val/reward_std_dev": 0,

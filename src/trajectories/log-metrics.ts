@@ -30,7 +30,9 @@ const accumulatedSections = ["costs/", "time/step_", "data/step_"];
  */
 export function measureLog(split: string, groups: readonly TrajectoryGroup[]): Metrics {
   refuseFaultyMetrics(groups);
-  const named = { ...rewardMetrics(groups), ...trajectoryMetrics(groups), ...groupMetrics(groups) };
+  const ofRewards = rewardMetrics(groups);
+  // A metric of a trajectory may have any name; the rewards stay what they are.
+  const named = { ...ofRewards, ...trajectoryMetrics(groups), ...groupMetrics(groups), ...ofRewards };
   const metrics: Metrics = {};
   for (const [name, value] of Object.entries(named)) metrics[prefixed(split, name)] = value;
   Object.assign(metrics, dataMetrics(split, groups));
@@ -156,7 +158,7 @@ function costSums(metrics: Metrics): Metrics {
     const parts = name.split("/");
     for (let depth = 2; depth < parts.length; depth++) {
       const parent = parts.slice(0, depth).join("/");
-      sums[parent] = (sums[parent] ?? 0) + value;
+      sums[parent] = (sums[parent] ?? metrics[parent] ?? 0) + value;
     }
     sums["costs/all"] = (sums["costs/all"] ?? 0) + value;
   }
@@ -179,10 +181,16 @@ function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): 
 }
 
 function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  const result = values.reduce((sum, value) => sum + value, 0) / values.length;
+  // Sums of numbers near the greatest there is overflow where their mean does not.
+  return Number.isFinite(result) ? result : values.reduce((sum, value) => sum + value / values.length, 0);
 }
 
 function standardDeviation(values: readonly number[]): number {
   const center = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
+  const deviations = values.map((value) => Math.min(Math.abs(value - center), Number.MAX_VALUE));
+  const greatest = deviations.reduce((one, other) => Math.max(one, other), 0);
+  // Squares of great numbers overflow, those of their parts of the greatest do not.
+  if (greatest > 1e150) return greatest * Math.sqrt(mean(deviations.map((each) => (each / greatest) ** 2)));
+  return Math.sqrt(mean(deviations.map((each) => each ** 2)));
 }
