@@ -54,6 +54,25 @@ test("what is left after zero advantages is weighed to mean one", async () => {
   assert.ok(Math.abs(mass - 1) < 1e-9);
 });
 
+test("a history that is too long still counts in its trajectory's weight", async () => {
+  const [short, other] = readGoldenTraining().sequences;
+  const long = { ...other, token_ids: [...other.token_ids, ...other.token_ids] };
+  const longer = { ...long, assistant_mask: [...other.assistant_mask, ...other.assistant_mask] };
+  const whole = { ...longer, old_logprobs: [...other.old_logprobs, ...other.old_logprobs] };
+  const tokenCount = ({ assistant_mask: mask }: typeof short): number =>
+    mask.reduce((sum: number, each: number) => sum + each, 0);
+  const withLong = { ...trajectoryOf(short, 1), additionalHistories: [trajectoryOf(whole, 1)] };
+  const { sequences } = await prepareTrainingData(
+    [groupOf([withLong, trajectoryOf(short, 0)])],
+    resolveTrainingConfig({}),
+    { tokenizer, sequenceLengthMax: Math.max(short.token_ids.length, whole.token_ids.length - 1) },
+  );
+  assert.equal(sequences.length, 2);
+  const ratio = sequences[1].weight / sequences[0].weight;
+  const expected = (tokenCount(short) + tokenCount(whole)) / tokenCount(short);
+  assert.ok(Math.abs(ratio / expected - 1) < 1e-3, `${ratio} instead of ${expected}`);
+});
+
 test("counts what cannot train by its reason", async () => {
   await check(goldenGroups(), {
     groupsTrainable: 2,

@@ -92,13 +92,16 @@ function groupCandidates(
     const sequences = readSequences(trajectory, { tokenizer: model.tokenizer, place, skipped });
     const fitting = sequences.filter(({ tokenIds }) => tokenIds.length <= model.sequenceLengthMax);
     count(skipped, "too_long", sequences.length - fitting.length);
-    const tokenCounts = fitting.map((sequence) => trainedIndices(sequence).length);
-    const trajectoryTokenCount = tokenCounts.reduce((sum, each) => sum + each, 0);
-    return fitting.map((sequence, position) => ({
+    // Also of the sequences that are left out: what the others count for does not depend on the limit.
+    const trajectoryTokenCount = sequences.reduce(
+      (sum, sequence) => sum + trainedIndices(sequence).length,
+      0,
+    );
+    return fitting.map((sequence) => ({
       sequence,
       group: groupIndex,
       advantage: advantages[index],
-      trainableTokenCount: tokenCounts[position],
+      trainableTokenCount: trainedIndices(sequence).length,
       trajectoryTokenCount,
     }));
   });
