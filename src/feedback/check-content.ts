@@ -35,7 +35,6 @@ export function checkContent(input: FeedbackInput): ContentCheck {
     ...checkProject(content.projectId),
     ...(input.id === null ? [] : checkText("id", input.id, idLengthMax)),
     ...checkText("feedback_type", content.feedbackType, feedbackTypeLengthMax),
-    ...checkSize(content),
   ];
   if (content.vendorRef === "") faults.push(missing(["vendor_ref"]));
   else readReference("vendor_ref", content.vendorRef, ["object", "op", "call"], faults);
@@ -46,7 +45,12 @@ export function checkContent(input: FeedbackInput): ContentCheck {
     trigger_ref: readReference("trigger_ref", content.triggerRef, kinds.trigger_ref, faults),
   };
   const known = checkKnownPayload(content, references);
-  return { faults: [...faults, ...known.faults], content, payload: known.payload };
+  // As it is stored: a reaction's other forms count too.
+  return {
+    faults: [...faults, ...known.faults, ...checkSize(known.payload)],
+    content,
+    payload: known.payload,
+  };
 }
 
 /** Exactly the fields of the content, so that nothing else gets into its hash. */
@@ -89,8 +93,8 @@ function isStorable(text: string): boolean {
   return !/[\0\p{Surrogate}]/u.test(text);
 }
 
-function checkSize(content: FeedbackContent): readonly ContentFault[] {
-  const bytes = Buffer.byteLength(JSON.stringify(content.payload));
+function checkSize(payload: FeedbackContent["payload"]): readonly ContentFault[] {
+  const bytes = Buffer.byteLength(JSON.stringify(payload));
   if (bytes <= payloadBytesMax) return [];
   const message = `payload is ${bytes} bytes of JSON; the limit is ${payloadBytesMax}`;
   return [fault(["payload"], message, "too_long")];

@@ -31,10 +31,14 @@ type KnownType =
 export function referenceKinds(feedbackType: string): {
   readonly [Field in TypedReferenceField]: readonly ReferenceKind[];
 } {
-  const isRunnable = knownTypeOf(feedbackType).kind === "runnable";
+  const { kind } = knownTypeOf(feedbackType);
+  if (kind === "other") {
+    const any: readonly ReferenceKind[] = ["object", "op", "call"];
+    return { annotation_ref: any, runnable_ref: any, call_ref: any, trigger_ref: any };
+  }
   return {
     annotation_ref: ["object"],
-    runnable_ref: isRunnable ? ["op", "object"] : ["op"],
+    runnable_ref: kind === "runnable" ? ["op", "object"] : ["op"],
     call_ref: ["call"],
     trigger_ref: ["object"],
   };

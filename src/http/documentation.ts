@@ -46,6 +46,7 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
   });
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
+    staticCSP: true,
     // The default asks a validator on the internet.
     uiConfig: { validatorUrl: null },
   });

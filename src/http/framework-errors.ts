@@ -1,38 +1,49 @@
-// Fastify's own refusals, in our words: a body too large, a wrong content type, a URL that cannot be read.
+// Fastify's own refusals, in our words: a wrong content type, a URL that cannot be read, a file that is not there.
 import type { FastifyRequest } from "fastify";
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
 import { HttpRefusal } from "./errors.ts";
 
 /** Translates what the framework threw; anything else is returned as it is. */
 export function translated(error: unknown, request: FastifyRequest): unknown {
   const code = codeOf(error);
   switch (code) {
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return tooLarge(request.routeOptions.bodyLimit);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_ERR_CTP_INVALID_TYPE":
       return wrongContentType(request.headers["content-type"]);
     case "FST_ERR_BAD_URL":
     case "FST_ERR_MAX_PARAM_LENGTH":
       return located("path", "The path cannot be read; percent-encode it as UTF-8.", error);
-    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return located("body", "The body is not as long as its Content-Length says.", error);
     case "ECONNRESET":
     case "ERR_STREAM_PREMATURE_CLOSE":
       return new ServiceError({ code: "cancelled", message: "The client went away.", cause: error });
     default:
-      return error;
+      return isRefusedFile(error, request) ? noFile() : error;
   }
+}
+
+/** What sends the documentation's files throws for a name that leads out of their folder, or cannot be one. */
+function isRefusedFile(error: unknown, { url }: FastifyRequest): boolean {
+  return url.startsWith("/docs/static/") && !(error instanceof ServiceError);
+}
+
+function noFile(): ServiceError {
+  const faults = [{ location: ["path"], message: "There is no such file.", type: "not_found" }];
+  return new ServiceError({ code: "not_found", faults });
+}
+
+/** @throws HttpRefusal for a body that is compressed */
+export function refuseEncoding(encoding: string | undefined): void {
+  if (encoding === undefined || encoding.toLowerCase() === "identity") return;
+  const message = `The Content-Encoding is ${quoted(encoding)}; bodies are read as they are, without compression.`;
+  throw new HttpRefusal({
+    status: 415,
+    code: "invalid",
+    faults: [{ location: ["header", "content-encoding"], message, type: "unsupported_media_type" }],
+  });
 }
 
 function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-}
-
-function tooLarge(limit: number | undefined): ServiceError {
-  const message = `The body is larger than ${limit} bytes, the most this route takes; send less at a time.`;
-  const faults = [{ location: ["body"], message, type: "too_large" }];
-  return new ServiceError({ code: "too_large", faults });
 }
 
 function wrongContentType(given: string | undefined): HttpRefusal {

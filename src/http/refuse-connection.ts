@@ -1,29 +1,66 @@
-// Answers what is not HTTP at all, before there is a request: the one error body, then the connection ends.
+// Answers what never becomes a request of ours, with the one error body; then the connection ends.
 import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
 import { newUuid } from "../domain/ids.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorAnswer } from "./errors.ts";
 
-/** For Node's `clientError`: what the parser refused, headers too long included. */
+interface Refusal {
+  readonly status: string;
+  readonly message: string;
+}
+
+const malformed: Refusal = { status: "400 Bad Request", message: "This is not a well-formed HTTP request." };
+const refusals: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: "431 Request Header Fields Too Large",
+    message: "The request's headers are too long.",
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: "408 Request Timeout",
+    message: "The request was not complete in time; send it faster, or less at a time.",
+  },
+};
+
+/** For Node's `clientError`: what the parser refused, headers too long and requests too slow included. */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
-  const isHeader = error.code === "HPE_HEADER_OVERFLOW";
-  const message = isHeader
-    ? "The request's headers are too long."
-    : "This is not a well-formed HTTP request.";
-  const fault = { location: ["header"], message, type: "value_error" };
-  const requestId = newUuid();
-  const { body } = errorAnswer(new ServiceError({ code: "invalid", faults: [fault] }), requestId);
-  const text = JSON.stringify(body);
+  const { status, message } = refusals[error.code ?? ""] ?? malformed;
+  const { text, requestId } = refusalText("header", message);
   const head = [
-    isHeader ? "HTTP/1.1 431 Request Header Fields Too Large" : "HTTP/1.1 400 Bad Request",
+    `HTTP/1.1 ${status}`,
     "content-type: application/json; charset=utf-8",
     `content-length: ${Buffer.byteLength(text)}`,
     `x-request-id: ${requestId}`,
     "connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${text}`);
+}
+
+/** Takes no more connections than that, and answers with a body what Node would refuse without one. */
+export function boundConnections(app: FastifyInstance, countMax: number): void {
+  app.server.maxConnections = countMax;
+  app.server.on("checkExpectation", (_request, response) => {
+    const { text, requestId } = refusalText(
+      "header",
+      "The Expect header asks for something unknown; leave it out.",
+    );
+    response.writeHead(417, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": Buffer.byteLength(text),
+      "x-request-id": requestId,
+      connection: "close",
+    });
+    response.end(text);
+  });
+}
+
+function refusalText(place: string, message: string): { readonly text: string; readonly requestId: string } {
+  const requestId = newUuid();
+  const fault = { location: [place], message, type: "value_error" };
+  const { body } = errorAnswer(new ServiceError({ code: "invalid", faults: [fault] }), requestId);
+  return { text: JSON.stringify(body), requestId };
 }

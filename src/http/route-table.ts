@@ -20,7 +20,10 @@ export class RouteTable {
     for (const entry of this.#methods.values()) {
       if (entry.pattern.test(path)) for (const name of entry.methods) methods.add(name);
     }
-    return methods.size === 0 ? noRoute(path) : wrongMethod(method, path, [...methods].sort().join(", "));
+    // A route that took the method found nothing under this path.
+    return methods.size === 0 || methods.has(method)
+      ? noRoute(path)
+      : wrongMethod(method, path, [...methods].sort().join(", "));
   }
 }
 

@@ -7,14 +7,15 @@ import { newUuid } from "../domain/ids.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { documentRoutes } from "./documentation.ts";
 import { errorAnswer } from "./errors.ts";
-import { translated } from "./framework-errors.ts";
+import { refuseEncoding, translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
 import { bodyLimits } from "./bodies/body-limits.ts";
 import { BodyReader } from "./bodies/body-reader.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
-import { refuseConnection } from "./refuse-connection.ts";
+import { limitExposure } from "./exposure.ts";
+import { boundConnections, refuseConnection } from "./refuse-connection.ts";
 import { measureRequests } from "./request-metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { chatCompletionRoutes } from "./routes/chat-completions.ts";
@@ -41,14 +42,22 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     // While closing, our own answer says so; and what `preClose` has not ended by then never will.
     return503OnClosing: false,
     forceCloseConnections: true,
+    requestTimeout: settings.requestSeconds * 1000,
+    http: {
+      headersTimeout: Math.min(60, settings.requestSeconds) * 1000,
+      // Answered by us, with a body.
+      requireHostHeader: false,
+    },
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, dependencies),
     clientErrorHandler: refuseConnection,
   });
+  boundConnections(app, settings.connections);
   const routes = new RouteTable();
   const inFlight = new InFlight(settings.requestsPerKey);
   app.decorateRequest("caller", null as unknown as Caller);
   breakOffOnClose(app, dependencies.clock, inFlight);
   measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight });
+  limitExposure(app, dependencies.auth);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
     // Before anything looks at the body of a request that no route takes.
@@ -99,6 +108,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
+    refuseEncoding(request.headers["content-encoding"]);
     const body = await gatherBody(stream, {
       headers: request.headers,
       bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
@@ -123,5 +133,7 @@ function answerError(
     else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
     else logger.warn(fields, "request refused");
   }
+  // What is left of the body will not be read, and whoever sends it slowly must not hold the connection.
+  if (!request.raw.complete) reply.header("connection", "close");
   reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
 }

@@ -98,6 +98,20 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Most characters of a stop string or a bad word.",
   },
+  requestSeconds: {
+    kind: "number",
+    default: 300,
+    min: 1,
+    max: 86_400,
+    about: "A request must be complete, body included, within this long.",
+  },
+  connections: {
+    kind: "integer",
+    default: 4096,
+    min: 1,
+    max: 1_000_000,
+    about: "Most connections at once; more are closed.",
+  },
   requestsPerKey: {
     kind: "integer",
     default: 512,

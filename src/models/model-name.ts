@@ -45,5 +45,5 @@ export function versionName(model: TrainedModel, step: number): string {
 /** Whether a text can be part of `entity/project/name:stepN`. */
 export function isNamePart(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
-  return !/[\s/:\u0000-\u001f\u007f]/.test(text);
+  return !/[\s/:\u0000-\u001f\u007f\p{Surrogate}]/u.test(text);
 }

@@ -2,6 +2,7 @@
 // passed down. The only place that reads the environment. Each folder describes its own settings.
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isLoopback } from "../domain/loopback.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   defaultsOf,
@@ -129,8 +130,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 
 function refuseUnsafe(config: HoneConfig): void {
   const { auth, host, databaseUrl } = config.server;
-  const isLoopback = host === "localhost" || host === "::1" || host.startsWith("127.");
-  if (auth === "off" && !isLoopback) {
+  if (auth === "off" && !isLoopback(host)) {
     throw new ServiceError({
       code: "invalid",
       message: `HONE_AUTH=off is allowed only on a loopback address; the host is ${host}. Bind to 127.0.0.1 or leave authentication on.`,

@@ -1,6 +1,7 @@
 // From the bytes of a log to what is stored of it and what its metrics are made of.
 import { Type } from "typebox";
 import { LogSummarizer, type LogSummary } from "../../trajectories/log-summary.ts";
+import { report } from "../../validation/findings.ts";
 import { locate } from "../errors.ts";
 import { readForm, type BodyForm } from "../input/body.ts";
 import { readGroups, trajectoryGroupSchema } from "../wire/trajectory.ts";
@@ -21,6 +22,10 @@ const logForm: BodyForm<typeof logSchema> = {
   schema: logSchema,
   // Clients repeat in `model_id` what the path says.
   fields: { split: "read", trajectory_groups: "read", model_id: "accepted" },
+  more: ({ split }, findings) => {
+    if (typeof split !== "string" || !/[\0\p{Surrogate}]/u.test(split)) return;
+    report(findings, "value_error", "Value error, it holds a character that is not text", "split");
+  },
 };
 
 export interface ReadLog {

@@ -8,22 +8,23 @@ import type { BodyForm, FieldRules } from "../input/body.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { nullable } from "./nullable.ts";
 
-const anyText = Type.String();
+/** In characters. */
+const referenceText = Type.String({ maxLength: 4096 });
 
 /** One of the two spellings of the reference must be there; that is checked apart. */
 const createFields = {
   project_id: Type.String(),
-  vendor_ref: nullable(anyText),
-  weave_ref: nullable(anyText),
+  vendor_ref: nullable(referenceText),
+  weave_ref: nullable(referenceText),
   feedback_type: Type.String({ minLength: 1, maxLength: 256 }),
   payload: Type.Object({}, { additionalProperties: true }),
   id: nullable(Type.String({ minLength: 1, maxLength: 256 })),
-  creator: nullable(anyText),
-  annotation_ref: nullable(anyText),
-  runnable_ref: nullable(anyText),
-  call_ref: nullable(anyText),
-  trigger_ref: nullable(anyText),
-  queue_id: nullable(anyText),
+  creator: nullable(Type.String({ maxLength: 1024 })),
+  annotation_ref: nullable(referenceText),
+  runnable_ref: nullable(referenceText),
+  call_ref: nullable(referenceText),
+  trigger_ref: nullable(referenceText),
+  queue_id: nullable(Type.String({ maxLength: 256 })),
   vendor_user_id: Type.Optional(Type.Null()),
   wb_user_id: Type.Optional(Type.Null()),
 };

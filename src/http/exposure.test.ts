@@ -1,0 +1,119 @@
+// What reaches the server from where: connections, hosts, sites; over real sockets where a test needs one.
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { test } from "node:test";
+import type { ErrorBody } from "./errors.ts";
+import { bearer, fakeServer, type FakeServerOptions } from "./testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+async function listening(options: FakeServerOptions = {}): Promise<{ server: Server; port: number }> {
+  const server = await fakeServer(options);
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  return { server, port: Number(new URL(server.app.listeningOrigin).port) };
+}
+
+/** Sends bytes and reads until the server closes the connection. */
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(bytes);
+  let text = "";
+  for await (const part of socket) text += String(part);
+  return text;
+}
+
+function errorOf(text: string): ErrorBody {
+  assert.match(text, /\r\nx-request-id: [\w-]+\r\n/i);
+  return JSON.parse(text.slice(text.indexOf("{"))) as ErrorBody;
+}
+
+test("a refusal does not wait for the rest of a body: the connection ends", async () => {
+  const { server, port } = await listening();
+  const head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
+  const keyless = await exchange(port, `${head}content-length: 1000\r\n\r\n{"half`);
+  assert.match(keyless, /^HTTP\/1.1 401 [^]*\r\nconnection: close\r\n/i);
+  const tooLong = `${head}authorization: ${bearer()}\r\ncontent-length: 99999999\r\n\r\n{"half`;
+  assert.match(await exchange(port, tooLong), /^HTTP\/1.1 413 [^]*\r\nconnection: close\r\n/i);
+  await server.close();
+});
+
+test("a request that is not complete in time, and its connection, ends", async () => {
+  const { server, port } = await listening({ settings: { requestSeconds: 1 } });
+  const { requestTimeout, headersTimeout, maxConnections } = server.app.server;
+  assert.deepEqual([requestTimeout, headersTimeout, maxConnections], [1000, 1000, 4096]);
+  await server.close();
+  assert.ok(port > 0);
+});
+
+test("what Node would refuse without a word gets the error body", async () => {
+  const { server, port } = await listening();
+  const withoutHost = await exchange(port, "GET /health HTTP/1.1\r\nconnection: close\r\n\r\n");
+  assert.match(withoutHost, /^HTTP\/1.1 400 /);
+  assert.deepEqual(errorOf(withoutHost).detail[0]?.loc, ["header", "host"]);
+  const expecting = "GET /health HTTP/1.1\r\nhost: x\r\nexpect: miracles\r\n\r\n";
+  const unexpected = await exchange(port, expecting);
+  assert.match(unexpected, /^HTTP\/1.1 417 /);
+  assert.equal(errorOf(unexpected).error.code, "invalid");
+  await server.close();
+});
+
+test("a compressed body is refused by the name of its compression", async () => {
+  const server = await fakeServer();
+  const headers = {
+    authorization: bearer(),
+    "content-type": "application/json",
+    "content-encoding": "gzip",
+  };
+  const answer = await server.ask({ method: "POST", url: "/v1/chat/completions", headers, payload: "{}" });
+  assert.equal(answer.statusCode, 415);
+  assert.match(answer.json<ErrorBody>().error.message, /"gzip"/);
+  await server.close();
+});
+
+test("where authentication is off, only this machine and its own pages are served", async () => {
+  const server = await fakeServer({ auth: "off" });
+  const ask = async (headers: Readonly<Record<string, string>>): Promise<number> =>
+    (await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode;
+  for (const host of ["localhost:8000", "127.0.0.1", "127.9.9.9:1", "[::1]:8000", "a.localhost"]) {
+    assert.equal(await ask({ host }), 200, host);
+    assert.equal(await ask({ host, origin: `http://${host}` }), 200, host);
+  }
+  for (const host of ["127.evil.example", "evil.example:8000", "192.168.0.1", "127.0.0.1.evil.example"]) {
+    assert.equal(await ask({ host }), 403, host);
+  }
+  for (const origin of ["https://evil.example", "null"]) {
+    assert.equal(await ask({ host: "localhost", origin }), 403, origin);
+  }
+  assert.equal(await ask({ host: "localhost", "sec-fetch-site": "cross-site" }), 403);
+  assert.equal(await ask({ host: "localhost", "sec-fetch-site": "same-origin" }), 200);
+  await server.close();
+});
+
+test("where authentication is on, a host may be any: proxies give their own", async () => {
+  const server = await fakeServer();
+  const headers = { host: "models.example", authorization: bearer() };
+  assert.equal((await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode, 200);
+  await server.close();
+});
+
+test("every answer says how a browser may use it", async () => {
+  const server = await fakeServer();
+  for (const url of ["/health", "/no/such/route", "/v1/models", "/docs/"]) {
+    const { headers } = await server.ask({ method: "GET", url });
+    assert.equal(headers["x-content-type-options"], "nosniff", url);
+    assert.equal(headers["x-frame-options"], "DENY", url);
+    assert.equal(headers["referrer-policy"], "no-referrer", url);
+    assert.match(String(headers["content-security-policy"]), /default-src/, url);
+  }
+  await server.close();
+});
+
+test("a file of the documentation that is not there is not found, however it is spelled", async () => {
+  const server = await fakeServer();
+  for (const name of ["nothing.js", "/etc/passwd", "%00", "..%2f..%2fpackage.json", "%zz"]) {
+    const answer = await server.ask({ method: "GET", url: `/docs/static/${name}` });
+    assert.ok([404, 422].includes(answer.statusCode), `${name}: ${answer.statusCode} ${answer.body}`);
+    assert.equal(answer.json<ErrorBody>().detail[0]?.loc[0], "path");
+  }
+  await server.close();
+});
