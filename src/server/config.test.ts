@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { addToChildEnvironment, allSettings, readConfig } from "./config.ts";
+import { addToChildEnvironment, allSettings, hideSecretsFromChildren, readConfig } from "./config.ts";
 
 function withDataFolder(file: unknown, use: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
@@ -87,4 +87,15 @@ test("what is set in the environment of child processes stays", () => {
   const environment: NodeJS.ProcessEnv = { A: "mine" };
   addToChildEnvironment({ A: "other", B: "new" }, environment);
   assert.deepEqual(environment, { A: "mine", B: "new" });
+});
+
+test("the processes that are started do not see secrets", () => {
+  const environment = {
+    HONE_API_KEY: "hone_secret",
+    HONE_DATABASE_URL: "file:a",
+    HONE_PORT: "1",
+    PATH: "/bin",
+  };
+  hideSecretsFromChildren(environment);
+  assert.deepEqual(environment, { HONE_PORT: "1", PATH: "/bin" });
 });

@@ -166,3 +166,8 @@ export function addToChildEnvironment(
 ): void {
   for (const [name, value] of Object.entries(variables)) environment[name] ??= value;
 }
+
+/** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
+export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
+  for (const name of ["HONE_API_KEY", "HONE_DATABASE_URL"]) delete environment[name];
+}

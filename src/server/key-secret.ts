@@ -1,5 +1,9 @@
-// What a key is made of: `hone_` and 32 random bytes in base 62. What is stored of it is in domain/access.
+// What a key is made of: a secret, `hone_` and 32 random bytes in base 62, and what is stored of it. Stores nothing.
+import { hashSecret, type AccessKey } from "../domain/access.ts";
+import type { Clock } from "../domain/clock.ts";
 import { secureBytes } from "../domain/random.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { isNamePart } from "../models/model-name.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** 62^43 > 2^256: as many digits as hold 32 bytes. */
@@ -14,4 +18,22 @@ export function newSecret(): string {
     number /= 62n;
   }
   return `hone_${digits}`;
+}
+
+/**
+ * The key of a secret, made now.
+ *
+ * @throws ServiceError `invalid` when the entity could not stand in a model's name
+ */
+export function keyOf(
+  secret: string,
+  about: Pick<AccessKey, "id" | "entity" | "role" | "owner">,
+  clock: Clock,
+): AccessKey {
+  const { entity } = about;
+  if (entity === "" || !isNamePart(entity)) {
+    const message = `The entity is ${JSON.stringify(entity)}; it is part of model names, so it must not be empty or contain blanks, "/", ":" or control characters.`;
+    throw new ServiceError({ code: "invalid", message });
+  }
+  return { ...about, secretHash: hashSecret(secret), createdAt: clock.now(), revokedAt: null };
 }

@@ -1,61 +1,20 @@
-// Keys from the outside: the first one at start, and what `hone keys` does in a data folder, beside a running server or without one.
-import { chmod, writeFile } from "node:fs/promises";
-import { existsSync, readFileSync } from "node:fs";
+// What `hone keys` does in a data folder, beside a running server or without one.
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { hashSecret, type AccessKey, type KeyRole, type KeyStore } from "../domain/access.ts";
-import { systemClock, type Clock } from "../domain/clock.ts";
+import type { AccessKey, KeyRole, KeyStore } from "../domain/access.ts";
+import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { openDatabase } from "../storage/database.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
-import { newSecret } from "./key-secret.ts";
+import { keyOf, newSecret } from "./key-secret.ts";
+import { keepNewFilesPrivate } from "./private-files.ts";
 
 export interface NewKey {
   readonly key: AccessKey;
   /** Shown once; only its hash is kept. */
   readonly secret: string;
-}
-
-/** The secret of the first admin key, and whether this call made it. */
-export interface FirstKey {
-  readonly secret: string | null;
-  readonly isNew: boolean;
-}
-
-/** Where the first key's secret is kept, readable by its owner only. */
-export function adminKeyFile(dataFolder: string): string {
-  return join(dataFolder, "admin-key");
-}
-
-/**
- * Makes sure that somebody can get in: `HONE_API_KEY` becomes an admin key; without it, and without any live
- * key in the store, a key is made and kept in `<data>/admin-key`.
- */
-export async function ensureFirstKey(keys: KeyStore, config: HoneConfig, clock: Clock): Promise<FirstKey> {
-  const { apiKey, data, entity } = config.server;
-  if (apiKey !== null) {
-    if (apiKey.length < 8)
-      throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
-    if ((await keys.findByHash(hashSecret(apiKey))) === null)
-      await keys.create(describeKey(apiKey, { entity, role: "admin" }, clock));
-    return { secret: apiKey, isNew: false };
-  }
-  const file = adminKeyFile(data);
-  if (await hasLiveKey(keys)) {
-    return { secret: existsSync(file) ? readFileSync(file, "utf8").trim() : null, isNew: false };
-  }
-  const secret = newSecret();
-  // The file is written first: a key in the store whose secret nobody has would lock everyone out.
-  await writeFile(file, `${secret}\n`, { mode: 0o600 });
-  await chmod(file, 0o600);
-  await keys.create(describeKey(secret, { entity, role: "admin" }, clock));
-  return { secret, isNew: true };
-}
-
-async function hasLiveKey(keys: KeyStore): Promise<boolean> {
-  for await (const key of allItems((page) => keys.list(page))) if (key.revokedAt === null) return true;
-  return false;
 }
 
 interface DataFlags {
@@ -75,11 +34,7 @@ export function createKey(
   return withKeys(flags, async (keys, config) => {
     const secret = newSecret();
     const entity = flags.entity ?? config.server.entity;
-    const key = describeKey(
-      secret,
-      { entity, role, ...(flags.owner === undefined ? {} : { owner: flags.owner }) },
-      systemClock,
-    );
+    const key = keyOf(secret, { id: newUuid(), entity, role, owner: flags.owner ?? entity }, systemClock);
     await keys.create(key);
     return { key, secret };
   });
@@ -101,28 +56,19 @@ export function revokeKey(id: string, flags: DataFlags): Promise<void> {
   });
 }
 
-function describeKey(
-  secret: string,
-  about: { readonly entity: string; readonly role: KeyRole; readonly owner?: string },
-  clock: Clock,
-): AccessKey {
-  return {
-    id: newUuid(),
-    entity: about.entity,
-    role: about.role,
-    owner: about.owner ?? about.entity,
-    secretHash: hashSecret(secret),
-    createdAt: clock.now(),
-    revokedAt: null,
-  };
-}
-
+/** Only where there is a database: one made for a mistyped folder would hold a key that no server knows. */
 async function withKeys<T>(
   flags: DataFlags,
   use: (keys: KeyStore, config: HoneConfig) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
-  const database = await openDatabase({ file: databaseFile(config), isShared: true });
+  const file = databaseFile(config);
+  if (!existsSync(file)) {
+    const message = `There is no database ${file}. Name the data folder of a server with --data, or start \`hone serve\` on this one first.`;
+    throw new ServiceError({ code: "not_found", message });
+  }
+  keepNewFilesPrivate();
+  const database = await openDatabase({ file, isShared: true });
   try {
     return await use(database.keys, config);
   } finally {

@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
-import { createLogger } from "../telemetry/logger.ts";
+import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
@@ -14,13 +14,15 @@ import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
-import { addToChildEnvironment, type HoneConfig } from "./config.ts";
+import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./adapter-check.ts";
 import { createDiskCheck } from "./disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
-import { databaseFile, ensureFirstKey, type FirstKey } from "./keys.ts";
+import { ensureFirstKey, type FirstKey } from "./first-key.ts";
+import { databaseFile } from "./keys.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
+import { keepDataPrivate } from "./private-files.ts";
 import { sweepDataFolder } from "./sweep.ts";
 import { createServedBases, engineHealth, type EngineBase } from "./served-bases.ts";
 
@@ -62,12 +64,21 @@ export function createServer(config: HoneConfig): Server {
 /** Builds every part, and starts each after those it needs. */
 async function build(config: HoneConfig, start: (part: Service) => Promise<void>): Promise<Facts> {
   addToChildEnvironment(computeEnvironment);
-  const { host, port, drainSeconds } = config.server;
-  const database = await openDatabase({ file: databaseFile(config), dataFolder: config.server.data });
+  hideSecretsFromChildren();
+  const { host, port, data: dataFolder, drainSeconds, logLevel } = config.server;
+  const logger = createLogger(logLevel);
+  await keepDataPrivate({ dataFolder, databaseFile: databaseFile(config) }, logger);
+  const database = await openDatabase({ file: databaseFile(config), dataFolder });
   await start(serviceOf("database", { stop: () => database.close() }));
-  const firstKey = await ensureFirstKey(database.keys, config, systemClock);
+  const firstKey = await ensureFirstKey({
+    keys: database.keys,
+    settings: config.server,
+    clock: systemClock,
+    logger,
+  });
   let isDraining = false;
-  const { bases, chat, runner, jobQueue, http, sweep } = await construct(config, database, () => isDraining);
+  const parts = await construct(config, { database, logger, isDraining: () => isDraining });
+  const { bases, chat, runner, jobQueue, http, sweep } = parts;
   await sweep();
   await start(runner);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
@@ -94,10 +105,16 @@ interface Parts {
   readonly sweep: () => Promise<void>;
 }
 
+/** What the parts stand on. */
+interface Ground {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly isDraining: () => boolean;
+}
+
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
-async function construct(config: HoneConfig, database: Database, isDraining: () => boolean): Promise<Parts> {
+async function construct(config: HoneConfig, { database, logger, isDraining }: Ground): Promise<Parts> {
   const clock = systemClock;
-  const logger = createLogger(config.server.logLevel);
   const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel } = config.server;

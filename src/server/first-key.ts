@@ -1,0 +1,107 @@
+// The first admin key: makes sure at each start that somebody can get in, and that a key which was replaced no longer can.
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { hashSecret, type AccessKey, type KeyStore } from "../domain/access.ts";
+import type { Clock } from "../domain/clock.ts";
+import { newUuid } from "../domain/ids.ts";
+import { allItems } from "../domain/page.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { HoneConfig } from "./config.ts";
+import { keyOf, newSecret } from "./key-secret.ts";
+
+/** The secret of the first admin key, and whether this call made it. */
+export interface FirstKey {
+  /** Null where only its hash is known. */
+  readonly secret: string | null;
+  readonly isNew: boolean;
+}
+
+export interface FirstKeyDependencies {
+  readonly keys: KeyStore;
+  readonly settings: Pick<HoneConfig["server"], "apiKey" | "auth" | "data" | "entity">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Ids of keys that a start made begin so: such a key is revoked when `HONE_API_KEY` sets another. */
+const firstKeyPrefix = "first-";
+
+/** Where the first key's secret is kept, readable by its owner only. */
+function adminKeyFile(dataFolder: string): string {
+  return join(dataFolder, "admin-key");
+}
+
+/**
+ * Makes sure that an administrator can get in: `HONE_API_KEY` becomes an admin key, in place of what an earlier start
+ * made; without it, and without any live admin key, a key is made and kept in `<data>/admin-key`, unless everybody is let in anyway.
+ *
+ * @throws ServiceError `invalid` when `HONE_API_KEY` is too short, `conflict` when it was revoked or is a member's
+ */
+export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promise<FirstKey> {
+  const { keys, settings } = dependencies;
+  if (settings.apiKey !== null) {
+    await setFirstKey(dependencies, settings.apiKey);
+    return { secret: settings.apiKey, isNew: false };
+  }
+  const file = adminKeyFile(settings.data);
+  if ((await liveAdminKeys(keys)).length > 0) {
+    const secret = await readFile(file, "utf8").then(
+      (text) => text.trim(),
+      // It may have been taken elsewhere.
+      () => null,
+    );
+    return { secret, isNew: false };
+  }
+  if (settings.auth === "off") return { secret: null, isNew: false };
+  const secret = newSecret();
+  // The file is written first: a key in the store whose secret nobody has would lock everyone out.
+  await writeFile(file, `${secret}\n`, { mode: 0o600 });
+  await chmod(file, 0o600);
+  await keys.create(firstKey(dependencies, secret));
+  return { secret, isNew: true };
+}
+
+async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): Promise<void> {
+  const { keys, settings, clock, logger } = dependencies;
+  if (secret.length < 8)
+    throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
+  const known = await keys.findByHash(hashSecret(secret));
+  if (known !== null && known.role !== "admin") {
+    const message = `HONE_API_KEY is the key ${known.id} of a member of ${JSON.stringify(known.entity)}; use another.`;
+    throw new ServiceError({ code: "conflict", message });
+  }
+  const key = known ?? firstKey(dependencies, secret);
+  if (known === null) await keys.create(key);
+  const others = (await liveAdminKeys(keys)).filter(({ id }) => id !== key.id);
+  const kept = await secretHashIn(adminKeyFile(settings.data));
+  for (const { id, secretHash } of others) {
+    if (!id.startsWith(firstKeyPrefix) && secretHash !== kept) {
+      if (known === null) logger.warn({ keyId: id }, "another admin key is live; `hone keys revoke` ends it");
+      continue;
+    }
+    await keys.revoke(id, clock.now());
+    logger.warn({ keyId: id }, "HONE_API_KEY has changed: revoked the admin key that an earlier start made");
+  }
+  // What it holds is no key any more.
+  if (kept !== null && kept !== key.secretHash) await rm(adminKeyFile(settings.data), { force: true });
+}
+
+async function secretHashIn(file: string): Promise<string | null> {
+  return await readFile(file, "utf8").then(
+    (text) => hashSecret(text.trim()),
+    () => null,
+  );
+}
+
+async function liveAdminKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
+  const live: AccessKey[] = [];
+  for await (const key of allItems((page) => keys.list(page)))
+    if (key.revokedAt === null && key.role === "admin") live.push(key);
+  return live;
+}
+
+function firstKey({ settings: { entity }, clock }: FirstKeyDependencies, secret: string): AccessKey {
+  const id = `${firstKeyPrefix}${newUuid()}`;
+  return keyOf(secret, { id, entity, role: "admin", owner: entity }, clock);
+}

@@ -1,0 +1,100 @@
+// Keys made in a data folder and at a start: who gets in, who no longer does, and what is refused.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { hashSecret, type KeyStore } from "../domain/access.ts";
+import { systemClock } from "../domain/clock.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { openDatabase } from "../storage/database.ts";
+import { ensureFirstKey, type FirstKey } from "./first-key.ts";
+import { createKey, listKeys } from "./keys.ts";
+
+interface Place {
+  readonly data: string;
+  readonly keys: KeyStore;
+  readonly warnings: string[];
+  readonly start: (apiKey?: string, auth?: "on" | "off") => Promise<FirstKey>;
+  readonly isLive: (secret: string | null) => Promise<boolean>;
+}
+
+async function place(t: TestContext): Promise<Place> {
+  const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
+  const database = await openDatabase({ file: join(data, "hone.db"), isShared: true });
+  t.after(async () => {
+    await database.close();
+    rmSync(data, { recursive: true });
+  });
+  const { keys } = database;
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+  return {
+    data,
+    keys,
+    warnings,
+    start: (apiKey, auth = "on") =>
+      ensureFirstKey({
+        keys,
+        settings: { apiKey: apiKey ?? null, auth, data, entity: "local" },
+        clock: systemClock,
+        logger,
+      }),
+    isLive: async (secret) => (await keys.findByHash(hashSecret(secret ?? ""))) !== null,
+  };
+}
+
+test("an entity is a name: what could not stand in a model's name is refused", async (t) => {
+  const { data, keys } = await place(t);
+  for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000"])
+    await assert.rejects(createKey({ data, entity, role: "member" }), { code: "invalid" }, entity);
+  assert.deepEqual(await listKeys({ data }), []);
+  const { key } = await createKey({ data, entity: "team-ä_1.0", role: "member" });
+  assert.equal((await keys.findByHash(key.secretHash))?.entity, "team-ä_1.0");
+});
+
+test("a data folder without a database is refused and not made", async (t) => {
+  const data = join((await place(t)).data, "mistyped");
+  await assert.rejects(createKey({ data, role: "member" }), { code: "not_found" });
+  await assert.rejects(listKeys({ data }), { code: "not_found" });
+  assert.ok(!existsSync(data));
+});
+
+test("a start makes an admin key unless one is live, whatever members there are", async (t) => {
+  const { data, keys, start, isLive } = await place(t);
+  await createKey({ data, entity: "alpha", role: "member" });
+  assert.deepEqual(await start(undefined, "off"), { secret: null, isNew: false });
+  const first = await start();
+  assert.ok(first.isNew && (await isLive(first.secret)));
+  assert.deepEqual(await start(), { ...first, isNew: false });
+  const key = await keys.findByHash(hashSecret(first.secret ?? ""));
+  assert.equal(key?.role, "admin");
+  await keys.revoke(key.id, new Date(0));
+  const second = await start();
+  assert.ok(second.isNew && second.secret !== first.secret && (await isLive(second.secret)));
+});
+
+test("another HONE_API_KEY revokes what earlier starts made, and no other key", async (t) => {
+  const { data, warnings, start, isLive } = await place(t);
+  const made = await start();
+  const own = await createKey({ data, role: "admin" });
+  assert.equal((await start("hone_first")).secret, "hone_first");
+  assert.deepEqual([await isLive(made.secret), await isLive("hone_first")], [false, true]);
+  assert.ok(!existsSync(join(data, "admin-key")));
+  await start("hone_second");
+  assert.deepEqual([await isLive("hone_first"), await isLive("hone_second")], [false, true]);
+  assert.ok(await isLive(own.secret));
+  const revoked = warnings.filter((message) => message.includes("revoked the admin key"));
+  assert.equal(revoked.length, 2);
+  const count = warnings.length;
+  await start("hone_second");
+  assert.equal(warnings.length, count);
+  await assert.rejects(start("hone_first"), { code: "conflict" });
+});
+
+test("a HONE_API_KEY that is short, or a member's, is refused", async (t) => {
+  const { data, start } = await place(t);
+  await assert.rejects(start("hone_12"), { code: "invalid" });
+  const { secret } = await createKey({ data, entity: "alpha", role: "member" });
+  await assert.rejects(start(secret), { code: "conflict", message: /member of "alpha"/ });
+});

@@ -1,0 +1,58 @@
+// What other users of the machine can reach of a data folder: nothing of what the server made.
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { openDatabase } from "../storage/database.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { keepDataPrivate } from "./private-files.ts";
+
+function newFolder(t: TestContext): string {
+  const before = process.umask(0o022);
+  const folder = mkdtempSync(join(tmpdir(), "hone-private-"));
+  t.after(() => {
+    process.umask(before);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+function checkModes(folder: string, modes: Readonly<Record<string, number>>): void {
+  const found = Object.keys(modes).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
+  assert.deepEqual(Object.fromEntries(found), modes);
+}
+
+test("a new data folder and all that is made in it are their owner's", async (t) => {
+  const dataFolder = join(newFolder(t), "deep", "data");
+  await keepDataPrivate({ dataFolder, databaseFile: join(dataFolder, "hone.db") }, silentLogger);
+  const database = await openDatabase({ file: join(dataFolder, "hone.db") });
+  mkdirSync(join(dataFolder, "adapters"));
+  const files = { "hone.db": 0o600, "hone.db-wal": 0o600, "hone.db-shm": 0o600, "hone.db.lock": 0o600 };
+  checkModes(dataFolder, { ".": 0o700, adapters: 0o700, ...files });
+  await database.close();
+});
+
+test("an existing data folder is tightened, and says so; what others made stays as it is", async (t) => {
+  const folder = newFolder(t);
+  const dataFolder = join(folder, "data");
+  for (const name of ["data", "data/adapters"]) mkdirSync(join(folder, name));
+  for (const name of ["data/hone.db", "data/hone.json", "other.db", "other.db-wal"])
+    writeFileSync(join(folder, name), "");
+  chmodSync(folder, 0o755);
+  const paths: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void paths.push(fields) };
+  await keepDataPrivate({ dataFolder, databaseFile: join(folder, "other.db") }, logger);
+  const tightened = { data: 0o700, "data/adapters": 0o700, "data/hone.db": 0o600, "other.db-wal": 0o600 };
+  checkModes(folder, { ".": 0o755, ...tightened, "other.db": 0o600, "data/hone.json": 0o644 });
+  assert.equal(paths.length, 5);
+  await keepDataPrivate({ dataFolder, databaseFile: join(folder, "other.db") }, logger);
+  assert.equal(paths.length, 5);
+});
+
+test("a folder that is for everybody, such as /tmp, keeps its rights", async (t) => {
+  const folder = newFolder(t);
+  chmodSync(folder, 0o1777);
+  await keepDataPrivate({ dataFolder: folder, databaseFile: join(folder, "hone.db") }, silentLogger);
+  assert.equal(statSync(folder).mode & 0o7777, 0o1777);
+});
