@@ -37,11 +37,13 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime", "tokenizer", "trajectories"],
     vendors: [],
   },
+  wire: { rank: 3, mayImport: ["domain", "validation", "trajectories", "feedback"], vendors: ["typebox"] },
   http: {
     rank: 5,
     mayImport: [
       "domain",
       "validation",
+      "wire",
       "telemetry",
       "processes",
       "models",
@@ -50,7 +52,7 @@ const house: Readonly<Record<string, Room>> = {
       "trajectories",
       "feedback",
     ],
-    vendors: ["fastify", "@fastify/swagger", "@fastify/swagger-ui", "typebox"],
+    vendors: ["fastify", "@fastify/swagger", "@fastify/swagger-ui"],
   },
   server: {
     rank: 6,
@@ -59,6 +61,7 @@ const house: Readonly<Record<string, Room>> = {
       "graph",
       "tokenizer",
       "validation",
+      "wire",
       "telemetry",
       "processes",
       "storage",
@@ -256,12 +259,12 @@ test("a folder stays small enough to know", () => {
   assert.deepEqual(tooFull, []);
 });
 
-test("no folder holds more than 17 % of the lines", () => {
+test("no folder holds more than 15 % of the lines", () => {
   const product = sources().filter(isProduct);
   const lines = new Map<string, number>();
   for (const source of product) lines.set(source.room, (lines.get(source.room) ?? 0) + lineCount(source));
   const total = product.map(lineCount).reduce((sum, count) => sum + count, 0);
-  const tooLarge = [...lines].filter(([, count]) => count > total * 0.17);
+  const tooLarge = [...lines].filter(([, count]) => count > total * 0.15);
   assert.deepEqual(tooLarge, [], `of ${total} lines`);
 });
 

@@ -3,23 +3,7 @@
 import { fastifySwagger } from "@fastify/swagger";
 import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
-import { Type } from "typebox";
-
-const fault = Type.Object({ loc: Type.Array(Type.String()), msg: Type.String(), type: Type.String() });
-
-/** The one error body. */
-const errorSchema = Type.Object(
-  {
-    detail: Type.Array(fault),
-    error: Type.Object({
-      message: Type.String(),
-      type: Type.String(),
-      param: Type.Union([Type.String(), Type.Null()]),
-      code: Type.String(),
-    }),
-  },
-  { description: "Every error, of every route." },
-);
+import { errorSchema } from "../wire/error.ts";
 
 const answers = { "2xx": { description: "Success." }, "4xx": errorSchema, "5xx": errorSchema };
 

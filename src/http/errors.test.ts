@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
-import { HttpRefusal, locate, type WirePlaces } from "./errors.ts";
+import { locate, type WirePlaces } from "../wire/places.ts";
+import { HttpRefusal } from "./errors.ts";
 
 const places: WirePlaces = {
   "stopping.maxTokens": ["body", "max_tokens"],

@@ -9,7 +9,7 @@ import { documentRoutes } from "./documentation.ts";
 import { errorAnswer } from "./errors.ts";
 import { refuseEncoding, translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
-import { bodyLimits } from "./bodies/body-limits.ts";
+import { bodyLimits } from "./settings.ts";
 import { BodyReader } from "./bodies/body-reader.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";

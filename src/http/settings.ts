@@ -1,4 +1,5 @@
 // What the operator may set of the HTTP face: sizes, depths, waits.
+import type { BodyLimits } from "../wire/body-limits.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
@@ -136,3 +137,13 @@ export const httpSettings = {
 } as const satisfies SettingsSchema;
 
 export type HttpSettings = SettingsOf<typeof httpSettings>;
+
+/** What the settings mean for whoever reads a body. */
+export function bodyLimits(settings: HttpSettings): BodyLimits {
+  const { jsonDepth: depthMax, jsonValues, trajectoryJsonValues } = settings;
+  return {
+    ...settings,
+    json: { depthMax, valuesMax: jsonValues },
+    trajectoryJson: { depthMax, valuesMax: trajectoryJsonValues },
+  };
+}

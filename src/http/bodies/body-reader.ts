@@ -2,10 +2,10 @@
 // other request. Very large ones have a worker of their own, and do not hold up the large.
 import type { Caller } from "../../domain/access.ts";
 import { createWorkerPool, type WorkerPool } from "../../processes/worker-pool.ts";
-import type { HttpSettings } from "../settings.ts";
-import { bodyLimits, type BodyLimits } from "./body-limits.ts";
+import { bodyLimits, type HttpSettings } from "../settings.ts";
+import type { BodyLimits } from "../../wire/body-limits.ts";
 import type { GatheredBody } from "./gather-body.ts";
-import { bodyTasks, type BodyKind, type BodyKinds } from "./tasks.ts";
+import { bodyTasks, type BodyKind, type BodyKinds } from "../../wire/body-tasks.ts";
 
 export interface BodyTask {
   readonly kind: BodyKind;

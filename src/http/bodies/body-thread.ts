@@ -1,7 +1,7 @@
 // The worker that reads large bodies.
 import { serveTasks } from "../../processes/serve-tasks.ts";
 import type { BodyTask } from "./body-reader.ts";
-import { bodyTasks } from "./tasks.ts";
+import { bodyTasks } from "../../wire/body-tasks.ts";
 
 serveTasks((task) => {
   // Only a body reader starts this worker.

@@ -1,20 +1,19 @@
 // Reads a query string against a schema: texts that spell an integer become one where the schema wants one.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Static, TObject } from "typebox";
 import { nameIgnored } from "./ignored-fields.ts";
 import type { SchemaNode } from "../../validation/schema.ts";
-import { checked } from "./checked.ts";
+import { checked, type ObjectSchema, type ValueOf } from "../../wire/checked.ts";
 
 /**
  * Reads the query, and names to the client the fields that nothing reads.
  *
  * @throws ServiceError `invalid` with every fault, located under `query`
  */
-export function readQuery<Schema extends TObject>(
+export function readQuery<Schema extends ObjectSchema>(
   schema: Schema,
   request: FastifyRequest<{ Params: never }>,
   reply: FastifyReply,
-): Static<Schema> {
+): ValueOf<Schema> {
   const properties = schema.properties as Readonly<Record<string, SchemaNode>>;
   const values = Object.entries(request.query as Readonly<Record<string, unknown>>).map(([name, text]) => {
     const isInteger = Object.hasOwn(properties, name) && properties[name]?.type === "integer";

@@ -4,13 +4,13 @@ import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate, type WirePlaces } from "../errors.ts";
+import { locate, type WirePlaces } from "../../wire/places.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
-import { chatChunks } from "../wire/chat-chunks.ts";
-import { chatForm } from "../wire/chat-fields.ts";
-import { chatResponse } from "../wire/chat-response.ts";
+import { chatChunks } from "../../wire/chat/chat-chunks.ts";
+import { chatForm } from "../../wire/chat/chat-fields.ts";
+import { chatResponse } from "../../wire/chat/chat-response.ts";
 
 export function chatCompletionRoutes(
   app: FastifyInstance,

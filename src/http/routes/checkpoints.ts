@@ -1,14 +1,12 @@
 // The versions of a trained model, as checkpoints: listing and deleting them.
-import { Type } from "typebox";
 import type { FastifyInstance } from "fastify";
 import type { HttpDependencies } from "../dependencies.ts";
-import { readBody } from "../input/body.ts";
+import { readBody } from "../input/read-body.ts";
 import { readQuery } from "../input/query.ts";
-import { checkpointBody, checkpointDeleteForm } from "../wire/model.ts";
-import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { checkpointBody, checkpointDeleteForm } from "../../wire/model.ts";
+import { pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
 import { reachModel } from "./reach.ts";
 
-const querySchema = Type.Object(pageQueryFields);
 const documented = { tags: ["models"], security: [{ bearer: [] }] };
 const path = "/v1/preview/models/:model_id/checkpoints";
 
@@ -20,9 +18,9 @@ export function checkpointRoutes(app: FastifyInstance, dependencies: HttpDepende
   const { models } = dependencies;
   app.get<ModelPath>(
     path,
-    { schema: { summary: "List a model's versions", querystring: querySchema, ...documented } },
+    { schema: { summary: "List a model's versions", querystring: pageQuerySchema, ...documented } },
     async (request, reply) => {
-      const value = readQuery(querySchema, request, reply);
+      const value = readQuery(pageQuerySchema, request, reply);
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       return pageAnswer(models.listVersions(model, pageRequest(value, "asc")), checkpointBody);
     },

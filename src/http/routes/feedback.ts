@@ -2,14 +2,14 @@
 import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
-import type { TObject } from "typebox";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
-import { linesIn, type PackedLines } from "../bodies/packed-lines.ts";
-import type { BatchRecord } from "../bodies/read-feedback-batch.ts";
+import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
+import type { BatchRecord } from "../../wire/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
-import { readBody } from "../input/body.ts";
+import type { ObjectSchema } from "../../wire/checked.ts";
+import { locate } from "../../wire/places.ts";
+import { readBody } from "../input/read-body.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import {
   feedbackBatchForm,
@@ -20,7 +20,7 @@ import {
   revisionBody,
   toFeedbackInput,
   usesOtherSpelling,
-} from "../wire/feedback.ts";
+} from "../../wire/feedback.ts";
 
 /** Of an answer; a record has up to a megabyte. */
 const recordsPerPiece = 20;
@@ -31,7 +31,10 @@ export function feedbackRoutes(
   bodies: BodyReader,
 ): void {
   const { feedback, settings } = dependencies;
-  const options = (summary: string, { schema }: { readonly schema: TObject }): RouteShorthandOptions => ({
+  const options = (
+    summary: string,
+    { schema }: { readonly schema: ObjectSchema },
+  ): RouteShorthandOptions => ({
     ...readApart,
     bodyLimit: settings.feedbackBodyBytes,
     schema: { summary, body: schema, tags: ["feedback"], security: [{ basic: [] }] },

@@ -1,22 +1,15 @@
 // Trained models: registering, listing, reading and deleting them.
-import { Type, type Static } from "typebox";
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
 import type { Registration } from "../../models/register-model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
-import { readBody } from "../input/body.ts";
+import type { ValueOf } from "../../wire/checked.ts";
+import { locate } from "../../wire/places.ts";
+import { readBody } from "../input/read-body.ts";
 import { readQuery } from "../input/query.ts";
-import { modelBody, modelCreateForm, registrationPlaces } from "../wire/model.ts";
-import { pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
+import { modelBody, modelCreateForm, modelQuerySchema, registrationPlaces } from "../../wire/model.ts";
+import { pageAnswer, pageRequest } from "../../wire/page.ts";
 import { reachModel } from "./reach.ts";
-
-const modelQuerySchema = Type.Object({
-  ...pageQueryFields,
-  entity: Type.Optional(Type.String()),
-  project: Type.Optional(Type.String()),
-  name: Type.Optional(Type.String()),
-});
 
 const documented = { tags: ["models"], security: [{ bearer: [] }] };
 
@@ -67,7 +60,7 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
 }
 
 /** A model without an entity is the caller's. */
-function toRegistration(body: Static<typeof modelCreateForm.schema>, caller: Caller): Registration {
+function toRegistration(body: ValueOf<typeof modelCreateForm.schema>, caller: Caller): Registration {
   return {
     entity: (body.entity ?? "") === "" ? caller.entity : (body.entity ?? caller.entity),
     project: body.project,

@@ -4,7 +4,7 @@ import type { TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { cut, notFound } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
+import { locate } from "../../wire/places.ts";
 
 /**
  * @param location where the id stood

@@ -1,28 +1,21 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
-import { Type } from "typebox";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { newUuid7 } from "../../domain/ids.ts";
 import type { JobEvent, TrainingJob } from "../../domain/job.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
-import { linesIn } from "../bodies/packed-lines.ts";
+import { linesIn } from "../../wire/packed-lines.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../errors.ts";
+import { locate } from "../../wire/places.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
-import { cursorRefusal, pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
-import { jobEventBody, trainingJobBody, trainingJobForm } from "../wire/training-job.ts";
+import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
+import { jobEventBody, jobQuerySchema, trainingJobBody, trainingJobForm } from "../../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
-const listSchema = Type.Object({
-  ...pageQueryFields,
-  model_id: Type.Optional(Type.String()),
-  state: Type.Optional(Type.Enum(["queued", "running", "succeeded", "failed", "cancelled"])),
-});
-const eventsSchema = Type.Object(pageQueryFields);
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 const path = "/v1/preview/training-jobs";
 
@@ -47,7 +40,7 @@ export function trainingJobRoutes(
   );
   app.get(
     path,
-    { schema: { summary: "List training jobs", querystring: listSchema, ...documented } },
+    { schema: { summary: "List training jobs", querystring: jobQuerySchema, ...documented } },
     (request, reply) => list(request, reply, dependencies),
   );
   app.get<JobPath>(
@@ -68,7 +61,7 @@ export function trainingJobRoutes(
     {
       schema: {
         summary: "Page through a job's events, or watch them",
-        querystring: eventsSchema,
+        querystring: pageQuerySchema,
         ...documented,
       },
     },
@@ -119,7 +112,7 @@ async function list(
   reply: FastifyReply,
   dependencies: HttpDependencies,
 ): Promise<object> {
-  const value = readQuery(listSchema, request, reply);
+  const value = readQuery(jobQuerySchema, request, reply);
   const { caller } = request;
   const model =
     value.model_id === undefined
@@ -141,7 +134,7 @@ async function events(
   dependencies: HttpDependencies,
   jobId: string,
 ): Promise<unknown> {
-  const value = readQuery(eventsSchema, request, reply);
+  const value = readQuery(pageQuerySchema, request, reply);
   const job = await reachJob(dependencies, request.caller, jobId);
   const asked = pageRequest(value, "asc");
   if (!(request.headers.accept ?? "").includes("text/event-stream")) {

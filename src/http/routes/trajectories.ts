@@ -1,22 +1,20 @@
 // Logging trajectories of a model under a split, and reading them and their metrics back.
 import { Readable } from "node:stream";
-import { Type } from "typebox";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
 import { present } from "../../domain/assert.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
-import { linesIn } from "../bodies/packed-lines.ts";
-import { logSchema } from "../bodies/read-log.ts";
+import { linesIn } from "../../wire/packed-lines.ts";
+import { logQuerySchema, logSchema } from "../../wire/read-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
-import { cursorRefusal, pageAnswer, pageQueryFields, pageRequest } from "../wire/page.ts";
-import { trajectoryLogBody } from "../wire/trajectory.ts";
-import { trajectoryPageText, withinContentBound } from "../wire/trajectory-pages.ts";
+import { cursorRefusal, pageAnswer, pageRequest } from "../../wire/page.ts";
+import { trajectoryLogBody } from "../../wire/trajectory.ts";
+import { trajectoryPageText, withinContentBound } from "../../wire/trajectory-pages.ts";
 import { reachModel } from "./reach.ts";
 
-const querySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
 const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
 
 interface ModelPath {
@@ -70,13 +68,13 @@ export function trajectoryRoutes(
 function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { trajectories } = dependencies;
   const list = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => {
-    const value = readQuery(querySchema, request, reply);
+    const value = readQuery(logQuerySchema, request, reply);
     const model = await reachModel(dependencies, request.caller, request.params.model_id);
     return trajectories.list(model.id, { split: value.split ?? null }, pageRequest(value, "asc"));
   };
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/trajectories",
-    { schema: { summary: "List logged trajectories", querystring: querySchema, ...documented } },
+    { schema: { summary: "List logged trajectories", querystring: logQuerySchema, ...documented } },
     async (request, reply) => {
       const page = await list(request, reply).catch((error: unknown) => {
         throw cursorRefusal(error);
@@ -87,7 +85,7 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void 
   );
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/metrics",
-    { schema: { summary: "List a model's metrics over time", querystring: querySchema, ...documented } },
+    { schema: { summary: "List a model's metrics over time", querystring: logQuerySchema, ...documented } },
     (request, reply) => pageAnswer(list(request, reply), trajectoryLogBody),
   );
 }

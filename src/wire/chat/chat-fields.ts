@@ -2,9 +2,9 @@
 // written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
-import { is, isEmpty, never, useOf, type BodyForm } from "../input/body.ts";
+import { is, isEmpty, never, useOf, type BodyForm } from "../body.ts";
 import { isObject } from "../../validation/findings.ts";
-import type { WirePlaces } from "../errors.ts";
+import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { constraintNames } from "./chat-constraint.ts";
 import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";

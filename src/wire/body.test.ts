@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Type } from "typebox";
-import { ServiceError } from "../../domain/service-error.ts";
-import { nullable } from "../wire/nullable.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { nullable } from "./nullable.ts";
 import { is, isEmpty, never, readForm, type BodyForm } from "./body.ts";
-import { report } from "../../validation/findings.ts";
+import { report } from "../validation/findings.ts";
 
 const schema = Type.Object({
   name: Type.String(),

@@ -1,7 +1,7 @@
 // The chat request as the interface spells it: every field with its type, range and nullability. This schema checks
 // bodies and documents them; what a field means, and which we can honour, is said elsewhere.
 import { Type, type Static } from "typebox";
-import { nullable } from "./nullable.ts";
+import { nullable } from "../nullable.ts";
 
 /** An object whose unknown keys are kept. */
 const open = { additionalProperties: true };

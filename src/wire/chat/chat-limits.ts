@@ -2,13 +2,15 @@
 // refused in the time of a few look-ups, whatever else the request holds.
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { isObject } from "../../validation/findings.ts";
-import type { HttpSettings } from "../settings.ts";
 
-/** The settings that bound a chat request beside its bytes. */
-export type ChatLimits = Pick<
-  HttpSettings,
-  "chatMessages" | "chatParts" | "chatTools" | "chatStopStrings" | "chatStopCharacters"
->;
+/** How many of each a chat request may hold. */
+export interface ChatLimits {
+  readonly chatMessages: number;
+  readonly chatParts: number;
+  readonly chatTools: number;
+  readonly chatStopStrings: number;
+  readonly chatStopCharacters: number;
+}
 
 /** @throws ServiceError `invalid` naming every list and text that is longer than its limit */
 export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {

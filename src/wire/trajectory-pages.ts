@@ -1,8 +1,8 @@
 // A page of logged trajectories as the text of an answer, built piece by piece: a single log can be hundreds of
 // megabytes, and no more than one group of it is in memory at a time.
-import { fittingCount, type Page, pageBytesMax } from "../../domain/page.ts";
-import { notFound } from "../../domain/service-error.ts";
-import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
+import { fittingCount, type Page, pageBytesMax } from "../domain/page.ts";
+import { notFound } from "../domain/service-error.ts";
+import type { TrajectoryLog, TrajectoryStore } from "../domain/trajectory.ts";
 import { pageBody } from "./page.ts";
 import { trajectoryGroupBody, trajectoryLogBody } from "./trajectory.ts";
 

@@ -1,9 +1,17 @@
 // Models and checkpoints as the training interface spells them.
 import { Type } from "typebox";
-import type { WirePlaces } from "../errors.ts";
-import type { BodyForm } from "../input/body.ts";
-import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
+import type { WirePlaces } from "./places.ts";
+import type { BodyForm } from "./body.ts";
+import type { ModelVersion, TrainedModel } from "../domain/model.ts";
 import { nullable } from "./nullable.ts";
+import { pageQueryFields } from "./page.ts";
+
+export const modelQuerySchema = Type.Object({
+  ...pageQueryFields,
+  entity: Type.Optional(Type.String()),
+  project: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+});
 
 const modelCreateSchema = Type.Object(
   {

@@ -1,11 +1,11 @@
 // Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
 // `wb_user_id`. Checks shapes only; references and payloads are checked by feedback/.
 import { Type, type Static } from "typebox";
-import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
-import type { JsonObject } from "../../domain/trajectory.ts";
-import type { FeedbackInput } from "../../feedback/check-content.ts";
-import type { BodyForm, FieldRules } from "../input/body.ts";
-import { isObject, report, type Findings } from "../../validation/findings.ts";
+import type { FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
+import type { JsonObject } from "../domain/trajectory.ts";
+import type { FeedbackInput } from "../feedback/check-content.ts";
+import type { BodyForm, FieldRules } from "./body.ts";
+import { isObject, report, type Findings } from "../validation/findings.ts";
 import { nullable } from "./nullable.ts";
 
 /** In characters. */

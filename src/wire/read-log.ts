@@ -1,13 +1,16 @@
 // From the bytes of a log to what is stored of it and what its metrics are made of.
 import { Type } from "typebox";
-import { LogSummarizer, type LogSummary } from "../../trajectories/log-summary.ts";
-import { report } from "../../validation/findings.ts";
-import { locate } from "../errors.ts";
-import { readForm, type BodyForm } from "../input/body.ts";
-import { readGroups, trajectoryGroupSchema } from "../wire/trajectory.ts";
+import { LogSummarizer, type LogSummary } from "../trajectories/log-summary.ts";
+import { report } from "../validation/findings.ts";
+import { locate } from "./places.ts";
+import { pageQueryFields } from "./page.ts";
+import { readForm, type BodyForm } from "./body.ts";
+import { readGroups, trajectoryGroupSchema } from "./trajectory.ts";
 import type { BodyLimits } from "./body-limits.ts";
-import { parseListBody } from "../../validation/list-body.ts";
+import { parseListBody } from "../validation/list-body.ts";
 import { LinePacker, type PackedLines } from "./packed-lines.ts";
+
+export const logQuerySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
 
 export const logSchema = Type.Object(
   {

@@ -1,7 +1,13 @@
 // Lets a value through with its schema's type, when nothing is wrong with it.
-import type { Static, TSchema } from "typebox";
-import { check } from "../../validation/check.ts";
-import { isObject, newFindings, refuseFaults, type Findings } from "../../validation/findings.ts";
+import type { Static, TObject, TSchema } from "typebox";
+import { check } from "../validation/check.ts";
+import { isObject, newFindings, refuseFaults, type Findings } from "../validation/findings.ts";
+
+/** The schema of a body or a query. */
+export type ObjectSchema = TObject;
+
+/** What a value is that differs from its schema in nothing. */
+export type ValueOf<Schema extends TSchema> = Static<Schema>;
 
 /** A value that differs from its schema in nothing, and the unknown fields of it that were ignored. */
 export interface Checked<Value> {
@@ -22,11 +28,11 @@ export function checked<Schema extends TSchema>(
   value: unknown,
   place: "body" | "query",
   more?: MoreChecks,
-): Checked<Static<Schema>> {
+): Checked<ValueOf<Schema>> {
   const findings = newFindings(place);
   check(schema, value, findings);
   if (isObject(value)) more?.(value, findings);
   refuseFaults(findings);
   // The walk found nothing that differs from the schema.
-  return { value: value as Static<Schema>, ignored: [...findings.ignored] };
+  return { value: value as ValueOf<Schema>, ignored: [...findings.ignored] };
 }

@@ -9,10 +9,10 @@ import type {
   Trajectory,
   TrajectoryGroup,
   TrajectoryLog,
-} from "../../domain/trajectory.ts";
-import { check } from "../../validation/check.ts";
-import { isHopeless, isObject, report, type Findings } from "../../validation/findings.ts";
-import type { ListBody } from "../../validation/list-body.ts";
+} from "../domain/trajectory.ts";
+import { check } from "../validation/check.ts";
+import { isHopeless, isObject, report, type Findings } from "../validation/findings.ts";
+import type { ListBody } from "../validation/list-body.ts";
 import { nullable } from "./nullable.ts";
 
 const open = { additionalProperties: true };

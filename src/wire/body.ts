@@ -1,10 +1,8 @@
 // Reads a body by its form: a schema, a rule for every field of it, and what the schema cannot say. A field without a
 // rule does not compile, so none can be forgotten and silently ignored.
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Static, TObject } from "typebox";
-import { ServiceError, type Fault } from "../../domain/service-error.ts";
-import { nameIgnored } from "./ignored-fields.ts";
-import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { ServiceError, type Fault } from "../domain/service-error.ts";
+import { isObject, report, type Findings } from "../validation/findings.ts";
 import { checked, type Checked, type MoreChecks } from "./checked.ts";
 
 /** Which values of a field ask for nothing; null always does. */
@@ -59,17 +57,6 @@ export function readForm<Schema extends TObject>(
   }));
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
   return result;
-}
-
-/** As {@link readForm}, of a request's body that was parsed; names to the client the fields that nothing reads. */
-export function readBody<Schema extends TObject>(
-  form: BodyForm<Schema, string>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Static<Schema> {
-  const { value, ignored } = readForm(form, request.body);
-  nameIgnored(reply, ignored);
-  return value;
 }
 
 type Rules = Readonly<Record<string, FieldRule<string>>>;

@@ -1,18 +1,18 @@
 // What is read from a body, by kind: pure functions of its bytes, which run in the event loop for small bodies and in a
 // worker for large ones.
 import { createHash } from "node:crypto";
-import type { Caller } from "../../domain/access.ts";
-import { readForm } from "../input/body.ts";
-import { parseJsonBody } from "../../validation/json-body.ts";
+import type { Caller } from "../domain/access.ts";
+import { readForm } from "./body.ts";
+import { parseJsonBody } from "../validation/json-body.ts";
 import {
   feedbackCreateForm,
   feedbackReplaceForm,
   type FeedbackBody,
   type FeedbackReplaceBody,
-} from "../wire/feedback.ts";
-import { readChatRequest, type ReadChatRequest } from "../wire/read-chat-request.ts";
-import { readTrainingJob, type ReadTrainingJob } from "../wire/training-job.ts";
-import type { Checked } from "../input/checked.ts";
+} from "./feedback.ts";
+import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
+import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
+import type { Checked } from "./checked.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readFeedbackBatch, type ReadFeedbackBatch } from "./read-feedback-batch.ts";
 import { readLog, type ReadLog } from "./read-log.ts";

@@ -4,7 +4,7 @@ import { chatRequest, type RequestChanges } from "../../chat/testing/chat-reques
 import type { ConstraintRule } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
-import { httpSettings } from "../settings.ts";
+import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
 const messages = [{ role: "user", content: "hi" }];

@@ -1,18 +1,25 @@
 // Training jobs as the interface spells them: creation with its eleven options, the job, its events.
 import { Type, type Static } from "typebox";
-import type { JobEvent, TrainingJob } from "../../domain/job.ts";
+import type { JobEvent, TrainingJob } from "../domain/job.ts";
 import {
   importanceSamplingLevels,
   resolveTrainingConfig,
   type TrainingConfig,
-} from "../../domain/training-config.ts";
-import type { BodyLimits } from "../bodies/body-limits.ts";
-import { parseListBody } from "../../validation/list-body.ts";
-import { LinePacker, type PackedLines } from "../bodies/packed-lines.ts";
-import { readForm, type BodyForm } from "../input/body.ts";
-import { isObject, report, type Findings } from "../../validation/findings.ts";
+} from "../domain/training-config.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { parseListBody } from "../validation/list-body.ts";
+import { LinePacker, type PackedLines } from "./packed-lines.ts";
+import { readForm, type BodyForm } from "./body.ts";
+import { isObject, report, type Findings } from "../validation/findings.ts";
 import { readGroups, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable } from "./nullable.ts";
+import { pageQueryFields } from "./page.ts";
+
+export const jobQuerySchema = Type.Object({
+  ...pageQueryFields,
+  model_id: Type.Optional(Type.String()),
+  state: Type.Optional(Type.Enum(["queued", "running", "succeeded", "failed", "cancelled"])),
+});
 
 const trainingConfigSchema = Type.Object(
   {

@@ -1,7 +1,7 @@
 // Cursor pages on the wire: the query that asks for one, and the list that answers.
 import { Type, type Static } from "typebox";
-import type { Page, PageRequest } from "../../domain/page.ts";
-import { locate } from "../errors.ts";
+import type { Page, PageRequest } from "../domain/page.ts";
+import { locate } from "./places.ts";
 
 export const pageQueryFields = {
   after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
@@ -9,7 +9,8 @@ export const pageQueryFields = {
   order: Type.Optional(Type.Enum(["asc", "desc"])),
 };
 
-const pageQuerySchema = Type.Object(pageQueryFields);
+/** The query of a list that has no filters. */
+export const pageQuerySchema = Type.Object(pageQueryFields);
 type PageQuery = Static<typeof pageQuerySchema>;
 
 /** @param order the order of a request that names none */

@@ -3,8 +3,8 @@ import type { ChatOutput, ChatPrompt, ChatRequest, ChatSampling } from "../../do
 import { newUuid } from "../../domain/ids.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
 import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
-import type { WirePlaces } from "../errors.ts";
-import { readForm } from "../input/body.ts";
+import type { WirePlaces } from "../places.ts";
+import { readForm } from "../body.ts";
 import { readConstraint } from "./chat-constraint.ts";
 import { chatForm, chatPlaces } from "./chat-fields.ts";
 import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";

@@ -1,0 +1,12 @@
+// What bounds the reading of a body, as plain data: it goes to other threads.
+import type { JsonLimits } from "../validation/json-body.ts";
+import type { ChatLimits } from "./chat/chat-limits.ts";
+
+export interface BodyLimits extends ChatLimits {
+  /** Groups of a training job or a log. */
+  readonly trajectoryGroups: number;
+  readonly feedbackBatchRecords: number;
+  readonly json: JsonLimits;
+  /** Of each group of trajectories. */
+  readonly trajectoryJson: JsonLimits;
+}
