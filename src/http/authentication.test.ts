@@ -53,3 +53,29 @@ test("where authentication is off everyone is an administrator of the default en
   });
   await server.close();
 });
+
+test("changes and refused credentials are audited with who, from where and how it ended; reads are not", async () => {
+  const server = await fakeServer();
+  const ask = (method: "GET" | "POST" | "DELETE", url: string, authorization: string, payload?: object) =>
+    server.ask({
+      method,
+      url,
+      headers: { authorization, "x-request-id": "r" },
+      ...(payload === undefined ? {} : { payload }),
+    });
+  await ask("GET", "/v1/models", bearer());
+  await ask("POST", "/v1/chat/completions", bearer(), { messages: [{ role: "user", content: "Hi" }] });
+  await ask("POST", "/nowhere", bearer(), {});
+  await ask("GET", "/v1/models?key=hone_secret", bearer("hone_secret"));
+  await ask("DELETE", "/v1/preview/models/7", bearer(keys.member));
+  await ask("POST", "/feedback/create", basic(keys.member), item);
+  const said = server.audited.map(({ keyId, entity, address, action, outcome, requestId }) =>
+    [keyId, entity, address, action, outcome, requestId].join(" "),
+  );
+  assert.deepEqual(said, [
+    "  127.0.0.1 GET /v1/models 401 r",
+    "member acme 127.0.0.1 DELETE /v1/preview/models/7 404 r",
+    "member acme 127.0.0.1 POST /feedback/create 200 r",
+  ]);
+  await server.close();
+});

@@ -9,6 +9,7 @@ import type { ChatService } from "../chat/complete-chat.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { ModelService } from "../models/model-service.ts";
+import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { HttpSettings } from "./settings.ts";
@@ -47,6 +48,7 @@ export interface HttpDependencies {
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  readonly audit: AuditLog;
   readonly clock: Clock;
   readonly settings: HttpSettings;
   readonly auth: "on" | "off";

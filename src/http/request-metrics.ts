@@ -1,6 +1,10 @@
-// Counts and times every request, and writes one log line for each. Never logs headers or bodies.
+// Counts and times every request, and writes one log line for each, and one into the audit log for each that changes
+// something or is refused for its credentials. Never logs headers or bodies.
 import type { FastifyInstance } from "fastify";
+import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import { cut } from "../domain/service-error.ts";
+import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -10,12 +14,16 @@ interface Meters {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly inFlight: InFlight;
+  readonly audit: AuditLog;
 }
 
 const secondBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Measures each request from its first header to the end of its answer, or to the client's going away. */
-export function measureRequests(app: FastifyInstance, { metrics, logger, clock, inFlight }: Meters): void {
+export function measureRequests(
+  app: FastifyInstance,
+  { metrics, logger, clock, inFlight, audit }: Meters,
+): void {
   const requests = metrics.counter({
     name: "hone_http_requests_total",
     help: "Requests answered, by route, method and status; 499 where the client went away first.",
@@ -33,6 +41,8 @@ export function measureRequests(app: FastifyInstance, { metrics, logger, clock, 
   );
   app.addHook("onRequest", async (request, reply) => {
     const startMs = clock.monotonicMs();
+    // A closed connection has none.
+    const address = request.ip;
     let isAnswered = false;
     reply.raw.once("finish", () => {
       isAnswered = true;
@@ -43,8 +53,27 @@ export function measureRequests(app: FastifyInstance, { metrics, logger, clock, 
       const durationMs = clock.monotonicMs() - startMs;
       requests.increase({ method: request.method, route, status: String(status) });
       seconds.observe(durationMs / 1000, { route });
-      const fields = { requestId: request.id, method: request.method, route, status, durationMs };
-      logger.info(fields, "request answered");
+      // Null until the credentials are known, and for routes that ask for none.
+      const caller = request.caller as Caller | null;
+      const { id: requestId, method } = request;
+      const who = { keyId: caller?.keyId ?? null, entity: caller?.entity ?? null, address };
+      logger.info({ requestId, method, route, status, durationMs, ...who }, "request answered");
+      if (!isAudited(method, route, status)) return;
+      const action = cut(`${method} ${request.url.split("?", 1)[0]}`);
+      audit.record({ time: clock.now(), ...who, action, outcome: String(status), requestId });
     });
   });
+}
+
+/** Sent by POST, but change nothing. */
+const readingRoutes: readonly string[] = [
+  "/v1/chat/completions",
+  "/v1/chat/completions/",
+  "/feedback/history",
+];
+
+function isAudited(method: string, route: string, status: number): boolean {
+  if (status === 401 || status === 403) return true;
+  const isRead = method === "GET" || method === "HEAD" || method === "OPTIONS";
+  return !isRead && route !== "none" && !readingRoutes.includes(route);
 }

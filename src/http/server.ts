@@ -56,7 +56,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const inFlight = new InFlight(settings.requestsPerKey);
   app.decorateRequest("caller", null as unknown as Caller);
   breakOffOnClose(app, dependencies.clock, inFlight);
-  measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight });
+  measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight, audit: dependencies.audit });
   limitExposure(app, dependencies.auth);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);

@@ -1,6 +1,6 @@
 // Keys made in a data folder and at a start: who gets in, who no longer does, and what is refused.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -9,7 +9,7 @@ import { systemClock } from "../domain/clock.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { openDatabase } from "../storage/database.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
-import { createKey, listKeys } from "./keys.ts";
+import { createKey, listKeys, revokeKey } from "./keys.ts";
 
 interface Place {
   readonly data: string;
@@ -97,4 +97,21 @@ test("a HONE_API_KEY that is short, or a member's, is refused", async (t) => {
   await assert.rejects(start("hone_12"), { code: "invalid" });
   const { secret } = await createKey({ data, entity: "alpha", role: "member" });
   await assert.rejects(start(secret), { code: "conflict", message: /member of "alpha"/ });
+});
+
+test("keys that are made and revoked stand in the audit log", async (t) => {
+  const { data } = await place(t);
+  const { key, secret } = await createKey({ data, entity: "alpha", role: "member" });
+  await revokeKey(key.id, { data });
+  await assert.rejects(revokeKey(key.id, { data }), { code: "not_found" });
+  const text = readFileSync(join(data, "audit.jsonl"), "utf8");
+  assert.ok(!text.includes(secret));
+  const said = [...text.matchAll(/"key_id":"(.*?)".*"action":"(.*?)"/g)].map(([, id, action]) => [
+    id,
+    action,
+  ]);
+  assert.deepEqual(said, [
+    [key.id, "key-created"],
+    [key.id, "key-revoked"],
+  ]);
 });

@@ -7,6 +7,8 @@ import { newUuid } from "../domain/ids.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { openDatabase } from "../storage/database.ts";
+import { appendEntries, type AuditEntry } from "../telemetry/audit-log.ts";
+import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
 import { keyOf, newSecret } from "./key-secret.ts";
 import { keepNewFilesPrivate } from "./private-files.ts";
@@ -70,7 +72,8 @@ async function withKeys<T>(
   keepNewFilesPrivate();
   const database = await openDatabase({ file, isShared: true });
   try {
-    return await use(database.keys, config);
+    const record = (entry: AuditEntry): Promise<void> => appendEntries(auditFile(config), [entry]);
+    return await use(auditedKeys(database.keys, record, systemClock), config);
   } finally {
     await database.close();
   }

@@ -2,6 +2,7 @@
 import { dirname, join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
+import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -18,6 +19,7 @@ import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from 
 import { createAdapterCheck } from "./adapter-check.ts";
 import { createDiskCheck } from "./disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
+import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
 import { databaseFile } from "./keys.ts";
 import { createListener } from "./listener.ts";
@@ -70,14 +72,16 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   await keepDataPrivate({ dataFolder, databaseFile: databaseFile(config) }, logger);
   const database = await openDatabase({ file: databaseFile(config), dataFolder });
   await start(serviceOf("database", { stop: () => database.close() }));
+  const audit = createAuditLog(auditFile(config), logger);
+  await start(audit);
   const firstKey = await ensureFirstKey({
-    keys: database.keys,
+    keys: auditedKeys(database.keys, (entry) => audit.record(entry), systemClock),
     settings: config.server,
     clock: systemClock,
     logger,
   });
   let isDraining = false;
-  const parts = await construct(config, { database, logger, isDraining: () => isDraining });
+  const parts = await construct(config, { database, logger, audit, isDraining: () => isDraining });
   const { bases, chat, runner, jobQueue, http, sweep } = parts;
   await sweep();
   await start(runner);
@@ -109,11 +113,15 @@ interface Parts {
 interface Ground {
   readonly database: Database;
   readonly logger: Logger;
+  readonly audit: AuditLog;
   readonly isDraining: () => boolean;
 }
 
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
-async function construct(config: HoneConfig, { database, logger, isDraining }: Ground): Promise<Parts> {
+async function construct(
+  config: HoneConfig,
+  { database, logger, audit, isDraining }: Ground,
+): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
@@ -173,6 +181,7 @@ async function construct(config: HoneConfig, { database, logger, isDraining }: G
     isDraining,
     metrics,
     logger,
+    audit,
     clock,
     settings: config.http,
     auth: config.server.auth,

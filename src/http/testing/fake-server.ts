@@ -7,6 +7,7 @@ import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
+import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
@@ -75,6 +76,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   );
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
+  const audited: AuditEntry[] = [];
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     engineHealth: () => state.engine,
@@ -112,6 +114,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),
     logger: silentLogger,
+    audit: { record: (entry) => void audited.push(entry) },
     clock,
     settings: { ...defaultsOf(httpSettings), ...options.settings },
     auth: options.auth ?? "on",
@@ -124,7 +127,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     await app.close();
     await database.close();
   };
-  const seen = { submittedJobs, droppedAdapters };
+  const seen = { submittedJobs, droppedAdapters, audited };
   return { app, ask, close, chat, models, jobs, trajectories, feedback, state, ...seen };
 }
 

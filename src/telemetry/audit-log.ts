@@ -1,0 +1,99 @@
+// Who changed what: one JSON object a line, in a file that is rotated by its size. Written behind its callers, so that no
+// request waits for the disk; what does not fit in the queue, or cannot be written, is counted in the log itself.
+import { appendFile, rename, rm, stat } from "node:fs/promises";
+import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import type { Logger } from "./logger.ts";
+
+export interface AuditEntry {
+  readonly time: Date;
+  /** Null where no key was presented, or none that is known. */
+  readonly keyId: string | null;
+  readonly entity: string | null;
+  /** Of the client; null for what happened on this machine. */
+  readonly address: string | null;
+  /** What was asked for: `DELETE /v1/preview/models/7`, `key-revoked`. */
+  readonly action: string;
+  /** `done`, or the status of the answer. */
+  readonly outcome: string;
+  readonly requestId: string | null;
+}
+
+export interface AuditLog {
+  /** Never throws and never waits. */
+  record(entry: AuditEntry): void;
+}
+
+export interface AuditFile {
+  readonly path: string;
+  /** Beyond it another file is begun. */
+  readonly bytesMax: number;
+  /** Full files that are kept, as `<path>.1` (the newest) and so on. */
+  readonly keptCount: number;
+}
+
+/** Lines that may wait for the disk. */
+const queueLengthMax = 10_000;
+
+/** Writes until it is stopped; `stop` resolves when all is written. Other processes may append to the same file. */
+export function createAuditLog(file: AuditFile, logger: Logger): AuditLog & Service {
+  let waiting: AuditEntry[] = [];
+  let lostCount = 0;
+  let writing: Promise<void> | null = null;
+
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const entries = waiting;
+      const lostBefore = lostCount;
+      waiting = [];
+      lostCount = 0;
+      try {
+        await appendEntries(file, entries, lostBefore);
+      } catch (error) {
+        lostCount += lostBefore + entries.length;
+        logger.error({ err: error, lostCount }, "the audit log cannot be written");
+      }
+    }
+    writing = null;
+  };
+  return {
+    record: (entry) => {
+      if (waiting.length >= queueLengthMax) lostCount += 1;
+      else waiting.push(entry);
+      writing ??= writeAll();
+    },
+    ...serviceOf("audit log", { stop: async () => void (await writing) }),
+  };
+}
+
+/** Appends to the file, after it has made room. */
+export async function appendEntries(
+  file: AuditFile,
+  entries: readonly AuditEntry[],
+  lostCount = 0,
+): Promise<void> {
+  const text = entries.map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join("");
+  const lost = lostCount === 0 ? "" : `${JSON.stringify({ action: "entries-lost", count: lostCount })}\n`;
+  await makeRoom(file, Buffer.byteLength(lost + text));
+  await appendFile(file.path, lost + text, { mode: 0o600 });
+}
+
+function lineOf({ time, keyId, requestId, entity, address, action, outcome }: AuditEntry): object {
+  return { time: time.toISOString(), key_id: keyId, entity, address, action, outcome, request_id: requestId };
+}
+
+async function makeRoom({ path, bytesMax, keptCount }: AuditFile, addedBytes: number): Promise<void> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size === 0 || size + addedBytes <= bytesMax) return;
+  await rm(`${path}.${keptCount}`, { force: true });
+  for (let number = keptCount; number >= 1; number--) {
+    const from = number === 1 ? path : `${path}.${number - 1}`;
+    await rename(from, `${path}.${number}`).catch(ignoreMissing);
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}
