@@ -48,6 +48,8 @@ export interface KeyStore {
   create(key: AccessKey): Promise<void>;
   /** The live key with this hash, or null. */
   findByHash(secretHash: string): Promise<AccessKey | null>;
+  /** Those of the ids whose keys are revoked, in any order. */
+  findRevoked(ids: readonly string[]): Promise<readonly string[]>;
   /** In the order they came, revoked ones included. */
   list(page: PageRequest): Promise<Page<AccessKey>>;
   /** Returns false when there is no such live key. */

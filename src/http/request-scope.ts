@@ -5,7 +5,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { authenticate, openCaller, type AuthenticationScheme } from "./authentication.ts";
+import {
+  authenticate,
+  openCaller,
+  type AuthenticationScheme,
+  type RevocationWatch,
+} from "./authentication.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
 
@@ -13,6 +18,8 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Aborts when the server closes. */
     closing: AbortSignal;
+    /** Knows which keys are revoked while their answers run. */
+    revocations: RevocationWatch;
   }
   interface FastifyContextConfig {
     /** The handler reads the body itself: `request.body` is a GatheredBody. */
@@ -49,12 +56,13 @@ export function guard(
 }
 
 /**
- * A signal that aborts when the client goes away before the answer is complete (`cancelled`), or when the server
- * closes (`unavailable`).
+ * A signal that aborts when the client goes away before the answer is complete (`cancelled`), when its key is revoked
+ * (`unauthorized`), or when the server closes (`unavailable`).
  */
 export function abandonedSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  const { closing } = reply.server;
+  const { closing, revocations } = reply.server;
+  const leave = revocations.enter(reply.request.caller.keyId, (reason) => controller.abort(reason));
   const onClosing = (): void => controller.abort(closing.reason);
   if (closing.aborted) onClosing();
   closing.addEventListener("abort", onClosing, { once: true });
@@ -64,6 +72,7 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   });
   reply.raw.once("close", () => {
     closing.removeEventListener("abort", onClosing);
+    leave();
     if (!isAnswered) {
       controller.abort(new ServiceError({ code: "cancelled", message: "The client went away." }));
     }

@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import { newUuid } from "../domain/ids.ts";
+import { RevocationWatch } from "./authentication.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { documentRoutes } from "./documentation.ts";
 import { errorAnswer } from "./errors.ts";
@@ -55,6 +56,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const routes = new RouteTable();
   const inFlight = new InFlight(settings.requestsPerKey);
   app.decorateRequest("caller", null as unknown as Caller);
+  app.decorate("revocations", new RevocationWatch(dependencies.keys, dependencies.clock));
   breakOffOnClose(app, dependencies.clock, inFlight);
   measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight, audit: dependencies.audit });
   limitExposure(app, dependencies.auth);

@@ -51,7 +51,7 @@ export function listKeys(flags: DataFlags): Promise<readonly AccessKey[]> {
   });
 }
 
-/** Revokes a key; a running server refuses it from the next request on. */
+/** Revokes a key; a running server refuses it from the next request on, and ends its running answers. */
 export function revokeKey(id: string, flags: DataFlags): Promise<void> {
   return withKeys(flags, async (keys) => {
     if (!(await keys.revoke(id, systemClock.now()))) throw notFound("live key", id);

@@ -19,6 +19,16 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
         .executeTakeFirst();
       return row === undefined ? null : keyOf(row);
     },
+    findRevoked: async (ids) => {
+      if (ids.length === 0) return [];
+      const rows = await database
+        .selectFrom("access_keys")
+        .select("id")
+        .where("id", "in", ids)
+        .where("revoked_at", "is not", null)
+        .execute();
+      return rows.map(({ id }) => id);
+    },
     list: (page) =>
       readPage(
         {

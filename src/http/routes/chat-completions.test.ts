@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FakeClock } from "../../domain/fake-clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { bearer, fakeServer, helloBody, keys } from "../testing/fake-server.ts";
 
@@ -364,4 +365,38 @@ test("closing the server breaks off what still runs, with an error of its own", 
   await server.app.close();
   assert.match(await stream.text(), /"code":"unavailable"\}\}\n\ndata: \[DONE\]\n\n$/);
   assert.equal((await whole).statusCode, 503);
+});
+
+test("revoking a key ends what runs for it within a second, and nothing of another key", async () => {
+  const clock = new FakeClock();
+  const server = await fakeServer({ clock });
+  server.chat.script.hangs = true;
+  const begin = async (key: string, isStream: boolean) => {
+    const seen = server.chat.nextSeen();
+    const answer = server.ask({
+      method: "POST",
+      url: "/v1/chat/completions",
+      headers: { authorization: bearer(key) },
+      payload: { ...helloBody, stream: isStream },
+    });
+    // An injected request is sent once it is waited for.
+    void answer.then(() => undefined);
+    await seen;
+    return { answer };
+  };
+  const other = await begin(keys.other, true);
+  const stream = await begin(keys.member, true);
+  const whole = await begin(keys.member, false);
+  await clock.advance(1000);
+  assert.equal(server.chat.abortedCount, 0);
+  await server.keyStore.revoke("member", clock.now());
+  await clock.advance(1000);
+  assert.match((await stream.answer).body, /"code":"unauthorized"\}\}\n\ndata: \[DONE\]\n\n$/);
+  assert.equal((await whole.answer).statusCode, 401);
+  assert.equal(server.chat.abortedCount, 2);
+  const closed = server.close();
+  await clock.advance(2000);
+  await closed;
+  assert.match((await other.answer).body, /"code":"unavailable"/);
+  assert.equal(clock.sleepingCount, 0);
 });

@@ -128,7 +128,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     await database.close();
   };
   const seen = { submittedJobs, droppedAdapters, audited };
-  return { app, ask, close, chat, models, jobs, trajectories, feedback, state, ...seen };
+  const keyStore = database.keys;
+  return { app, ask, close, chat, keyStore, models, jobs, trajectories, feedback, state, ...seen };
 }
 
 /** The queue is never started. */

@@ -23,6 +23,9 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal(await keys.revoke("a", moment(6)), false);
     assert.equal(await keys.revoke("nobody", moment(6)), false);
     assert.equal(await keys.findByHash("hash of a"), null);
+    assert.deepEqual(await keys.findRevoked(["a", "b", "nobody"]), ["a"]);
+    assert.deepEqual(await keys.findRevoked(["b"]), []);
+    assert.deepEqual(await keys.findRevoked([]), []);
     const listed = await keys.list(firstPage);
     assert.deepEqual(listed, {
       items: [sampleKey("a", { revokedAt: moment(5) }), sampleKey("b")],

@@ -16,6 +16,10 @@ export function memoryKeys(exclusively: Exclusively): KeyStore {
       exclusively(
         ({ keys }) => keys.find((key) => key.secretHash === secretHash && key.revokedAt === null) ?? null,
       ),
+    findRevoked: (ids) =>
+      exclusively(({ keys }) =>
+        keys.filter((key) => ids.includes(key.id) && key.revokedAt !== null).map(({ id }) => id),
+      ),
     list: (page) => exclusively(({ keys }) => pageOf(keys, page)),
     revoke: (id, at) =>
       exclusively((tables) => {
