@@ -4,11 +4,10 @@ import { LogSummarizer, type LogSummary } from "../trajectories/log-summary.ts";
 import { report } from "../validation/findings.ts";
 import { locate } from "./places.ts";
 import { pageQueryFields } from "./page.ts";
-import { readForm, type BodyForm } from "./body.ts";
-import { readGroups, trajectoryGroupSchema } from "./trajectory.ts";
+import type { BodyForm } from "./body.ts";
+import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import type { BodyLimits } from "./body-limits.ts";
-import { parseListBody } from "../validation/list-body.ts";
-import { LinePacker, type PackedLines } from "./packed-lines.ts";
+import type { PackedLines } from "./packed-lines.ts";
 
 export const logQuerySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
 
@@ -41,25 +40,11 @@ export interface ReadLog {
 
 /** @throws ServiceError `invalid` with every fault */
 export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
-  const list = parseListBody(
-    bytes,
-    { member: "trajectory_groups", itemsMax: limits.trajectoryGroups },
-    limits.trajectoryJson,
-  );
-  const lines = new LinePacker();
   const summarizer = new LogSummarizer();
-  const { value, ignored } = readForm(logForm, list.rest, (findings) =>
-    readGroups(list, findings, {
-      countMax: limits.trajectoryGroups,
-      onGroup: (group) => {
-        lines.add(JSON.stringify(group));
-        summarizer.add(group);
-      },
-    }),
-  );
+  const { value, ignored, lines } = readGroupBody(logForm, bytes, limits, (group) => summarizer.add(group));
   const split = value.split ?? "val";
   try {
-    return { split, summary: summarizer.summary(split), lines: lines.packed(), ignored };
+    return { split, summary: summarizer.summary(split), lines, ignored };
   } catch (error) {
     throw locate(error, { groups: ["body", "trajectory_groups"] });
   }

@@ -7,11 +7,10 @@ import {
   type TrainingConfig,
 } from "../domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
-import { parseListBody } from "../validation/list-body.ts";
-import { LinePacker, type PackedLines } from "./packed-lines.ts";
-import { readForm, type BodyForm } from "./body.ts";
+import type { PackedLines } from "./packed-lines.ts";
+import type { BodyForm } from "./body.ts";
 import { isObject, report, type Findings } from "../validation/findings.ts";
-import { readGroups, trajectoryGroupSchema } from "./trajectory.ts";
+import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable } from "./nullable.ts";
 import { pageQueryFields } from "./page.ts";
 
@@ -83,22 +82,11 @@ export interface ReadTrainingJob {
 
 /** @throws ServiceError `invalid` with every fault */
 export function readTrainingJob(bytes: Buffer, limits: BodyLimits): ReadTrainingJob {
-  const list = parseListBody(
-    bytes,
-    { member: "trajectory_groups", itemsMax: limits.trajectoryGroups },
-    limits.trajectoryJson,
-  );
-  const lines = new LinePacker();
-  const { value: body, ignored } = readForm(trainingJobForm, list.rest, (findings) =>
-    readGroups(list, findings, {
-      countMax: limits.trajectoryGroups,
-      onGroup: (group) => lines.add(JSON.stringify(group)),
-    }),
-  );
+  const { value: body, ignored, lines } = readGroupBody(trainingJobForm, bytes, limits);
   const config = body.experimental_config ?? {};
   return {
     modelId: body.model_id.toLowerCase(),
-    lines: lines.packed(),
+    lines,
     config: toConfig(config),
     configNotApplied: Object.keys(config).filter((key) => !Object.hasOwn(configFields, key)),
     ignored,

@@ -12,8 +12,12 @@ import type {
 } from "../domain/trajectory.ts";
 import { check } from "../validation/check.ts";
 import { isHopeless, isObject, report, type Findings } from "../validation/findings.ts";
-import type { ListBody } from "../validation/list-body.ts";
+import { parseListBody, type ListBody } from "../validation/list-body.ts";
+import type { BodyLimits } from "./body-limits.ts";
+import { readForm, type BodyForm } from "./body.ts";
+import type { Checked, ObjectSchema, ValueOf } from "./checked.ts";
 import { nullable } from "./nullable.ts";
+import { LinePacker, type PackedLines } from "./packed-lines.ts";
 
 const open = { additionalProperties: true };
 const anyObject = Type.Object({}, open);
@@ -80,11 +84,39 @@ type HistoryBody = {
 };
 
 /**
+ * Reads a body with groups of trajectories by its form, a group at a time.
+ *
+ * @param onGroup called with every group, in order, as long as nothing was wrong
+ * @returns the rest of the body, and the groups as they are stored
+ * @throws ServiceError `invalid` with every fault of the body and its groups
+ */
+export function readGroupBody<Schema extends ObjectSchema>(
+  form: BodyForm<Schema>,
+  bytes: Buffer,
+  limits: BodyLimits,
+  onGroup: (group: TrajectoryGroup) => void = () => undefined,
+): Checked<ValueOf<Schema>> & { readonly lines: PackedLines } {
+  const { trajectoryGroups: countMax, trajectoryJson } = limits;
+  const list = parseListBody(bytes, { member: "trajectory_groups", itemsMax: countMax }, trajectoryJson);
+  const lines = new LinePacker();
+  const result = readForm(form, list.rest, (findings) =>
+    readGroups(list, findings, {
+      countMax,
+      onGroup: (group) => {
+        lines.add(JSON.stringify(group));
+        onGroup(group);
+      },
+    }),
+  );
+  return { ...result, lines: lines.packed() };
+}
+
+/**
  * Checks the items of `trajectory_groups` one by one, and hands on each that is one, as long as nothing was wrong.
  *
  * @param countMax how many there may be
  */
-export function readGroups(
+function readGroups(
   { items, itemCount }: Pick<ListBody, "items" | "itemCount">,
   findings: Findings,
   { countMax, onGroup }: { readonly countMax: number; readonly onGroup: (group: TrajectoryGroup) => void },
