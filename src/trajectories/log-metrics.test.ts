@@ -153,11 +153,43 @@ test("numbers near the greatest there is have finite means and deviations", () =
   assert.ok(Number.isFinite(metrics["val/reward_std_dev"]) && metrics["val/reward_std_dev"] > 1e308);
   const great = measureLog("val", [group([trajectory(1e160), trajectory(3e160)])]);
   assert.ok(Math.abs(great["val/reward_std_dev"] / 1e160 - 1) < 1e-12);
+  const extremes = measureLog("val", [group([1, 1, -1].map((sign) => trajectory(sign * Number.MAX_VALUE)))]);
+  assert.ok(Object.values(extremes).every(Number.isFinite), JSON.stringify(extremes));
+});
+
+test("sums stop at the greatest number there is", () => {
+  const dear = { "costs/a": 1.7e308, "costs/b/c": 1.7e308, "costs/b/d": 1.7e308 };
+  const measured = measureLog("val", oneTrajectory(dear));
+  assert.deepEqual([measured["costs/b"], measured["costs/all"]], [Number.MAX_VALUE, Number.MAX_VALUE]);
+  const context = { step: 0, uniqueScenarioCount: null, wallClockSeconds: 0 };
+  const metrics = logMetrics(measured, { ...context, earlier: { "costs/cum/a": 1.7e308 } });
+  assert.equal(metrics["costs/cum/a"], Number.MAX_VALUE);
 });
 
 test("a trajectory's metric named reward does not take the place of the rewards", () => {
   const metrics = measureLog("val", [group([trajectory(1, { reward: 7, exception_rate: 7 })])]);
   assert.deepEqual([metrics["val/reward"], metrics["val/exception_rate"]], [1, 0]);
+  const inFull = measureLog("val", oneTrajectory({ "val/reward": 7, "data/step_num_scenarios": 7 }));
+  assert.deepEqual([inFull["val/reward"], inFull["data/step_num_scenarios"]], [1, 1]);
+});
+
+test("a trajectory's metric named as a running sum does not take its place", () => {
+  check(
+    "val",
+    oneTrajectory({ "costs/cum/all": 7, "data/cum/num_scenarios": 7, "costs/judge": 1 }),
+    {
+      "val/reward": 1,
+      "val/exception_rate": 0,
+      "val/reward_std_dev": 0,
+      "costs/judge": 1,
+      "costs/all": 1,
+      ...oneTrajectoryData,
+      "costs/cum/judge": 1,
+      "costs/cum/all": 3,
+      "data/cum/num_scenarios": 2,
+    },
+    { "costs/cum/all": 2, "data/cum/num_scenarios": 1 },
+  );
 });
 
 test("a cost that has parts of its own counts beside them", () => {

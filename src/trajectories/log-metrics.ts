@@ -2,6 +2,7 @@
 // was; and running sums that go on from the model's earlier row. Pure; storing is log-trajectories.ts.
 import { type Fault, ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { clamped, mean, standardDeviation } from "./statistics.ts";
 
 /** What a log's metrics depend on beside the log itself. */
 export interface LogContext {
@@ -21,6 +22,7 @@ type Metrics = Record<string, number>;
 const sections = ["reward", "loss", "offpolicy", "pipeline", "throughput", "costs", "time", "data"];
 const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
+const runningSum = /^(costs|time|data)\/cum\//;
 
 /**
  * Computes what a log measures by itself.
@@ -30,11 +32,12 @@ const accumulatedSections = ["costs/", "time/step_", "data/step_"];
  */
 export function measureLog(split: string, groups: readonly TrajectoryGroup[]): Metrics {
   refuseFaultyMetrics(groups);
-  const ofRewards = rewardMetrics(groups);
-  // A metric of a trajectory may have any name; the rewards stay what they are.
-  const named = { ...ofRewards, ...trajectoryMetrics(groups), ...groupMetrics(groups), ...ofRewards };
   const metrics: Metrics = {};
-  for (const [name, value] of Object.entries(named)) metrics[prefixed(split, name)] = value;
+  // What clients measured may have any name; what is computed here comes after it, and stays what it is.
+  for (const measured of [trajectoryMetrics(groups), groupMetrics(groups), rewardMetrics(groups)]) {
+    for (const [name, value] of Object.entries(measured)) metrics[prefixed(split, name)] = value;
+  }
+  for (const name of Object.keys(metrics)) if (runningSum.test(name)) delete metrics[name];
   Object.assign(metrics, dataMetrics(split, groups));
   Object.assign(metrics, costSums(metrics));
   return metrics;
@@ -158,9 +161,9 @@ function costSums(metrics: Metrics): Metrics {
     const parts = name.split("/");
     for (let depth = 2; depth < parts.length; depth++) {
       const parent = parts.slice(0, depth).join("/");
-      sums[parent] = (sums[parent] ?? metrics[parent] ?? 0) + value;
+      sums[parent] = clamped((sums[parent] ?? metrics[parent] ?? 0) + value);
     }
-    sums["costs/all"] = (sums["costs/all"] ?? 0) + value;
+    sums["costs/all"] = clamped((sums["costs/all"] ?? 0) + value);
   }
   return sums;
 }
@@ -172,25 +175,10 @@ function runningSums(earlier: Readonly<Metrics>, ofThisLog: Readonly<Metrics>): 
     if (name.split("/")[1] === "cum") sums[name] = value;
   }
   for (const [name, value] of Object.entries(ofThisLog)) {
-    if (!accumulatedSections.some((section) => name.startsWith(section)) || name.includes("/cum/")) continue;
+    if (!accumulatedSections.some((section) => name.startsWith(section))) continue;
     const [section, ...rest] = name.split("/");
     const sumName = `${section}/cum/${rest.join("/").replace(/^step_/, "")}`;
-    sums[sumName] = (sums[sumName] ?? 0) + value;
+    sums[sumName] = clamped((sums[sumName] ?? 0) + value);
   }
   return sums;
-}
-
-function mean(values: readonly number[]): number {
-  const result = values.reduce((sum, value) => sum + value, 0) / values.length;
-  // Sums of numbers near the greatest there is overflow where their mean does not.
-  return Number.isFinite(result) ? result : values.reduce((sum, value) => sum + value / values.length, 0);
-}
-
-function standardDeviation(values: readonly number[]): number {
-  const center = mean(values);
-  const deviations = values.map((value) => Math.min(Math.abs(value - center), Number.MAX_VALUE));
-  const greatest = deviations.reduce((one, other) => Math.max(one, other), 0);
-  // Squares of great numbers overflow, those of their parts of the greatest do not.
-  if (greatest > 1e150) return greatest * Math.sqrt(mean(deviations.map((each) => (each / greatest) ** 2)));
-  return Math.sqrt(mean(deviations.map((each) => each ** 2)));
 }
