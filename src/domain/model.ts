@@ -79,7 +79,7 @@ export interface ModelStore {
     modelId: string,
     steps: readonly number[],
   ): Promise<{ readonly deleted: readonly number[]; readonly notFound: readonly number[] }>;
-  /** Lays these metrics over those the version has. */
+  /** Lays these metrics over those the version has, but for those it came with, which stay. */
   updateVersionMetrics(
     modelId: string,
     step: number,

@@ -166,6 +166,7 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
       trainer_state: version.trainerState,
       job_id: version.jobId,
       metrics: JSON.stringify(version.metrics),
+      own_metrics: JSON.stringify(version.metrics),
       created_at: version.createdAt.toISOString(),
       is_deleted: 0,
     })
@@ -179,7 +180,10 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
   }
 }
 
-/** Lays metrics over those of a live version, inside the caller's transaction; nothing happens when there is none. */
+/**
+ * Lays metrics over those of a live version, but for those it came with, inside the caller's transaction; nothing happens
+ * when there is none.
+ */
 export async function layMetrics(
   transaction: Transaction<Schema>,
   modelId: string,
@@ -193,13 +197,14 @@ export async function layMetrics(
     .where("model_id", "=", modelId)
     .where("step", "=", step)
     .where("is_deleted", "=", 0)
-    .returning(["id", "metrics"])
+    .returning(["id", "metrics", "own_metrics"])
     .executeTakeFirst();
   if (row === undefined) return;
   const present = JSON.parse(row.metrics) as Readonly<Record<string, number>>;
+  const own = JSON.parse(row.own_metrics) as Readonly<Record<string, number>>;
   await transaction
     .updateTable("model_versions")
-    .set({ metrics: JSON.stringify({ ...present, ...metrics }) })
+    .set({ metrics: JSON.stringify({ ...present, ...metrics, ...own }) })
     .where("id", "=", row.id)
     .execute();
 }

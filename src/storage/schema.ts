@@ -62,6 +62,8 @@ export interface ModelVersionTable {
   /** Unique: a job makes at most one version, whatever happens. */
   readonly job_id: string | null;
   readonly metrics: string;
+  /** Those of the metrics that the version came with: no log replaces them. */
+  readonly own_metrics: Generated<string>;
   readonly created_at: string;
   /** The row stays after deletion, so that its step is not used again and cursors at it hold. */
   readonly is_deleted: number;

@@ -22,8 +22,7 @@ export const logSchema = Type.Object(
 
 const logForm: BodyForm<typeof logSchema> = {
   schema: logSchema,
-  // Clients repeat in `model_id` what the path says.
-  fields: { split: "read", trajectory_groups: "read", model_id: "accepted" },
+  fields: { split: "read", trajectory_groups: "read", model_id: "read" },
   more: ({ split }, findings) => {
     if (typeof split !== "string" || !/[\0\p{Surrogate}]/u.test(split)) return;
     report(findings, "value_error", "Value error, it holds a character that is not text", "split");
@@ -32,6 +31,8 @@ const logForm: BodyForm<typeof logSchema> = {
 
 export interface ReadLog {
   readonly split: string;
+  /** Clients repeat here what the path says; null when they do not. */
+  readonly modelId: string | null;
   readonly summary: LogSummary;
   /** The groups as they are stored. */
   readonly lines: PackedLines;
@@ -44,7 +45,8 @@ export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
   const { value, ignored, lines } = readGroupBody(logForm, bytes, limits, (group) => summarizer.add(group));
   const split = value.split ?? "val";
   try {
-    return { split, summary: summarizer.summary(split), lines, ignored };
+    const summary = summarizer.summary(split);
+    return { split, modelId: value.model_id?.toLowerCase() ?? null, summary, lines, ignored };
   } catch (error) {
     throw locate(error, { groups: ["body", "trajectory_groups"] });
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, fakeServer, keys, registeredModel } from "../testing/fake-server.ts";
+import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 
 type Body = Record<string, unknown>;
 type Server = Awaited<ReturnType<typeof fakeServer>>;
@@ -99,6 +99,43 @@ test("says where a metric is that may not be logged", async () => {
     answer.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc.join(".")),
     ["body.trajectory_groups.1.trajectories.0.metrics.costs_judge"],
   );
+  await server.close();
+});
+
+test("refuses a log whose body names another model than its path, and stores nothing", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const body = { trajectory_groups: groups, model_id: "01890000-0000-7000-8000-000000000000" };
+  const answer = await log(server, modelId, body);
+  assert.equal(answer.statusCode, 422, answer.body);
+  const [fault] = answer.json<{ detail: { loc: string[]; msg: string }[] }>().detail;
+  assert.deepEqual(fault?.loc, ["body", "model_id"]);
+  assert.match(
+    fault.msg,
+    new RegExp(`the path names the model ${modelId}, and model_id is "${body.model_id}"`),
+  );
+  const metrics = await server.ask({ method: "GET", url: `/v1/preview/models/${modelId}/metrics`, headers });
+  assert.deepEqual(metrics.json<{ data: unknown[] }>().data, []);
+  const inCapitals = await log(server, modelId, { ...body, model_id: modelId.toUpperCase() });
+  assert.equal(inCapitals.statusCode, 200, inCapitals.body);
+  await server.close();
+});
+
+test("a log leaves the figures of the training that made the version", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const figures = { "data/step_num_trajectories": 64, "loss/train": 0.5 };
+  const job = { model_id: modelId, trajectory_groups: [] };
+  await server.ask({ method: "POST", url: "/v1/preview/training-jobs", headers, payload: job });
+  await playJob(server, { step: 1, metrics: figures });
+  const said = { "loss/train": 7, "loss/extra": 1 };
+  await log(server, modelId, { trajectory_groups: [{ trajectories: [{ reward: 1, metrics: said }] }] });
+  const url = `/v1/preview/models/${modelId}/checkpoints?limit=1&order=desc`;
+  const page = await server.ask({ method: "GET", url, headers });
+  const [newest] = page.json<{ data: { step: number; metrics: Record<string, number> }[] }>().data;
+  assert.equal(newest?.step, 1);
+  assert.deepEqual([newest.metrics["val/reward"], newest.metrics["loss/extra"]], [1, 1]);
+  assert.deepEqual({ ...newest.metrics, ...figures }, newest.metrics);
   await server.close();
 });
 

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
 import { present } from "../../domain/assert.ts";
 import type { TrainedModel } from "../../domain/model.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn } from "../../wire/packed-lines.ts";
 import { logQuerySchema, logSchema } from "../../wire/read-log.ts";
@@ -46,10 +47,11 @@ export function trajectoryRoutes(
       schema: { summary: "Log trajectories and calculate metrics", body: logSchema, ...documented },
     },
     async (request, reply) => {
-      const { split, summary, lines, ignored } = await bodies.read("log", request);
+      const { split, modelId, summary, lines, ignored } = await bodies.read("log", request);
       nameIgnored(reply, ignored);
       const { trajectories: store, versions: models, clock } = dependencies;
       const model = present(request.model, "the model that the log is for");
+      if (modelId !== null && modelId !== model.id) throw contradiction(modelId, model);
       const log = { model, split, summary, lines: linesIn(lines) };
       const logged = await logTrajectories({ store, models, clock }, log);
       return {
@@ -63,6 +65,13 @@ export function trajectoryRoutes(
     },
   );
   listRoutes(app, dependencies);
+}
+
+/** The body names another model than the path: which of them is meant nobody can know. */
+function contradiction(modelId: string, model: TrainedModel): ServiceError {
+  const message = `Value error, the path names the model ${model.id}, and model_id is ${quoted(modelId)}; leave it out, or send the same.`;
+  const faults = [{ location: ["body", "model_id"], message, type: "value_error" }];
+  return new ServiceError({ code: "invalid", message: `model_id: ${message}`, faults });
 }
 
 function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {

@@ -7,6 +7,7 @@ import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
+import type { Metrics } from "../../domain/trajectory.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
@@ -175,7 +176,15 @@ export async function registeredModel(server: Awaited<ReturnType<typeof fakeServ
  */
 export async function playJob(
   { jobs }: Pick<Awaited<ReturnType<typeof fakeServer>>, "jobs">,
-  { step, events = [] }: { readonly step: number | null; readonly events?: readonly Omit<JobEvent, "id">[] },
+  {
+    step,
+    events = [],
+    metrics = { reward: step ?? 0 },
+  }: {
+    readonly step: number | null;
+    readonly events?: readonly Omit<JobEvent, "id">[];
+    readonly metrics?: Metrics;
+  },
 ): Promise<void> {
   const job = await jobs.claim("server", new Date(0), new Date(0));
   assert(job !== null, "a job waits");
@@ -191,7 +200,7 @@ export async function playJob(
       adapterFolder: `adapters/${job.modelId}/${step}`,
       trainerState: null,
       jobId: job.id,
-      metrics: { reward: step },
+      metrics,
       createdAt: at,
     },
     counts: noCounts,

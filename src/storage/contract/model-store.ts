@@ -135,11 +135,12 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0));
   });
 
-  test("metrics are laid over those a version has", async (t) => {
+  test("metrics are laid over those a version has, but for those it came with", async (t) => {
     const { models } = await (await makeStorage(t))();
     await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));
-    await models.updateVersionMetrics("m", 0, { b: 0.1, c: 3 });
-    assert.deepEqual((await models.findVersion("m", 0))?.metrics, { a: 1, b: 0.1, c: 3 });
+    await models.updateVersionMetrics("m", 0, { b: 0.1, c: 3, d: 4 });
+    await models.updateVersionMetrics("m", 0, { a: 0.2, c: 5 });
+    assert.deepEqual((await models.findVersion("m", 0))?.metrics, { a: 1, b: 2, c: 5, d: 4 });
     await models.updateVersionMetrics("m", 7, { a: 1 });
     assert.equal(await models.findVersion("m", 7), null);
   });

@@ -5,12 +5,14 @@ import type { Connection } from "../dialect.ts";
 import { createVersion1 } from "./version-1.ts";
 import { addVersion2 } from "./version-2.ts";
 import { addVersion3 } from "./version-3.ts";
+import { addVersion4 } from "./version-4.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   createVersion1,
   addVersion2,
   addVersion3,
+  addVersion4,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -81,14 +81,14 @@ export function addVersion(tables: Tables, version: ModelVersion): void {
       (jobId !== null && jobId === version.jobId),
   );
   if (isTaken) throw conflict("The version exists.");
-  tables.versions = [...tables.versions, { ...version, isDeleted: false }];
+  tables.versions = [...tables.versions, { ...version, isDeleted: false, ownMetrics: version.metrics }];
 }
 
-/** Lays metrics over those of a live version, if there is one. */
+/** Lays metrics over those of a live version, but for those it came with, if there is one. */
 export function layMetrics(tables: Tables, modelId: string, step: number, metrics: Metrics): void {
   tables.versions = tables.versions.map((version) =>
     version.modelId === modelId && version.step === step && !version.isDeleted
-      ? { ...version, metrics: { ...version.metrics, ...metrics } }
+      ? { ...version, metrics: { ...version.metrics, ...metrics, ...version.ownMetrics } }
       : version,
   );
 }
@@ -100,5 +100,5 @@ function allVersions({ versions }: Tables, modelId: string) {
 function liveVersions(tables: Tables, modelId: string): readonly ModelVersion[] {
   return allVersions(tables, modelId)
     .filter(({ isDeleted }) => !isDeleted)
-    .map(({ isDeleted: _isDeleted, ...version }) => version);
+    .map(({ isDeleted: _isDeleted, ownMetrics: _ownMetrics, ...version }) => version);
 }

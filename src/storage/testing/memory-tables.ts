@@ -25,7 +25,11 @@ export interface KeptJob {
 export interface Tables {
   keys: readonly AccessKey[];
   models: readonly TrainedModel[];
-  versions: readonly (ModelVersion & { readonly isDeleted: boolean })[];
+  versions: readonly (ModelVersion & {
+    readonly isDeleted: boolean;
+    /** What it came with. */
+    readonly ownMetrics: ModelVersion["metrics"];
+  })[];
   jobs: readonly KeptJob[];
   logs: readonly {
     readonly log: TrajectoryLog;
