@@ -37,22 +37,18 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
     trajectoryLines: async (id) =>
       (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id),
     list: ({ entity, modelId, state }, page) => {
-      let rows = database.selectFrom("jobs").selectAll();
-      if (modelId !== null) rows = rows.where("model_id", "=", modelId);
-      if (state !== null) rows = rows.where("state", "=", state);
+      let places = database.selectFrom("jobs").selectAll();
+      if (modelId !== null) places = places.where("model_id", "=", modelId);
       if (entity !== null) {
-        rows = rows.where("model_id", "in", (models) =>
+        places = places.where("model_id", "in", (models) =>
           models.selectFrom("models").select("models.id").where("models.entity", "=", entity),
         );
       }
+      const rows = state === null ? places : places.where("state", "=", state);
       const contentColumns = ["config", "config_not_applied", "error_message", "counts", "pins", "warnings"];
-      // A job whose state has changed since is still a place to go on from.
+      // A job whose state has changed since is still a place to go on from; one that the list never has is none.
       const orderValueOf = async (id: string) => {
-        const row = await database
-          .selectFrom("jobs")
-          .select("sequence")
-          .where("id", "=", id)
-          .executeTakeFirst();
+        const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
         return row?.sequence ?? undefined;
       };
       return readPage({ rows, orderColumn: "sequence", contentColumns, orderValueOf, itemOf: jobOf }, page);

@@ -224,6 +224,20 @@ test("says which model it does not know or may not reach", async () => {
   await server.close();
 });
 
+test("a cursor of another entity's job is refused as one of no job", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  assert.equal((await get(server, `${path}?after=${id}`)).statusCode, 200);
+  const refusalOf = async (after: string) => {
+    const answer = await get(server, `${path}?after=${after}`, { authorization: bearer(keys.other) });
+    return [answer.statusCode, answer.body.replaceAll(after, "<id>")];
+  };
+  const unknown = await refusalOf(id.replaceAll(/[0-9a-f]/g, "0"));
+  assert.equal(unknown[0], 422);
+  assert.deepEqual(await refusalOf(id), unknown);
+  await server.close();
+});
+
 test("an idempotency key answers the same body with the same job, and another body with 409", async () => {
   const { server, modelId } = await withModel();
   const body = { model_id: modelId, trajectory_groups: [] };

@@ -161,6 +161,28 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.deepEqual([small.items.map((job) => job.id), small.hasMore], [["d"], true]);
     await assert.rejects(jobs.list(all, { ...firstPage, after: "x" }), { code: "invalid" });
   });
+
+  test("a list of jobs goes on from jobs of its models in any state, and from no others", async (t) => {
+    const { jobs } = await openWithModels(t);
+    for (const [id, model] of [
+      ["m1", "m"],
+      ["n1", "n"],
+      ["m2", "m"],
+    ])
+      await jobs.create(sampleJob(id, model), [], null);
+    await claimNow(jobs);
+    const all = { entity: null, modelId: null, state: null };
+    const queued = await jobs.list({ ...all, modelId: "m", state: "queued" }, { ...firstPage, after: "m1" });
+    assert.deepEqual(
+      queued.items.map(({ id }) => id),
+      ["m2"],
+    );
+    for (const filter of [
+      { ...all, modelId: "m" },
+      { ...all, entity: "nobody" },
+    ])
+      await assert.rejects(jobs.list(filter, { ...firstPage, after: "n1" }), { code: "invalid" });
+  });
 }
 
 function checkClaims(makeStorage: MakeStorage): void {

@@ -60,14 +60,13 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
     list: ({ entity, modelId, state }, page) =>
       exclusively((tables) => {
         const entityOf = (job: TrainingJob) => tables.models.find(({ id }) => id === job.modelId)?.entity;
-        const jobs = tables.jobs.map(({ job }) => job);
-        const listed = jobs.filter(
-          (job) =>
-            job.modelId === (modelId ?? job.modelId) &&
-            job.state === (state ?? job.state) &&
-            entityOf(job) === (entity ?? entityOf(job)),
-        );
-        return pageOf(listed, page, { places: jobs, bytesOf: jsonBytes });
+        const places = tables.jobs
+          .map(({ job }) => job)
+          .filter(
+            (job) => job.modelId === (modelId ?? job.modelId) && entityOf(job) === (entity ?? entityOf(job)),
+          );
+        const listed = places.filter((job) => job.state === (state ?? job.state));
+        return pageOf(listed, page, { places, bytesOf: jsonBytes });
       }),
     listEvents: (id, page) =>
       exclusively((tables) => {
