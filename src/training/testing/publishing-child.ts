@@ -1,0 +1,26 @@
+// For one test: a process that publishes a version to the data folder it is given, and while it saves either keeps its
+// parent or loses it. Says on standard output how that ended.
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ServiceError } from "../../domain/service-error.ts";
+import { publishAdapter } from "../publish.ts";
+
+const [dataFolder = "", parent] = process.argv.slice(2);
+const trainer = {
+  save: async ({ folder }: { readonly folder: string }) => {
+    writeFileSync(join(folder, "adapter_model.safetensors"), "of an orphan");
+    if (parent === "lost") {
+      const lost = once(process, "disconnect");
+      process.send?.("saving");
+      await lost;
+    }
+    return { trainerState: null };
+  },
+};
+const call = { id: "save", signal: new AbortController().signal };
+await publishAdapter(trainer, { dataFolder, adapterFolder: "adapters/m/1", jobId: "job" }, call).then(
+  () => process.stdout.write("published"),
+  (error: unknown) => process.stdout.write(error instanceof ServiceError ? error.code : String(error)),
+);
+if (process.connected) process.disconnect();
