@@ -4,6 +4,9 @@ import { ServiceError } from "../../domain/service-error.ts";
 /** A parsed JSON object, nothing known of its fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** More than any model has of anything; memory is allocated by these numbers before a weight is read. */
+const countMax = 2 ** 24;
+
 export class ConfigReader {
   readonly #fields: JsonObject;
   readonly #file: string;
@@ -26,11 +29,11 @@ export class ConfigReader {
     return this.#fields[field];
   }
 
-  /** A whole number of at least 1; without a fallback it has to be there. */
-  count(field: string, fallback?: number): number {
+  /** A whole number from 1 to `max`; without a fallback it has to be there. */
+  count(field: string, fallback?: number, max = countMax): number {
     const value = this.#fields[field] ?? fallback;
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1) return value;
-    this.refuse(field, "a whole number of at least 1 is needed");
+    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max) return value;
+    this.refuse(field, `a whole number from 1 to ${max} is needed`);
     return 1;
   }
 

@@ -163,6 +163,14 @@ test("refuses query heads that key heads do not divide", () =>
   checkRefusal("llama", { num_key_value_heads: 3 }, "num_key_value_heads is 3"));
 test("refuses missing sizes", () =>
   checkRefusal("llama", { hidden_size: undefined }, "hidden_size is absent"));
+test("refuses sizes that no model has, before memory is taken for them", () =>
+  checkRefusal(
+    "llama",
+    { num_hidden_layers: 1e9, vocab_size: 1e12, max_position_embeddings: 2 ** 24 + 1 },
+    "num_hidden_layers is 1000000000: a whole number from 1 to 10000 is needed",
+    "vocab_size is 1000000000000",
+    "max_position_embeddings is 16777217: a whole number from 1 to 16777216 is needed",
+  ));
 
 for (const type of ["yarn", "dynamic", "longrope"]) {
   test(`refuses the rotary scaling ${type} in both spellings`, () => {

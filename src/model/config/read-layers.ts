@@ -6,6 +6,8 @@ import type { RotaryConfig, RotaryScaling } from "../rotary.ts";
 
 type LayerKind = "full_attention" | "sliding_attention";
 
+const layerCountMax = 10_000;
+
 /** Reads every layer's window and rotary embedding; faults are noted in `reader`. */
 export function readLayers(
   reader: ConfigReader,
@@ -27,7 +29,7 @@ export function readLayers(
 }
 
 function readKinds(reader: ConfigReader, { readsLayerTypes, slidingRule }: FamilyRule): readonly LayerKind[] {
-  const count = reader.count("num_hidden_layers");
+  const count = reader.count("num_hidden_layers", undefined, layerCountMax);
   const explicit = readsLayerTypes ? (reader.get("layer_types") ?? null) : null;
   if (explicit !== null) return explicitKinds(reader, explicit, count);
   const isSliding = slidingRule(reader);
