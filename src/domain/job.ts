@@ -254,4 +254,6 @@ export interface JobRunner {
   ): Promise<JobOutcome>;
   /** Removes what attempts left at a job that ends without a version; called while the job is still its owner's. */
   discard(assignment: JobAssignment): Promise<void>;
+  /** Removes a trainer's state that no version has any more; one that is gone is no error. */
+  discardState(trainerState: string): Promise<void>;
 }

@@ -79,6 +79,11 @@ export interface ModelStore {
     modelId: string,
     steps: readonly number[],
   ): Promise<{ readonly deleted: readonly number[]; readonly notFound: readonly number[] }>;
+  /**
+   * Takes the trainer's state away from all versions of the model but the newest `keptCount` that have one, deleted ones
+   * not counted; returns what was taken away.
+   */
+  dropTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
   /** Lays these metrics over those the version has, but for those it came with, which stay. */
   updateVersionMetrics(
     modelId: string,

@@ -29,7 +29,10 @@ import type { JobSettings } from "./settings.ts";
 
 export interface AttemptDependencies {
   readonly jobs: JobStore;
-  readonly models: Pick<ModelStore, "find" | "findVersion" | "newestVersion" | "greatestStep">;
+  readonly models: Pick<
+    ModelStore,
+    "find" | "findVersion" | "newestVersion" | "greatestStep" | "dropTrainerStates"
+  >;
   readonly runner: JobRunner;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -92,7 +95,20 @@ export class Attempt {
     settled.abort();
     await beating;
     this.#onEvent();
+    if (kind === "succeed") await this.#dropOlderStates();
     return kind;
+  }
+
+  /** The next job starts from the new version. What a death leaves undone here is done at the next start. */
+  async #dropOlderStates(): Promise<void> {
+    const { models, runner } = this.#dependencies;
+    const { modelId } = this.#job;
+    try {
+      const states = await models.dropTrainerStates(modelId, this.#settings.optimizerStatesKept);
+      for (const state of states) await runner.discardState(state);
+    } catch (error) {
+      this.#logger.warn({ err: error, modelId }, "states of older versions could not be removed");
+    }
   }
 
   async #attempt(): Promise<{ readonly assignment: JobAssignment | null; readonly ending: Ending }> {

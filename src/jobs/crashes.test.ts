@@ -127,6 +127,7 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
 function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
   return {
     discard: async () => undefined,
+    discardState: async () => undefined,
     pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "build" }),
     run: async ({ job, pins }, report, { signal }) => {
       const counts = {

@@ -71,6 +71,8 @@ class Bench {
   pinsFor: JobRunner["pinsFor"] = pinsFor;
   /** The jobs whose leftovers its runner removed. */
   readonly discarded: string[] = [];
+  /** The states of older versions that its runner removed. */
+  readonly discardedStates: string[] = [];
   readonly #queues: JobQueue[] = [];
 
   constructor(database: Database) {
@@ -128,6 +130,7 @@ class Bench {
           pinsFor: (model) => this.pinsFor(model),
           run,
           discard: async ({ job }) => void this.discarded.push(job.id),
+          discardState: async (state) => void this.discardedStates.push(state),
         },
         clock: this.clock,
         logger: silentLogger,
@@ -170,7 +173,12 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
     {
       jobs: { ...database.jobs, ...jobs },
       models: database.models,
-      runner: { pinsFor, run: twoSteps, discard: async () => undefined },
+      runner: {
+        pinsFor,
+        run: twoSteps,
+        discard: async () => undefined,
+        discardState: async () => undefined,
+      },
       clock,
       logger: silentLogger,
       owner: "server",
@@ -405,6 +413,53 @@ test("what a job leaves that ends without a version is discarded, before its end
   assert.deepEqual(bench.discarded, ["a"]);
   await bench.submit(queue, "c");
   assert.deepEqual(bench.discarded, ["a", "c"]);
+});
+
+/** Succeeds with a trainer's state of its own. */
+const withState: Run = async ({ job }) => ({ ...outcome, trainerState: `state of ${job.id}` });
+
+test("a new version takes the trainer's state from those before it, but for as many as are kept", async (t) => {
+  for (const [optimizerStatesKept, expected] of [
+    [1, ["state of a", "state of b"]],
+    [2, ["state of a"]],
+  ] as const) {
+    const bench = await Bench.open(t);
+    const queue = await bench.start([withState], { optimizerStatesKept });
+    for (const id of ["a", "b", "c"]) await bench.submit(queue, id);
+    assert.deepEqual(bench.discardedStates, expected);
+    const { items } = await bench.database.models.listVersions("m", { after: null, limit: 9, order: "asc" });
+    const withStates = items.filter(({ trainerState }) => trainerState !== null);
+    assert.equal(withStates.length, optimizerStatesKept);
+  }
+});
+
+test("a job that is tried again finds the trainer's state that its first attempt found", async (t) => {
+  const bench = await Bench.open(t);
+  const seen: unknown[] = [];
+  const seeing =
+    (run: Run): Run =>
+    async (assignment, ...rest) => {
+      seen.push([assignment.from.step, assignment.from.trainerState]);
+      return run(assignment, ...rest);
+    };
+  const queue = await bench.start([withState, seeing(lost), seeing(untilInterrupted)], { backoffMs: 1000 });
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b");
+  await bench.clock.advance(1000);
+  await queue.stop();
+  await bench.start([seeing(withState)]);
+  await bench.clock.advance(0);
+  const found = [1, "state of a"];
+  assert.deepEqual(seen, [found, found, found]);
+  assert.deepEqual(bench.discardedStates, ["state of a"]);
+});
+
+test("a job succeeds whose older states cannot be removed", async (t) => {
+  const bench = await Bench.open(t);
+  bench.discardedStates.push = () => assert.fail("the disk does not let go of it");
+  const queue = await bench.start([withState]);
+  for (const id of ["a", "b", "c"]) await bench.submit(queue, id);
+  assert.equal(await bench.state("c"), "succeeded");
 });
 
 test("a queued job is cancelled at once, and what it held back runs", async (t) => {

@@ -47,6 +47,14 @@ export const jobSettings = {
     max: 10_000_000,
     about: "Jobs that may wait in the queue; more are refused until some have ended.",
   },
+  optimizerStatesKept: {
+    kind: "integer",
+    default: 1,
+    min: 1,
+    max: 1_000_000,
+    about:
+      "Of how many of a model's newest versions the optimizer's state is kept, which takes twice an adapter's room; jobs start from the newest.",
+  },
   leaseMs: {
     kind: "integer",
     default: 60_000,

@@ -190,7 +190,8 @@ async function construct(
   });
   exposeGauges(metrics, { bases, jobQueue });
   const { models: modelStore, jobs } = database;
-  const sweep = () => sweepDataFolder({ dataFolder, models: modelStore, jobs, logger });
+  const { optimizerStatesKept } = config.jobs;
+  const sweep = () => sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
   return { bases, chat, runner, jobQueue, http, sweep };
 }
 

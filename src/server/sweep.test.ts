@@ -27,7 +27,7 @@ async function open(t: TestContext) {
     await jobs.claim("server", moment(0), moment(60));
     await jobs.pin(id, "server", { ...samplePins, resultStep });
   };
-  for (const step of [1, 2]) {
+  const publish = async (step: number): Promise<void> => {
     await claim(`${step}`, step);
     const version = sampleVersion("m", step, { jobId: `${step}` });
     await jobs.succeed(`${step}`, {
@@ -37,7 +37,8 @@ async function open(t: TestContext) {
       at: moment(1),
       data: {},
     });
-  }
+  };
+  for (const step of [1, 2]) await publish(step);
   await models.deleteVersions("m", [2]);
   await claim("3", 3);
   await jobs.end("3", "cancelled", "cancelled", moment(1));
@@ -49,8 +50,9 @@ async function open(t: TestContext) {
     }
   };
   const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
-  const sweep = () => sweepDataFolder({ dataFolder, models, jobs, logger: silentLogger });
-  return { make, there, sweep };
+  const sweep = () =>
+    sweepDataFolder({ dataFolder, models, jobs, optimizerStatesKept: 2, logger: silentLogger });
+  return { make, there, sweep, publish, jobs };
 }
 
 test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
@@ -79,6 +81,22 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   await sweep();
   assert.deepEqual(there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2"), []);
   assert.deepEqual(there(...staying), staying);
+});
+
+test("versions that are not among the newest lose their optimizer's state, and nothing else", async (t) => {
+  const { make, there, sweep, publish, jobs } = await open(t);
+  await jobs.end("4", "cancelled", "cancelled", moment(1));
+  for (const step of [5, 6]) await publish(step);
+  const files = [1, 5, 6].flatMap((step) => [
+    `adapters/m/${step}/adapter_model.safetensors`,
+    `adapters/m/${step}/optimizer.safetensors`,
+  ]);
+  make(...files);
+  await sweep();
+  assert.deepEqual(
+    there(...files),
+    files.filter((file) => file !== "adapters/m/1/optimizer.safetensors"),
+  );
 });
 
 test("a data folder that holds nothing yet is left as it is", async (t) => {

@@ -7,12 +7,15 @@ import type { ModelStore } from "../domain/model.ts";
 import { allItems } from "../domain/page.ts";
 import { deletionMark } from "../models/model-service.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import { optimizerFileName } from "../training/embedded/optimizer-file.ts";
 import { isUnfinished } from "../training/publish.ts";
 
 export interface SweepDependencies {
   readonly dataFolder: string;
-  readonly models: Pick<ModelStore, "find" | "findVersion" | "greatestStep">;
+  readonly models: Pick<ModelStore, "find" | "findVersion" | "greatestStep" | "dropTrainerStates">;
   readonly jobs: Pick<JobStore, "list">;
+  /** Of how many of a model's newest versions the optimizer's state stays. */
+  readonly optimizerStatesKept: number;
   readonly logger: Logger;
 }
 
@@ -37,7 +40,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
 type Remove = (...parts: readonly string[]) => Promise<void>;
 
 async function sweepModel(dependencies: SweepDependencies, modelId: string, remove: Remove): Promise<void> {
-  const { dataFolder, models, logger } = dependencies;
+  const { dataFolder, models, optimizerStatesKept, logger } = dependencies;
   const folder = join(dataFolder, "adapters", modelId);
   const names = await namesIn(folder);
   if ((await models.find(modelId)) === null) {
@@ -51,14 +54,20 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string, remo
     if (!isGone) logger.warn({ folder }, "the database does not know this model; its folder is left alone");
     return;
   }
+  await models.dropTrainerStates(modelId, optimizerStatesKept);
   const greatestStep = await models.greatestStep(modelId);
   for (const name of names) {
     const step = Number(name);
     if (isUnfinished(name) || name === deletionMark) await remove("adapters", modelId, name);
-    else if (!Number.isSafeInteger(step) || (await models.findVersion(modelId, step)) !== null) continue;
-    // A step that was used and is no version any more was deleted.
-    else if (step <= greatestStep) await remove("adapters", modelId, name);
-    else if (await isOfEndedJob(dependencies, modelId, step)) await remove("adapters", modelId, name);
+    if (!Number.isSafeInteger(step)) continue;
+    const version = await models.findVersion(modelId, step);
+    if (version !== null) {
+      if (version.trainerState !== null || !(await namesIn(join(folder, name))).includes(optimizerFileName))
+        continue;
+      await remove("adapters", modelId, name, optimizerFileName);
+      // A step that was used and is no version any more was deleted.
+    } else if (step <= greatestStep || (await isOfEndedJob(dependencies, modelId, step)))
+      await remove("adapters", modelId, name);
   }
 }
 

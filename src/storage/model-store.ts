@@ -61,6 +61,7 @@ type VersionQueries = Pick<
   | "findVersion"
   | "listVersions"
   | "deleteVersions"
+  | "dropTrainerStates"
   | "updateVersionMetrics"
 >;
 
@@ -105,6 +106,8 @@ function versionQueries(database: Kysely<Schema>): VersionQueries {
       ),
     deleteVersions: (modelId, steps) =>
       database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
+    dropTrainerStates: (modelId, keptCount) =>
+      database.transaction().execute((transaction) => dropTrainerStates(transaction, modelId, keptCount)),
     updateVersionMetrics: (modelId, step, metrics) =>
       database.transaction().execute((transaction) => layMetrics(transaction, modelId, step, metrics)),
   };
@@ -130,6 +133,32 @@ async function deleteVersions(
     (version === undefined ? notFound : deleted).push(step);
   }
   return { deleted, notFound };
+}
+
+async function dropTrainerStates(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  keptCount: number,
+): Promise<readonly string[]> {
+  const withState = await transaction
+    .selectFrom("model_versions")
+    .select(["id", "trainer_state", "is_deleted"])
+    .where("model_id", "=", modelId)
+    .where("trainer_state", "is not", null)
+    .orderBy("step", "desc")
+    .execute();
+  const kept = new Set(withState.filter((version) => version.is_deleted === 0).slice(0, keptCount));
+  const dropped: string[] = [];
+  for (const version of withState) {
+    if (version.trainer_state === null || kept.has(version)) continue;
+    await transaction
+      .updateTable("model_versions")
+      .set({ trainer_state: null })
+      .where("id", "=", version.id)
+      .execute();
+    dropped.push(version.trainer_state);
+  }
+  return dropped;
 }
 
 async function insertModel(transaction: Transaction<Schema>, model: TrainedModel): Promise<void> {

@@ -31,6 +31,8 @@ interface Given {
   readonly jobId?: string;
   /** The version to go on from; 0 is the base. */
   readonly from?: number;
+  /** Whether it goes on with the optimizer of that version. */
+  readonly withState?: boolean;
   readonly baseModel?: string;
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
@@ -123,7 +125,7 @@ interface RunOptions {
 async function assignmentOf(
   runner: ChildJobRunner,
   step: number,
-  { jobId = "job", from = 0, baseModel = "tiny", pins, ...config }: Given,
+  { jobId = "job", from = 0, withState = from > 0, baseModel = "tiny", pins, ...config }: Given,
 ): Promise<JobAssignment> {
   const createdAt = new Date(0);
   const model = { id: "m", entity: "e", project: "p", name: "n", baseModel, createdAt };
@@ -157,7 +159,7 @@ async function assignmentOf(
       modelId: "m",
       step: from,
       adapterFolder,
-      trainerState: adapterFolder === null ? null : join(adapterFolder, "optimizer.safetensors"),
+      trainerState: withState && adapterFolder !== null ? join(adapterFolder, "optimizer.safetensors") : null,
       jobId: null,
       metrics: {},
       createdAt,
@@ -260,6 +262,20 @@ test("goes on from a version with its optimizer", async (t) => {
   await bench.run(3, { from: 1 });
   const versions = [1, 2, 3].map((step) => bench.published(step)["adapter_model.safetensors"]);
   assert.equal(new Set(versions).size, 3);
+});
+
+test("goes on from a version without its optimizer, and says so", async (t) => {
+  const bench = new Bench(t);
+  const { outcome } = await bench.run(1);
+  await bench.run(2, { from: 1 });
+  for (let call = 0; call < 2; call++) await bench.runner.discardState(outcome.trainerState ?? "");
+  const folder = join(bench.dataFolder, outcome.adapterFolder);
+  assert.deepEqual(readdirSync(folder).toSorted(), ["adapter_config.json", "adapter_model.safetensors"]);
+  const warnings: string[] = [];
+  const warned = async (warning: string): Promise<void> => void warnings.push(warning);
+  await bench.run(3, { from: 1, withState: false }, { on: { warned } });
+  assert.match(warnings.join(), /^Training goes on .* with a fresh optimizer/);
+  assert.notDeepEqual(bench.published(3), bench.published(2));
 });
 
 test("a job keeps the settings that it is pinned to, whatever the server's are by now", async (t) => {

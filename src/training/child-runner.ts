@@ -12,7 +12,7 @@ import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { baseHash } from "./base-hash.ts";
 import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
-import { removeUnfinished, removeUnpublished } from "./publish.ts";
+import { removeTrainerState, removeUnfinished, removeUnpublished } from "./publish.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { TrainingProcess } from "./training-process.ts";
 
@@ -86,6 +86,10 @@ class ProcessJobRunner implements ChildJobRunner {
 
   async discard({ model, pins }: JobAssignment): Promise<void> {
     await removeUnpublished(this.#options.dataFolder, adapterFolderOf(model.id, pins.resultStep));
+  }
+
+  discardState(trainerState: string): Promise<void> {
+    return removeTrainerState(this.#options.dataFolder, trainerState);
   }
 
   processIds(): readonly number[] {

@@ -55,6 +55,11 @@ export async function removeUnpublished(dataFolder: string, adapterFolder: strin
   await rm(join(dataFolder, adapterFolder), { recursive: true, force: true });
 }
 
+/** Removes what training would go on from at a version; the version serves without. */
+export async function removeTrainerState(dataFolder: string, trainerState: string): Promise<void> {
+  await rm(join(dataFolder, trainerState), { force: true });
+}
+
 /** Removes what attempts left that did not come as far as a whole folder. */
 export async function removeUnfinished(dataFolder: string, adapterFolder: string): Promise<void> {
   const folder = join(dataFolder, adapterFolder);

@@ -59,6 +59,7 @@ export async function runTrainingJob(
   await report.started(batches.length, counts, startMetrics(batches.length, counts));
   const trainer = await openTrainer(trainers, input);
   try {
+    await warnOfFreshOptimizer(input.from, report);
     const steps = await takeSteps(trainer, batches, { ...input, counts, report });
     if (steps.length > 0) await requireServable(trainer, batches, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
@@ -84,6 +85,13 @@ async function openTrainer(
       cause,
     });
   }
+}
+
+async function warnOfFreshOptimizer(from: TrainerStart["from"], report: JobReport): Promise<void> {
+  if (from === null || from.trainerState !== null) return;
+  await report.warned(
+    "Training goes on from this version's weights with a fresh optimizer: the state of its optimizer is not kept any more.",
+  );
 }
 
 /** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */

@@ -67,5 +67,6 @@ export function checkpointBody(version: ModelVersion): object {
     metrics: version.metrics,
     created_at: version.createdAt.toISOString(),
     job_id: version.jobId,
+    has_optimizer_state: version.trainerState !== null,
   };
 }

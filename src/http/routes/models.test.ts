@@ -122,6 +122,7 @@ test("pages through checkpoints", async () => {
         metrics: { reward: 2 },
         created_at: "1970-01-01T00:00:01.000Z",
         job_id: jobIds[1],
+        has_optimizer_state: true,
       },
     ],
     first_id: "v2",
@@ -132,8 +133,12 @@ test("pages through checkpoints", async () => {
   assert.deepEqual([rest.data.map(({ step }) => step), rest.has_more], [[2], false]);
   const all = (await get("")).json<{ data: Body[] }>();
   assert.deepEqual(
-    all.data.map(({ step }) => step),
-    [0, 1, 2],
+    all.data.map(({ step, has_optimizer_state: hasState }) => [step, hasState]),
+    [
+      [0, false],
+      [1, true],
+      [2, true],
+    ],
   );
   for (const [query, place] of [
     ["?limit=0", "query,limit"],

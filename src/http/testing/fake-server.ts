@@ -138,6 +138,7 @@ const noRunner: JobRunner = {
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),
+  discardState: () => Promise.reject(new Error("no test runs jobs")),
 };
 
 async function addKeys(store: KeyStore): Promise<void> {
@@ -198,7 +199,7 @@ export async function playJob(
       modelId: job.modelId,
       step,
       adapterFolder: `adapters/${job.modelId}/${step}`,
-      trainerState: null,
+      trainerState: `adapters/${job.modelId}/${step}/optimizer.safetensors`,
       jobId: job.id,
       metrics,
       createdAt: at,

@@ -135,6 +135,22 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0));
   });
 
+  test("only the newest versions keep a trainer's state, as many as asked for", async (t) => {
+    const { models, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, ...rest }, 4);
+    const statesOf = async () =>
+      (await models.listVersions("m", firstPage)).items.map(({ trainerState }) => trainerState);
+    const [, , , third, fourth] = await statesOf();
+    const dropped = await models.dropTrainerStates("m", 2);
+    assert.deepEqual(dropped, ["state of m:2", "state of m:1"]);
+    assert.deepEqual(await statesOf(), [null, null, null, third, fourth]);
+    assert.deepEqual(await models.dropTrainerStates("m", 2), []);
+    await models.deleteVersions("m", [4]);
+    assert.deepEqual(await models.dropTrainerStates("m", 1), ["state of m:4"]);
+    assert.deepEqual(await statesOf(), [null, null, null, third]);
+    assert.deepEqual(await models.dropTrainerStates("nobody", 1), []);
+  });
+
   test("metrics are laid over those a version has, but for those it came with", async (t) => {
     const { models } = await (await makeStorage(t))();
     await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));

@@ -58,6 +58,16 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
           notFound: wanted.filter((step) => !live.has(step)),
         };
       }),
+    dropTrainerStates: (modelId, keptCount) =>
+      exclusively((tables) => {
+        const withState = allVersions(tables, modelId).filter(({ trainerState }) => trainerState !== null);
+        const kept = withState.filter(({ isDeleted }) => !isDeleted).slice(-keptCount);
+        const dropped = withState.filter((version) => !kept.includes(version)).toReversed();
+        tables.versions = tables.versions.map((version) =>
+          dropped.includes(version) ? { ...version, trainerState: null } : version,
+        );
+        return dropped.flatMap(({ trainerState }) => trainerState ?? []);
+      }),
     updateVersionMetrics: (modelId, step, metrics) =>
       exclusively((tables) => layMetrics(tables, modelId, step, metrics)),
   };
