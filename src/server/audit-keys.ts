@@ -1,7 +1,8 @@
 // Where the audit log is, and a key store that writes its changes there. Made by the server and by `hone keys` alike.
 import { join } from "node:path";
-import type { KeyStore } from "../domain/access.ts";
+import type { AccessKey, KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import { allItems } from "../domain/page.ts";
 import type { AuditEntry, AuditFile } from "../telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
@@ -9,32 +10,49 @@ export function auditFile({ server: { data, auditFileBytes, auditFiles } }: Hone
   return { path: join(data, "audit.jsonl"), bytesMax: auditFileBytes, keptCount: auditFiles };
 }
 
-/** The store, with every key that comes or goes recorded once that is done. */
+/**
+ * The store, with every key that comes or goes recorded: `begun` before it, `done` or `failed` after it. What cannot be
+ * recorded is not begun, so that no key changes without a line.
+ *
+ * @param record rejects when the log cannot be written
+ */
 export function auditedKeys(
   keys: KeyStore,
   record: (entry: AuditEntry) => void | Promise<void>,
   clock: Clock,
 ): KeyStore {
-  const done = async (action: string, keyId: string, entity: string | null): Promise<void> =>
-    await record({
-      time: clock.now(),
-      keyId,
-      entity,
-      address: null,
-      action,
-      outcome: "done",
-      requestId: null,
-    });
+  const audited = async <T>(
+    action: string,
+    { id: keyId, entity }: Pick<AccessKey, "id" | "entity">,
+    change: () => Promise<T>,
+  ): Promise<T> => {
+    const write = async (outcome: string): Promise<void> =>
+      await record({ time: clock.now(), keyId, entity, address: null, action, outcome, requestId: null });
+    await write("begun");
+    try {
+      const result = await change();
+      await write("done").catch(isBegunAnyway);
+      return result;
+    } catch (error) {
+      await write("failed").catch(isBegunAnyway);
+      throw error;
+    }
+  };
   return {
     ...keys,
-    create: async (key) => {
-      await keys.create(key);
-      await done("key-created", key.id, key.entity);
-    },
+    create: (key) => audited("key-created", key, () => keys.create(key)),
     revoke: async (id, at) => {
-      const isRevoked = await keys.revoke(id, at);
-      if (isRevoked) await done("key-revoked", id, null);
-      return isRevoked;
+      const key = await liveKey(keys, id);
+      return key !== null && (await audited("key-revoked", key, () => keys.revoke(id, at)));
     },
   };
+}
+
+/** The log has a line of the change, and a key that was made must reach its owner. */
+function isBegunAnyway(): void {}
+
+async function liveKey(keys: KeyStore, id: string): Promise<AccessKey | null> {
+  for await (const key of allItems((page) => keys.list(page)))
+    if (key.id === id) return key.revokedAt === null ? key : null;
+  return null;
 }

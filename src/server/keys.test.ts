@@ -1,14 +1,17 @@
 // Keys made in a data folder and at a start: who gets in, who no longer does, and what is refused.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { hashSecret, type KeyStore } from "../domain/access.ts";
 import { systemClock } from "../domain/clock.ts";
 import { silentLogger } from "../telemetry/logger.ts";
+import type { AuditEntry } from "../telemetry/audit-log.ts";
 import { openDatabase } from "../storage/database.ts";
+import { auditedKeys } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
+import { keyOf } from "./key-secret.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
 
 interface Place {
@@ -99,19 +102,57 @@ test("a HONE_API_KEY that is short, or a member's, is refused", async (t) => {
   await assert.rejects(start(secret), { code: "conflict", message: /member of "alpha"/ });
 });
 
-test("keys that are made and revoked stand in the audit log", async (t) => {
+/** What the audit log of a data folder says of keys. */
+function auditedIn(data: string): readonly string[] {
+  const lines = readFileSync(join(data, "audit.jsonl"), "utf8").trim().split("\n");
+  return lines.map((line) => {
+    const { key_id: id, entity, action, outcome } = JSON.parse(line) as Readonly<Record<string, string>>;
+    return [id, entity, action, outcome].join(" ");
+  });
+}
+
+test("keys that are made and revoked stand in the audit log with their entity, before and after", async (t) => {
   const { data } = await place(t);
   const { key, secret } = await createKey({ data, entity: "alpha", role: "member" });
   await revokeKey(key.id, { data });
   await assert.rejects(revokeKey(key.id, { data }), { code: "not_found" });
-  const text = readFileSync(join(data, "audit.jsonl"), "utf8");
-  assert.ok(!text.includes(secret));
-  const said = [...text.matchAll(/"key_id":"(.*?)".*"action":"(.*?)"/g)].map(([, id, action]) => [
-    id,
-    action,
+  assert.ok(!readFileSync(join(data, "audit.jsonl"), "utf8").includes(secret));
+  assert.deepEqual(auditedIn(data), [
+    `${key.id} alpha key-created begun`,
+    `${key.id} alpha key-created done`,
+    `${key.id} alpha key-revoked begun`,
+    `${key.id} alpha key-revoked done`,
   ]);
-  assert.deepEqual(said, [
-    [key.id, "key-created"],
-    [key.id, "key-revoked"],
-  ]);
+});
+
+test("no key is made or revoked while the audit log cannot be written", async (t) => {
+  const { data } = await place(t);
+  const { key } = await createKey({ data, entity: "alpha", role: "member" });
+  renameSync(join(data, "audit.jsonl"), join(data, "before"));
+  mkdirSync(join(data, "audit.jsonl"));
+  const refusal = { code: "unavailable", message: /^No key was changed: \S+audit.jsonl cannot be written/ };
+  await assert.rejects(createKey({ data, entity: "alpha", role: "admin" }), refusal);
+  await assert.rejects(revokeKey(key.id, { data }), refusal);
+  const listed = await listKeys({ data });
+  assert.deepEqual(
+    listed.map(({ id, revokedAt }) => [id, revokedAt]),
+    [[key.id, null]],
+  );
+});
+
+test("a key that was made is answered though the log fills up meanwhile, and one that was not is said to have failed", async (t) => {
+  const { keys } = await place(t);
+  const written: string[] = [];
+  let room = 1;
+  const record = async ({ action, outcome }: AuditEntry): Promise<void> => {
+    if (written.length >= room) throw new Error("the disk is full");
+    written.push(`${action} ${outcome}`);
+  };
+  const audited = auditedKeys(keys, record, systemClock);
+  const key = keyOf("hone_secret", { id: "k", entity: "alpha", role: "member", owner: "o" }, systemClock);
+  await audited.create(key);
+  assert.equal((await keys.findByHash(key.secretHash))?.id, "k");
+  room = 3;
+  await assert.rejects(audited.create(key), { code: "conflict" });
+  assert.deepEqual(written, ["key-created begun", "key-created begun", "key-created failed"]);
 });

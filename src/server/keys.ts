@@ -64,19 +64,28 @@ async function withKeys<T>(
   use: (keys: KeyStore, config: HoneConfig) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
-  const file = databaseFile(config);
-  if (!existsSync(file)) {
-    const message = `There is no database ${file}. Name the data folder of a server with --data, or start \`hone serve\` on this one first.`;
+  const databasePath = databaseFile(config);
+  if (!existsSync(databasePath)) {
+    const message = `There is no database ${databasePath}. Name the data folder of a server with --data, or start \`hone serve\` on this one first.`;
     throw new ServiceError({ code: "not_found", message });
   }
   keepNewFilesPrivate();
-  const database = await openDatabase({ file, isShared: true });
+  const database = await openDatabase({ file: databasePath, isShared: true });
   try {
-    const record = (entry: AuditEntry): Promise<void> => appendEntries(auditFile(config), [entry]);
+    const file = auditFile(config);
+    const record = (entry: AuditEntry): Promise<void> =>
+      appendEntries(file, [entry]).catch((cause: unknown) => {
+        throw notRecorded(file.path, cause);
+      });
     return await use(auditedKeys(database.keys, record, systemClock), config);
   } finally {
     await database.close();
   }
+}
+
+function notRecorded(path: string, cause: unknown): ServiceError {
+  const message = `No key was changed: ${path} cannot be written (${String(cause)}), and every change must stand there. Make it writable, or make room, and try again.`;
+  return new ServiceError({ code: "unavailable", message, cause });
 }
 
 /** The SQLite file that the configuration names. */
