@@ -5,12 +5,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import {
-  authenticate,
-  openCaller,
-  type AuthenticationScheme,
-  type RevocationWatch,
-} from "./authentication.ts";
+import { authenticate, openCaller, type AuthenticationScheme } from "./credentials/authentication.ts";
+import type { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
 

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import { newUuid } from "../domain/ids.ts";
-import { RevocationWatch } from "./authentication.ts";
+import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { documentRoutes } from "./documentation.ts";
 import { errorAnswer } from "./errors.ts";

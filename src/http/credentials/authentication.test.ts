@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { basic, bearer, fakeServer, keys } from "./testing/fake-server.ts";
+import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
 const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
 

@@ -1,11 +1,9 @@
 // Who is asking: a key in a Bearer or a Basic header becomes a Caller. Each part of the API knows one scheme.
-// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong. Who was let in is
-// turned out when the key is revoked.
+// Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong. That who was let in
+// may be turned out again is not known here.
 import { timingSafeEqual } from "node:crypto";
-import { hashSecret, type Caller, type KeyStore } from "../domain/access.ts";
-import type { Clock } from "../domain/clock.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import { HttpRefusal } from "./errors.ts";
+import { hashSecret, type Caller, type KeyStore } from "../../domain/access.ts";
+import { HttpRefusal } from "../errors.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
 
@@ -65,57 +63,4 @@ function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
     faults: [{ location: ["header", "authorization"], message, type: "unauthorized" }],
     headers: { "www-authenticate": challenges[scheme] },
   });
-}
-
-/** How long an answer that runs may outlive its key. */
-const revocationCheckMs = 1000;
-
-/** Ends what runs for a key that is revoked meanwhile: while anything runs, one query asks for all keys at once. */
-export class RevocationWatch {
-  readonly #keys: Pick<KeyStore, "findRevoked">;
-  readonly #clock: Clock;
-  readonly #running = new Set<{ readonly keyId: string; readonly end: (reason: ServiceError) => void }>();
-  #asking: AbortController | null = null;
-
-  constructor(keys: Pick<KeyStore, "findRevoked">, clock: Clock) {
-    this.#keys = keys;
-    this.#clock = clock;
-  }
-
-  /**
-   * @param end called at most once, with `unauthorized`
-   * @returns what says that nothing runs any more; calling it twice is harmless
-   */
-  enter(keyId: string, end: (reason: ServiceError) => void): () => void {
-    const entry = { keyId, end };
-    this.#running.add(entry);
-    if (this.#asking === null) {
-      this.#asking = new AbortController();
-      void this.#ask(this.#asking.signal);
-    }
-    return () => {
-      this.#running.delete(entry);
-      if (this.#running.size > 0) return;
-      this.#asking?.abort();
-      this.#asking = null;
-    };
-  }
-
-  async #ask(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#clock.sleep(revocationCheckMs, { signal });
-        const keyIds = new Set([...this.#running].map(({ keyId }) => keyId));
-        const revoked = await this.#keys.findRevoked([...keyIds]);
-        for (const entry of this.#running) if (revoked.includes(entry.keyId)) this.#end(entry);
-      } catch {
-        // The last one left, or the database is away: that is seen elsewhere, and asked again here.
-      }
-    }
-  }
-
-  #end(entry: { readonly keyId: string; readonly end: (reason: ServiceError) => void }): void {
-    this.#running.delete(entry);
-    entry.end(new ServiceError({ code: "unauthorized", message: "The key was revoked." }));
-  }
 }
