@@ -58,7 +58,7 @@ export function measureRequests(
       const { id: requestId, method } = request;
       const who = { keyId: caller?.keyId ?? null, entity: caller?.entity ?? null, address };
       logger.info({ requestId, method, route, status, durationMs, ...who }, "request answered");
-      if (!isAudited(method, route, status)) return;
+      if (!isAudited(caller, method, route, status)) return;
       const action = cut(`${method} ${request.url.split("?", 1)[0]}`);
       audit.record({ time: clock.now(), ...who, action, outcome: String(status), requestId });
     });
@@ -72,8 +72,10 @@ const readingRoutes: readonly string[] = [
   "/feedback/history",
 ];
 
-function isAudited(method: string, route: string, status: number): boolean {
+/** Who is not let in changes nothing; why somebody was not let in is of interest where it is for the credentials. */
+function isAudited(caller: Caller | null, method: string, route: string, status: number): boolean {
   if (status === 401 || status === 403) return true;
+  if (caller === null) return false;
   const isRead = method === "GET" || method === "HEAD" || method === "OPTIONS";
   return !isRead && route !== "none" && !readingRoutes.includes(route);
 }

@@ -6,6 +6,7 @@ import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { authenticate, openCaller, type AuthenticationScheme } from "./credentials/authentication.ts";
+import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -27,12 +28,18 @@ declare module "fastify" {
   }
 }
 
+/** What the guards of all parts of the API count together. */
+export interface GuardCounts {
+  readonly inFlight: InFlight;
+  readonly failedLogins: FailedLogins;
+}
+
 /** Guards every route of the scope with the scheme. */
 export function guard(
   scope: FastifyInstance,
   scheme: AuthenticationScheme,
   dependencies: HttpDependencies,
-  inFlight: InFlight,
+  { inFlight, failedLogins }: GuardCounts,
 ): void {
   scope.addHook("onRequest", async (request: FastifyRequest, reply: FastifyReply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
@@ -45,7 +52,9 @@ export function guard(
     request.caller =
       dependencies.auth === "off"
         ? openCaller(dependencies.defaultEntity)
-        : await authenticate(dependencies.keys, scheme, request.headers.authorization);
+        : await authenticate(dependencies.keys, scheme, request.headers.authorization, () =>
+            failedLogins.count({ address: request.ip, requestId: request.id }),
+          );
     const leave = inFlight.enter(request.caller.keyId);
     reply.raw.once("close", leave);
   });

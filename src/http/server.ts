@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import { newUuid } from "../domain/ids.ts";
+import { FailedLogins } from "./credentials/failed-logins.ts";
 import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { documentRoutes } from "./documentation.ts";
@@ -34,7 +35,7 @@ import { trajectoryRoutes } from "./routes/trajectories.ts";
  * @returns an instance that is ready for `inject` and `listen`
  */
 export async function createHttpServer(dependencies: HttpDependencies): Promise<FastifyInstance> {
-  const { settings, metrics, logger } = dependencies;
+  const { settings, metrics, logger, clock, audit } = dependencies;
   const app = fastify({
     logger: false,
     genReqId: (request) => requestIdOf(request.headers["x-request-id"]),
@@ -55,10 +56,12 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   boundConnections(app, settings.connections);
   const routes = new RouteTable();
   const inFlight = new InFlight(settings.requestsPerKey);
+  const failedLogins = new FailedLogins({ clock, audit, metrics }, settings.failedLoginsPerMinute);
+  const counts = { inFlight, failedLogins };
   app.decorateRequest("caller", null as unknown as Caller);
-  app.decorate("revocations", new RevocationWatch(dependencies.keys, dependencies.clock));
-  breakOffOnClose(app, dependencies.clock, inFlight);
-  measureRequests(app, { metrics, logger, clock: dependencies.clock, inFlight, audit: dependencies.audit });
+  app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
+  breakOffOnClose(app, clock, inFlight);
+  measureRequests(app, { metrics, logger, clock, inFlight, audit });
   limitExposure(app, dependencies.auth);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
@@ -79,7 +82,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   await documentRoutes(app, dependencies.version);
   healthRoutes(app, dependencies);
   await app.register(async (scope) => {
-    guard(scope, "Bearer", dependencies, inFlight);
+    guard(scope, "Bearer", dependencies, counts);
     chatCompletionRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
@@ -88,7 +91,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     trainingJobRoutes(scope, dependencies, bodies);
   });
   await app.register(async (scope) => {
-    guard(scope, "Basic", dependencies, inFlight);
+    guard(scope, "Basic", dependencies, counts);
     feedbackRoutes(scope, dependencies, bodies);
   });
   await app.ready();

@@ -120,6 +120,14 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Requests of one key that may be in flight; more are answered 429.",
   },
+  failedLoginsPerMinute: {
+    kind: "integer",
+    default: 30,
+    min: 1,
+    max: 1_000_000,
+    about:
+      "Unknown keys of one address in a minute that are answered 401; further ones are answered 429 until it is over.",
+  },
   feedbackBatchRecords: {
     kind: "integer",
     default: 10_000,

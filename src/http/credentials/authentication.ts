@@ -25,12 +25,14 @@ export function openCaller(entity: string): Caller {
 /**
  * Finds whoever the header names.
  *
+ * @param onUnknownKey called before a key that is not known is refused; may refuse it in other words
  * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants
  */
 export async function authenticate(
   keys: KeyStore,
   scheme: AuthenticationScheme,
   header: string | undefined,
+  onUnknownKey: () => void,
 ): Promise<Caller> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
@@ -45,7 +47,10 @@ export async function authenticate(
   const hash = Buffer.from(secretHash, "hex");
   const stored = Buffer.from(key?.secretHash ?? "00".repeat(32), "hex");
   const isSame = stored.length === hash.length && timingSafeEqual(stored, hash);
-  if (key === null || !isSame || key.revokedAt !== null) throw refusal(scheme, "The key is not known");
+  if (key === null || !isSame || key.revokedAt !== null) {
+    onUnknownKey();
+    throw refusal(scheme, "The key is not known");
+  }
   return { keyId: key.id, entity: key.entity, role: key.role, owner: key.owner };
 }
 
