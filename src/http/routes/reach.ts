@@ -1,8 +1,9 @@
-// Finds a model or a job for a caller, or says why not: unknown, or another entity's.
-import { refuseOtherEntity, type Caller } from "../../domain/access.ts";
+// Finds a model or a job for a caller, or says why not: unknown, or another entity's model. What belongs to a model of
+// another entity is not told from what does not exist.
+import { mayReach, type Caller } from "../../domain/access.ts";
 import type { TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
-import { cut, notFound } from "../../domain/service-error.ts";
+import { notFound } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/places.ts";
 
@@ -23,20 +24,14 @@ export async function reachModel(
   }
 }
 
-/** @throws ServiceError `not_found`, or `forbidden` when the job's model is another entity's */
+/** @throws ServiceError `not_found`, also when the job's model is another entity's */
 export async function reachJob(
   { models, jobs }: Pick<HttpDependencies, "models" | "jobs">,
   caller: Caller,
   id: string,
 ): Promise<TrainingJob> {
-  try {
-    const job = await jobs.find(id.toLowerCase());
-    const entity = job === null ? null : await models.entityOf(job.modelId);
-    if (job === null || entity === null) throw notFound("training job", id);
-    refuseOtherEntity(caller, entity, `The training job ${cut(id)}`);
-    return job;
-  } catch (error) {
-    const location = ["path", "job_id"];
-    throw locate(error, { not_found: location, forbidden: location });
-  }
+  const job = await jobs.find(id.toLowerCase());
+  const entity = job === null ? null : await models.entityOf(job.modelId);
+  if (job !== null && entity !== null && mayReach(caller, entity)) return job;
+  throw locate(notFound("training job", id), { not_found: ["path", "job_id"] });
 }

@@ -214,9 +214,10 @@ test("says which model it does not know or may not reach", async () => {
   const body = { model_id: modelId, trajectory_groups: [] };
   assert.equal((await post(server, body, { authorization: bearer(keys.other) })).statusCode, 403);
   const { id } = (await post(server, body)).json<{ id: string }>();
-  for (const url of [`${path}/${id}`, `${path}/${id}/events`, `${path}?model_id=${modelId}`]) {
-    assert.equal((await get(server, url, { authorization: bearer(keys.other) })).statusCode, 403, url);
-  }
+  const statusFor = async (url: string): Promise<number> =>
+    (await get(server, url, { authorization: bearer(keys.other) })).statusCode;
+  assert.equal(await statusFor(`${path}?model_id=${modelId}`), 403);
+  for (const url of [`${path}/${id}`, `${path}/${id}/events`]) assert.equal(await statusFor(url), 404, url);
   assert.deepEqual(
     (await get(server, path, { authorization: bearer(keys.other) })).json<{ data: [] }>().data,
     [],
