@@ -1,6 +1,7 @@
 // `npm run mutations`: breaks the built code in one named way at a time, runs the suite that should notice, and says
 // whether it did. Each is a text replaced once in one file of dist/, which is put back whatever happens; sources are
 // never touched. Names after `--` choose mutations. Ends with status 1 when one survives or no longer applies.
+// `npm run mutations -- --sample` breaks the sources at random places instead; test/mutations/sample.ts does that.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +11,16 @@ import { root, setUp } from "./setup.js";
 const mutations = JSON.parse(readFileSync(join(root, "scripts", "mutations.json"), "utf8"));
 
 const wanted = process.argv.slice(2);
+if (wanted.includes("--sample")) {
+  setUp();
+  const flags = wanted.filter((flag) => flag !== "--sample");
+  const script = join(root, "dist", "test", "mutations", "sample.js");
+  process.exit(spawnSync(process.execPath, [script, ...flags], { cwd: root, stdio: "inherit" }).status ?? 1);
+}
 if (wanted.includes("--help")) {
-  process.stdout.write(
-    `Usage: npm run mutations [-- name ...]\n\n${mutations.map(({ name }) => `  ${name}`).join("\n")}\n`,
-  );
+  const usages = ["[-- name ...]", "-- --sample [--help] [options]"];
+  process.stdout.write(usages.map((usage) => `Usage: npm run mutations ${usage}\n`).join(""));
+  process.stdout.write(`\n${mutations.map(({ name }) => `  ${name}`).join("\n")}\n`);
   process.exit(0);
 }
 setUp();

@@ -166,10 +166,11 @@ test("deletes checkpoints; step 0 counts as deleted and goes on", async () => {
   await server.close();
 });
 
-test("lists what can be chatted with: bases, trained models and each of their versions", async () => {
+test("lists what a key can chat with: bases, and its entity's models with each of their versions", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
+  await create(server, { name: "theirs" }, keys.other);
   const list = (await ask(server, "GET", "/v1/models")).json<{ object: string; data: Body[] }>();
   assert.equal(list.object, "list");
   assert.deepEqual(

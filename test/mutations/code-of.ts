@@ -1,0 +1,85 @@
+// A TypeScript source without what is not code: comments, and the insides of strings, templates and regular expressions,
+// are blanked. Everything else stays where it was, so that a place in the result is a place in the source. Goes by what
+// a formatter leaves, not by the whole grammar.
+
+/** What may stand before a regular expression; after anything else a slash divides. */
+const beforeExpression = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of))\s*$/;
+
+/** As long as `source`, line ends kept; words stand for the insides of strings, spaces for comments. */
+export function codeOf(source: string): string {
+  const code = source.split("");
+  /** For each template that is open, how many braces are open in its innermost `${`. */
+  const templates: number[] = [];
+  const blank = (from: number, to: number, filler: string): void => {
+    for (let at = from; at < to; at++) if (code[at] !== "\n") code[at] = filler;
+  };
+  let at = 0;
+  const skipTo = (end: number, from: number, filler: string): void => {
+    blank(from, end, filler);
+    at = end;
+  };
+  const template = (from: number): void => {
+    const { end, isOver } = templatePart(source, from);
+    blank(from, end, "_");
+    if (isOver) templates.pop();
+    at = end + (isOver ? 1 : 2);
+  };
+  while (at < source.length) {
+    const pair = source.slice(at, at + 2);
+    const character = source[at];
+    const innermost = templates.length - 1;
+    if (pair === "//") skipTo(lineEnd(source, at), at, " ");
+    else if (pair === "/*") skipTo(source.indexOf("*/", at) + 2, at, " ");
+    else if (character === '"' || character === "'") {
+      skipTo(closing(source, at + 1, character), at + 1, "_");
+      at += 1;
+    } else if (character === "`") {
+      templates.push(0);
+      template(at + 1);
+    } else if (character === "}" && templates[innermost] === 0) template(at + 1);
+    else if (character === "/" && beforeExpression.test(code.slice(Math.max(0, at - 20), at).join(""))) {
+      skipTo(expressionEnd(source, at + 1), at + 1, "_");
+      at += 1;
+    } else {
+      if (innermost >= 0 && character === "{") templates[innermost] += 1;
+      if (innermost >= 0 && character === "}") templates[innermost] -= 1;
+      at += 1;
+    }
+  }
+  return code.join("");
+}
+
+function lineEnd(source: string, from: number): number {
+  const end = source.indexOf("\n", from);
+  return end === -1 ? source.length : end;
+}
+
+/** Where the mark that is not escaped stands. */
+function closing(source: string, from: number, mark: string): number {
+  let at = from;
+  while (at < source.length && source[at] !== mark) at += source[at] === "\\" ? 2 : 1;
+  return at;
+}
+
+/** A slash within brackets does not end a regular expression. */
+function expressionEnd(source: string, from: number): number {
+  let at = from;
+  let isClass = false;
+  while (at < source.length && (isClass || source[at] !== "/")) {
+    if (source[at] === "[") isClass = true;
+    if (source[at] === "]") isClass = false;
+    at += source[at] === "\\" ? 2 : 1;
+  }
+  return at;
+}
+
+/** The text of a template up to its end, or to the code within it. */
+function templatePart(source: string, from: number): { readonly end: number; readonly isOver: boolean } {
+  let at = from;
+  while (at < source.length) {
+    if (source[at] === "`") return { end: at, isOver: true };
+    if (source.startsWith("${", at)) return { end: at, isOver: false };
+    at += source[at] === "\\" ? 2 : 1;
+  }
+  return { end: at, isOver: true };
+}

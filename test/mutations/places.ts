@@ -1,0 +1,117 @@
+// Where a source can be broken, and how: a comparison turned, a bound moved, a branch dropped, a call left out. Knows the
+// text alone; whether the result compiles, and whether it means anything else, its user finds out.
+import { codeOf } from "./code-of.ts";
+
+export interface Mutation {
+  /** From 1 on. */
+  readonly line: number;
+  /** Where `from` begins in the source, from 0 on. */
+  readonly offset: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What each operator is turned into. The formatter puts space around operators, and none around type arguments. */
+const operators: Readonly<Record<string, readonly string[]>> = {
+  "===": ["!=="],
+  "!==": ["==="],
+  "<": ["<=", ">="],
+  "<=": ["<", ">"],
+  ">": [">=", "<="],
+  ">=": [">", "<"],
+  "&&": ["||"],
+  "||": ["&&"],
+  "??": ["&&"],
+  "+": ["-"],
+  "-": ["+"],
+  "*": ["/"],
+  "/": ["*"],
+  "%": ["*"],
+  "+=": ["-="],
+  "-=": ["+="],
+};
+
+/** Calls whose absence nobody can see: what must hold holds, and `super` is demanded by the language. */
+const neverDropped = /^(?:assert|super)\(/;
+
+/** Every way to break the source, in the order of places. */
+export function mutationsOf(source: string): readonly Mutation[] {
+  const code = codeOf(source);
+  const found = [
+    ...operatorsIn(code),
+    ...numbersIn(code),
+    ...negationsIn(code),
+    ...conditionsIn(code),
+    ...callsIn(code),
+  ];
+  return found
+    .map(({ offset, from, to }) => ({
+      line: code.slice(0, offset).split("\n").length,
+      offset,
+      from: source.slice(offset, offset + from.length),
+      to,
+    }))
+    .toSorted((one, other) => one.offset - other.offset);
+}
+
+type Place = Omit<Mutation, "line">;
+
+function operatorsIn(code: string): readonly Place[] {
+  return [...code.matchAll(/(?<=\s)[=!<>&|?+\-*/%]+(?=\s)/g)].flatMap(({ 0: from, index: offset }) =>
+    (operators[from] ?? []).map((to) => ({ offset, from, to })),
+  );
+}
+
+/** Up to here numbers count things, and one more or less is another thing; above they measure. */
+const countMax = 16;
+
+/** Decimal numbers, not those that are parts of names. */
+function numbersIn(code: string): readonly Place[] {
+  return [...code.matchAll(/(?<![\w.$])\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])/g)].flatMap(
+    ({ 0: from, index: offset }) => {
+      const value = Number(from.replaceAll("_", ""));
+      const isCount = Number.isInteger(value) && value <= countMax;
+      const others = isCount ? [value + 1, Math.abs(value - 1)] : [value * 2, value / 2];
+      return [...new Set(others)].map((other) => ({ offset, from, to: String(other) }));
+    },
+  );
+}
+
+function negationsIn(code: string): readonly Place[] {
+  return [...code.matchAll(/(?<=[\s([!])!(?=[\w([])/g)].map(({ index: offset }) => ({
+    offset,
+    from: "!",
+    to: "",
+  }));
+}
+
+function conditionsIn(code: string): readonly Place[] {
+  return [...code.matchAll(/\b(?:if|while) (?=\()/g)].flatMap(({ 0: keyword, index }) => {
+    const offset = index + keyword.length;
+    const from = code.slice(offset, closingBracket(code, offset) + 1);
+    // A loop that never ends is noticed by whoever waits for it; that says nothing about tests.
+    const others = keyword.startsWith("while") ? ["(false)"] : ["(false)", "(true)"];
+    return others.filter((to) => to !== from).map((to) => ({ offset, from, to }));
+  });
+}
+
+/** Calls that are statements of their own, with what awaits them. */
+function callsIn(code: string): readonly Place[] {
+  const pattern =
+    /(?<=[;{})]\s*\n\s*|\belse |\) )(?:(?:await|void) )?(\w[\w$.#?!]*(?:\[[^\]\n]*\])?[\w$.#?!]*\()/g;
+  return [...code.matchAll(pattern)].flatMap(({ 0: start, 1: callee = "", index: offset }) => {
+    if (neverDropped.test(callee) || /^(?:if|for|while|switch|return|throw)\b/.test(callee)) return [];
+    const end = closingBracket(code, offset + start.length - 1);
+    return code[end + 1] === ";" ? [{ offset, from: code.slice(offset, end + 2), to: ";" }] : [];
+  });
+}
+
+function closingBracket(code: string, opening: number): number {
+  let depth = 0;
+  for (let at = opening; at < code.length; at++) {
+    if (code[at] === "(") depth += 1;
+    if (code[at] === ")") depth -= 1;
+    if (depth === 0) return at;
+  }
+  return code.length;
+}

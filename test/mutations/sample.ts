@@ -1,0 +1,195 @@
+// `npm run mutations -- --sample`: breaks the sources at places drawn from a seed, one at a time, and says which of these
+// mutations no test notices. Works in a copy of what is committed and may be ended at any time: the same command goes on
+// where it was. What a test executes of a place is measured first, so that only tests run that can notice.
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { freshSeed, seededRandom, shuffled } from "../../src/domain/random.ts";
+import { Executed } from "./executed.ts";
+import { mutationsOf, type Mutation } from "./places.ts";
+import { runTest } from "./run-test.ts";
+import { Tree } from "./tree.ts";
+
+/** A mutation that was tried. */
+interface Trial {
+  readonly file: string;
+  readonly line: number;
+  /** The whole line, unbroken. */
+  readonly text: string;
+  readonly from: string;
+  readonly to: string;
+  /** Invalid ones do not compile, or compile to what was there; others are drawn for them. */
+  readonly outcome: "caught" | "survived" | "invalid";
+  /** The test that noticed, or how many ran. */
+  readonly by: string;
+}
+
+interface Drawn extends Mutation {
+  readonly file: string;
+  readonly text: string;
+}
+
+const usage = `Usage: npm run mutations -- --sample [options]
+
+  --count <n>      how many mutations to try (200)
+  --seed <seed>    which ones (drawn, and said)
+  --state <folder> where the copy, the measurements and the log are (hone-mutations-<seed> in the temporary folder);
+                   a folder that exists is gone on with
+  --again <folder> tries the survivors of another run on what is committed now, instead of a sample
+  --json           writes the report as JSON
+`;
+
+/** A test that takes longer than it took unbroken, and this, hangs. */
+const hangMs = 30_000;
+
+const { values } = parseArgs({
+  options: {
+    count: { type: "string", default: "200" },
+    seed: { type: "string" },
+    state: { type: "string" },
+    again: { type: "string" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+const seed = values.seed ?? String(freshSeed());
+const state = values.state ?? join(tmpdir(), `hone-mutations-${seed}`);
+say(`seed ${seed}, in ${state}`);
+mkdirSync(state, { recursive: true });
+const commit = commitOf(join(state, "commit"));
+const tree = await Tree.open(join(state, "tree"), commit);
+const executed = await Executed.measure(tree.folder, testFiles(), {
+  file: join(state, "executed.jsonl"),
+  limitMs: 300_000,
+  log: say,
+});
+const trials = await tryEach(
+  values.again === undefined ? sample() : again(values.again),
+  values.again === undefined ? Number(values.count) : Infinity,
+);
+report(trials);
+
+/** What a run began with, it goes on with, whatever was committed meanwhile. */
+function commitOf(file: string): string {
+  if (!existsSync(file)) writeFileSync(file, execFileSync("git", ["rev-parse", "HEAD"]));
+  return readFileSync(file, "utf8").trim();
+}
+
+/** Tries mutations in their order until there are as many as wanted that were caught or survived. */
+async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly Trial[]> {
+  const log = join(state, "trials.jsonl");
+  const done = existsSync(log) ? readTrials(log) : [];
+  const counted = (): number => done.filter(({ outcome }) => outcome !== "invalid").length;
+  for (const mutation of drawn.slice(done.length)) {
+    if (counted() >= count) break;
+    const trial = await tryOne(mutation);
+    appendFileSync(log, `${JSON.stringify(trial)}\n`);
+    done.push(trial);
+    if (trial.outcome !== "invalid") say(`${counted()}: ${described(trial)}`);
+  }
+  return done;
+}
+
+async function tryOne({ file, line, text, offset, from, to }: Drawn): Promise<Trial> {
+  const source = tree.read(file);
+  const broken = source.slice(0, offset) + to + source.slice(offset + from.length);
+  const trial = { file, line, text, from, to };
+  return tree.changed({ file, text: broken }, async (compiled): Promise<Trial> => {
+    if (typeof compiled === "string") return { ...trial, outcome: "invalid", by: compiled };
+    const tests = executed.testsAt(compiled.builtFile, compiled.offset);
+    for (const test of tests) {
+      const limitMs = hangMs + 5 * test.durationMs;
+      if ((await runTest(tree.folder, test.file, { limitMs })).isPassed) continue;
+      // What fails once may have failed for want of time.
+      const { isPassed, failure } = await runTest(tree.folder, test.file, { limitMs });
+      if (!isPassed) return { ...trial, outcome: "caught", by: `${test.file}: ${failure}` };
+    }
+    return { ...trial, outcome: "survived", by: `${tests.length} test files` };
+  });
+}
+
+/** One mutation of each line that has any, lines and mutations drawn evenly. */
+function sample(): readonly Drawn[] {
+  const random = seededRandom("mutations", seed);
+  const lines = sourceFiles().flatMap((file) => {
+    const text = tree.read(file);
+    const mutations = mutationsOf(text);
+    return [...new Set(mutations.map(({ line }) => line))].map((line) => ({
+      file,
+      text: text.split("\n")[line - 1].trim(),
+      ofLine: mutations.filter((mutation) => mutation.line === line),
+    }));
+  });
+  return shuffled(random, lines).map(({ file, text, ofLine }) => ({
+    ...ofLine[random.index(ofLine.length)],
+    file,
+    text,
+  }));
+}
+
+/** The survivors of another run where they stand now; one whose line is gone is left out, and said. */
+function again(folder: string): readonly Drawn[] {
+  const survivors = readTrials(join(folder, "trials.jsonl")).filter(({ outcome }) => outcome === "survived");
+  return survivors.flatMap((trial) => {
+    const text = existsSync(join(tree.folder, trial.file)) ? tree.read(trial.file) : "";
+    const found = mutationsOf(text)
+      .filter(({ line, from, to }) => {
+        return text.split("\n")[line - 1].trim() === trial.text && from === trial.from && to === trial.to;
+      })
+      .toSorted((one, other) => Math.abs(one.line - trial.line) - Math.abs(other.line - trial.line))[0];
+    if (found === undefined) say(`gone: ${described(trial)}`);
+    return found === undefined ? [] : [{ ...found, file: trial.file, text: trial.text }];
+  });
+}
+
+function readTrials(file: string): Trial[] {
+  const lines = readFileSync(file, "utf8").split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Trial);
+}
+
+/** What the product is made of. */
+function sourceFiles(): readonly string[] {
+  return filesIn("src").filter((file) => !/\.test\.ts$|\/(testing|contract)\/|\/fake-[^/]*$/.test(file));
+}
+
+function testFiles(): readonly string[] {
+  return ["src", "test", "recipes", "bench"]
+    .flatMap(filesIn)
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => join("dist", file.replace(/\.ts$/, ".js")));
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(tree.folder, folder), { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((file) => file.endsWith(".ts"))
+    .sort((one, other) => one.localeCompare(other));
+}
+
+function report(trials: readonly Trial[]): void {
+  const survivors = trials.filter(({ outcome }) => outcome === "survived");
+  const caughtCount = trials.filter(({ outcome }) => outcome === "caught").length;
+  const count = caughtCount + survivors.length;
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify({ seed, commit, count, caughtCount, survivors }, null, 2)}\n`);
+  } else {
+    const lines = survivors.map(described);
+    process.stdout.write(
+      [...lines, `${caughtCount} of ${count} mutations were caught (seed ${seed})`, ""].join("\n"),
+    );
+  }
+}
+
+function described({ outcome, file, line, from, to, text, by }: Trial): string {
+  return `${outcome} ${file}:${line} ${JSON.stringify(from)} -> ${JSON.stringify(to)} in ${JSON.stringify(text)} (${by})`;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
