@@ -1,4 +1,4 @@
-// The worker's side of a pool: answers each task with its result or with what it threw.
+// The worker's side of a pool: says when it can work, and answers each task with its result or with what it threw.
 import { parentPort } from "node:worker_threads";
 import { present } from "../domain/assert.ts";
 import { ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
@@ -9,10 +9,18 @@ export interface TaskResult {
   readonly transfer: readonly ArrayBuffer[];
 }
 
+/** What a worker posts. */
+export type WorkerMessage =
+  /** First of all. */
+  | { readonly kind: "ready" }
+  /** The task goes on with its next stage, which has a time of its own. */
+  | { readonly kind: "stage" }
+  | TaskOutcome;
+
 export type TaskOutcome =
-  | { readonly isDone: true; readonly result: unknown }
+  | { readonly kind: "done"; readonly result: unknown }
   | {
-      readonly isDone: false;
+      readonly kind: "failed";
       readonly error: Error;
       /** What a ServiceError says: classes do not pass between threads. */
       readonly refusal: {
@@ -23,27 +31,25 @@ export type TaskOutcome =
     };
 
 /** Answers every task of the thread that started this one; tasks come one at a time. */
-export function serveTasks(handle: (task: unknown) => TaskResult): void {
+export function serveTasks(handle: (task: unknown, beginNextStage: () => void) => TaskResult): void {
   const port = present(parentPort, "the port of a worker's parent");
+  const post = (message: WorkerMessage, transfer: readonly ArrayBuffer[] = []): void =>
+    port.postMessage(message, [...transfer]);
+  const beginNextStage = (): void => post({ kind: "stage" });
   port.on("message", (task: unknown) => {
-    const { outcome, transfer } = outcomeOf(handle, task);
-    port.postMessage(outcome, [...transfer]);
+    try {
+      const { result, transfer } = handle(task, beginNextStage);
+      post({ kind: "done", result }, transfer);
+    } catch (thrown) {
+      post(failureOf(thrown));
+    }
   });
+  post({ kind: "ready" });
 }
 
-function outcomeOf(
-  handle: (task: unknown) => TaskResult,
-  task: unknown,
-): { readonly outcome: TaskOutcome; readonly transfer: readonly ArrayBuffer[] } {
-  try {
-    const { result, transfer } = handle(task);
-    return { outcome: { isDone: true, result }, transfer };
-  } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    const refusal =
-      error instanceof ServiceError
-        ? { code: error.code, message: error.message, faults: error.faults }
-        : null;
-    return { outcome: { isDone: false, error, refusal }, transfer: [] };
-  }
+function failureOf(thrown: unknown): TaskOutcome {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const refusal =
+    error instanceof ServiceError ? { code: error.code, message: error.message, faults: error.faults } : null;
+  return { kind: "failed", error, refusal };
 }

@@ -1,18 +1,56 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { createWorkerPool, type WorkerPool } from "./worker-pool.ts";
+import { test, type TestContext } from "node:test";
+import { TaskTimeout } from "./worker-thread.ts";
+import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "./worker-pool.ts";
 import type { SmallTask } from "./testing/small-worker.ts";
 
 const module = new URL("./testing/small-worker.js", import.meta.url);
 
-function pool(changes: { readonly timeoutMs?: number; readonly memoryMebibytes?: number } = {}): WorkerPool {
-  return createWorkerPool({ module, workerCount: 1, timeoutMs: 60_000, memoryMebibytes: 64, ...changes });
+/** A pool of one worker, closed after the test. */
+function pool(context: TestContext, changes: Partial<WorkerPoolOptions> = {}): WorkerPool {
+  const workers = new WorkerPool({
+    module,
+    workerCount: 1,
+    stageMs: [60_000],
+    memoryMebibytes: 64,
+    ...changes,
+  });
+  context.after(() => workers.close());
+  return workers;
 }
 
-const run = (workers: WorkerPool, task: SmallTask): Promise<unknown> => workers.run(task);
+/** A line of that length, in which nobody waits too long. */
+const line = (lengthMax: number, waitMs = 60_000): WorkerPoolOptions["line"] => ({
+  lengthMax,
+  lengthSetting: "a.length",
+  wait: { ms: waitMs, setting: "a.wait" },
+});
 
-test("answers tasks in order, with results and refusals", async () => {
-  const workers = pool();
+const run = (workers: WorkerPool, task: SmallTask, options?: TaskOptions): Promise<unknown> =>
+  workers.run(task, [], options);
+
+interface Gate {
+  readonly task: SmallTask;
+  readonly open: () => void;
+  /** Holds up this thread until the task is all but answered. */
+  readonly waitUntilPassed: () => void;
+}
+
+/** A task that holds its worker until it is opened. */
+function gate(): Gate {
+  const numbers = new Int32Array(new SharedArrayBuffer(8));
+  return {
+    task: { kind: "wait", gate: numbers },
+    open: () => {
+      Atomics.store(numbers, 0, 1);
+      Atomics.notify(numbers, 0);
+    },
+    waitUntilPassed: () => void Atomics.wait(numbers, 1, 0),
+  };
+}
+
+test("answers tasks in order, with results and refusals", async (context) => {
+  const workers = pool(context);
   const answers = [1, 2, 3].map((value) => run(workers, { kind: "double", value }));
   assert.deepEqual(await Promise.all(answers), [2, 4, 6]);
   await assert.rejects(run(workers, { kind: "refuse" }), {
@@ -25,23 +63,108 @@ test("answers tasks in order, with results and refusals", async () => {
   const bytes = new Uint8Array(8);
   assert.equal(await workers.run({ kind: "count", bytes } satisfies SmallTask, [bytes.buffer]), 8);
   assert.equal(bytes.length, 0, "handed over");
-  await workers.close();
 });
 
-test("a worker that takes too much memory or time is replaced, and its task refused", async () => {
-  const workers = pool({ timeoutMs: 500, memoryMebibytes: 16 });
+test("a worker has the pool's data, also one that was started before its first task", async (context) => {
+  const workers = pool(context, { data: { some: "data" } });
+  workers.prepare();
+  assert.deepEqual(await run(workers, { kind: "data" }), { some: "data" });
+});
+
+test("a worker that takes too much memory or time, or ends, is replaced, and its task refused", async (context) => {
+  const workers = pool(context, { stageMs: [500], memoryMebibytes: 16 });
   await assert.rejects(run(workers, { kind: "fill" }), { code: "too_large" });
   assert.equal(await run(workers, { kind: "double", value: 1 }), 2);
-  const hung = run(workers, { kind: "hang" });
+  const hung = run(workers, { kind: "hang", stage: 0 });
   const next = run(workers, { kind: "double", value: 2 });
   await assert.rejects(hung, { code: "timeout" });
   assert.equal(await next, 4);
-  await workers.close();
+  await assert.rejects(run(workers, { kind: "exit" }), /ended with 7/);
+  assert.equal(await run(workers, { kind: "double", value: 3 }), 6);
 });
 
-test("closing fails what runs and what waits", async () => {
-  const workers = pool();
-  const tasks = [run(workers, { kind: "hang" }), run(workers, { kind: "double", value: 1 })];
+test("each stage of a task has its own time, and what took too long is said", async (context) => {
+  const workers = pool(context, { stageMs: [60_000, 100, 60_000] });
+  await assert.rejects(
+    run(workers, { kind: "hang", stage: 1 }),
+    (error) => error instanceof TaskTimeout && error.stage === 1,
+  );
+});
+
+test("an answer that is there when its time is up counts", async (context) => {
+  const workers = pool(context, { stageMs: [200] });
+  await run(workers, { kind: "double", value: 1 });
+  const { task, open, waitUntilPassed } = gate();
+  const held = run(workers, task);
+  open();
+  waitUntilPassed();
+  // This thread does nothing else until the task's time is up.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250);
+  assert.equal(await held, "opened");
+});
+
+test("clients take turns at a worker", async (context) => {
+  const workers = pool(context);
+  const { task, open } = gate();
+  const held = run(workers, task);
+  const order: string[] = [];
+  const later = ["a", "a", "a", "b"].map(async (client, index) => {
+    await run(workers, { kind: "double", value: index }, { client });
+    order.push(`${client}${index}`);
+  });
+  open();
+  await Promise.all([held, ...later]);
+  assert.deepEqual(order, ["a0", "b3", "a1", "a2"]);
+});
+
+test("so many may wait, and no more", async (context) => {
+  const workers = pool(context, { line: line(1) });
+  const { task, open } = gate();
+  const held = run(workers, task);
+  const next = run(workers, { kind: "double", value: 1 });
+  assert.equal(workers.waitingCount, 1);
+  await assert.rejects(run(workers, { kind: "double", value: 2 }), {
+    code: "overloaded",
+    message: /a\.length/,
+  });
+  open();
+  assert.equal(await next, 2);
+  await held;
+});
+
+test("what waits too long gives up its place, and what runs does not", async (context) => {
+  const workers = pool(context, { line: line(1, 20) });
+  const { task, open } = gate();
+  const held = run(workers, task);
+  await assert.rejects(run(workers, { kind: "double", value: 1 }), {
+    code: "overloaded",
+    message: /a\.wait/,
+  });
+  assert.equal(workers.waitingCount, 0);
+  open();
+  await held;
+});
+
+test("a task whose signal aborts frees its place in the line, and is no longer waited for", async (context) => {
+  const workers = pool(context, { line: line(1) });
+  const { task, open } = gate();
+  const aborter = new AbortController();
+  const { signal } = aborter;
+  const held = run(workers, task, { signal });
+  const waiting = run(workers, { kind: "double", value: 1 }, { signal });
+  aborter.abort();
+  await assert.rejects(held, { code: "cancelled" });
+  await assert.rejects(waiting, { code: "cancelled" });
+  const next = run(workers, { kind: "double", value: 2 });
+  assert.equal(workers.waitingCount, 1);
+  open();
+  assert.equal(await next, 4);
+  await assert.rejects(run(workers, { kind: "double", value: 1 }, { signal }), { code: "cancelled" });
+});
+
+test("closing fails what runs and what waits", async (context) => {
+  const workers = pool(context);
+  const tasks = [run(workers, { kind: "hang", stage: 0 }), run(workers, { kind: "double", value: 1 })];
   const outcomes = Promise.allSettled(tasks);
   await workers.close();
   for (const outcome of await outcomes) {

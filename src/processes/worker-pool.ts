@@ -1,141 +1,125 @@
-// Worker threads that take tasks one at a time, in the order they came: for work that would hold up the event loop.
-// Started at the first task, and no reason for the process to go on. What a task means is said by the worker's module.
-import { Worker, type Transferable } from "node:worker_threads";
+// Worker threads that take tasks one at a time: for work that would hold up the event loop, or may never end. Started
+// when they are needed, and no reason for the process to go on. What a task means is said by the worker's module.
 import { ServiceError } from "../domain/service-error.ts";
-import type { TaskOutcome } from "./serve-tasks.ts";
+import type { Deadline } from "./child.ts";
+import { WaitingLine } from "./waiting-line.ts";
+import { WorkerThread, type Job, type WorkerOptions } from "./worker-thread.ts";
 
-export interface WorkerPool {
-  /**
-   * Runs one task. What is in `transfer` is the worker's afterwards.
-   *
-   * @throws ServiceError what the task threw; `too_large` when it took more memory than the worker has, `timeout` when
-   *   it took too long, `unavailable` once the pool is closed
-   */
-  run(task: unknown, transfer?: readonly ArrayBuffer[]): Promise<unknown>;
-  /** Ends the workers; what they still do fails as `unavailable`. */
-  close(): Promise<void>;
-}
-
-export interface WorkerPoolOptions {
-  /** A module that calls `serveTasks`. */
-  readonly module: URL;
+export interface WorkerPoolOptions extends WorkerOptions {
   readonly workerCount: number;
-  /** Of one task, from when a worker takes it. */
-  readonly timeoutMs: number;
-  /** Of a worker's objects; buffers are not counted. */
-  readonly memoryMebibytes: number;
+  /** How many tasks may wait, and how long; without it any number may, for ever. */
+  readonly line?: {
+    readonly lengthMax: number;
+    /** The setting it comes from, for messages. */
+    readonly lengthSetting: string;
+    readonly wait: Deadline;
+  };
 }
 
-interface Job {
-  readonly task: unknown;
-  readonly transfer: readonly ArrayBuffer[];
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (error: Error) => void;
+export interface TaskOptions {
+  /** Clients whose tasks wait take turns. */
+  readonly client?: string;
+  readonly signal?: AbortSignal;
 }
 
-interface Thread {
-  worker: Worker | null;
-  job: Job | null;
-  deadline: NodeJS.Timeout | null;
-}
+export class WorkerPool {
+  readonly #line: WorkerPoolOptions["line"];
+  readonly #threads: readonly WorkerThread[];
+  readonly #waiting = new WaitingLine<Job & { readonly onBegin: () => void }>();
+  #isClosed = false;
 
-/** A pool that has started nothing yet. */
-export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
-  const waiting: Job[] = [];
-  const threads = Array.from({ length: options.workerCount }, (): Thread => ({
-    worker: null,
-    job: null,
-    deadline: null,
-  }));
-  let isClosed = false;
+  /** A pool that has started nothing yet. */
+  constructor(options: WorkerPoolOptions) {
+    this.#line = options.line;
+    const assign = (): void => this.#assign();
+    this.#threads = Array.from({ length: options.workerCount }, () => new WorkerThread(options, assign));
+  }
 
-  const assign = (): void => {
-    for (const thread of threads) {
-      if (thread.job !== null) continue;
-      const job = waiting.shift();
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** Starts the first worker, so that the first task need not wait for it. */
+  prepare(): void {
+    if (!this.#isClosed) this.#threads[0]?.prepare();
+  }
+
+  /**
+   * Runs one task. What is in `transfer` is the worker's afterwards. A task whose signal aborts gives up its place in the
+   * line; one that has begun goes on, and nobody waits for it.
+   *
+   * @throws ServiceError what the task threw; `too_large` when it took more memory than the worker has, `timeout`
+   *   (`TaskTimeout`) when it took too long, `overloaded` when too many wait or it has waited too long, `cancelled` when
+   *   its signal aborts, `unavailable` once the pool is closed
+   */
+  run(
+    task: unknown,
+    transfer: readonly ArrayBuffer[] = [],
+    { client = "", signal }: TaskOptions = {},
+  ): Promise<unknown> {
+    const line = this.#line;
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(closed());
+      if (signal?.aborted) return reject(cancelled());
+      if (line !== undefined && this.#waiting.length >= line.lengthMax) return reject(tooManyWait(line));
+
+      const giveUp = (error: Error): void => {
+        this.#waiting.remove(client, job);
+        job.reject(error);
+      };
+      const cancel = (): void => giveUp(cancelled());
+      const patience = line && setTimeout(() => giveUp(waitedTooLong(line)), line.wait.ms);
+      const onBegin = (): void => clearTimeout(patience);
+      const onEnd = (): void => {
+        clearTimeout(patience);
+        signal?.removeEventListener("abort", cancel);
+      };
+      const job = {
+        task,
+        transfer,
+        onBegin,
+        resolve: (result: unknown) => (onEnd(), resolve(result)),
+        reject: (error: Error) => (onEnd(), reject(error)),
+      };
+      signal?.addEventListener("abort", cancel, { once: true });
+      this.#waiting.add(client, job);
+      this.#assign();
+    });
+  }
+
+  /** Ends the workers; what they still do fails as `unavailable`. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (let job = this.#waiting.takeNext(); job !== undefined; job = this.#waiting.takeNext())
+      job.reject(closed());
+    await Promise.all(this.#threads.map((thread) => thread.end(closed())));
+  }
+
+  #assign(): void {
+    for (const thread of this.#threads) {
+      if (!thread.isIdle) continue;
+      const job = this.#waiting.takeNext();
       if (job === undefined) return;
-      begin(thread, job);
+      job.onBegin();
+      thread.begin(job);
     }
-  };
-  const begin = (thread: Thread, job: Job): void => {
-    thread.job = job;
-    thread.worker ??= start(thread);
-    thread.worker.ref();
-    thread.deadline = setTimeout(() => end(thread, tookTooLong(options.timeoutMs)), options.timeoutMs);
-    try {
-      thread.worker.postMessage(job.task, [...job.transfer] as Transferable[]);
-    } catch (error) {
-      settle(thread)?.reject(error as Error);
-    }
-  };
-  /** Takes the job off the thread. */
-  const settle = (thread: Thread): Job | null => {
-    const { job, deadline } = thread;
-    if (deadline !== null) clearTimeout(deadline);
-    thread.job = null;
-    thread.deadline = null;
-    thread.worker?.unref();
-    queueMicrotask(assign);
-    return job;
-  };
-  /** Gives the thread up: its worker may be in any state. Another is started for the next task. */
-  const end = (thread: Thread, error: Error): void => {
-    const { worker } = thread;
-    thread.worker = null;
-    settle(thread)?.reject(error);
-    void worker?.terminate();
-  };
-  const start = (thread: Thread): Worker => {
-    const worker = new Worker(options.module, {
-      // What this process was started with, such as a program on its command line, is not for its workers.
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: options.memoryMebibytes },
-    });
-    worker.on("message", (outcome: TaskOutcome) => {
-      const job = settle(thread);
-      if (outcome.isDone) job?.resolve(outcome.result);
-      else job?.reject(revived(outcome));
-    });
-    worker.on("error", (cause: Error & { readonly code?: string }) => {
-      if (thread.worker !== worker) return;
-      end(thread, cause.code === "ERR_WORKER_OUT_OF_MEMORY" ? tookTooMuch(cause) : cause);
-    });
-    return worker;
-  };
-
-  return {
-    run: (task, transfer = []) =>
-      new Promise((resolve, reject) => {
-        if (isClosed) return reject(closed());
-        waiting.push({ task, transfer, resolve, reject });
-        assign();
-      }),
-    close: async () => {
-      isClosed = true;
-      for (const job of waiting.splice(0)) job.reject(closed());
-      await Promise.all(
-        threads.map(async (thread) => {
-          const { worker } = thread;
-          end(thread, closed());
-          await worker?.terminate();
-        }),
-      );
-    },
-  };
+  }
 }
 
-function revived(outcome: TaskOutcome & { readonly isDone: false }): Error {
-  const { error, refusal } = outcome;
-  return refusal === null ? error : new ServiceError({ ...refusal, cause: error.cause });
+type Line = NonNullable<WorkerPoolOptions["line"]>;
+
+function tooManyWait({ lengthMax, lengthSetting }: Line): ServiceError {
+  const message = `${lengthMax} requests wait for this work already, the most that may (${lengthSetting}); try again later.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 1 });
 }
 
-function tookTooMuch(cause: Error): ServiceError {
-  const message = "This holds more values than the server has memory for; send less at a time.";
-  return new ServiceError({ code: "too_large", message, cause });
+function waitedTooLong({ wait }: Line): ServiceError {
+  const message = `This request's turn did not come within ${wait.ms / 1000} s (${wait.setting}); try again later.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 
-function tookTooLong(timeoutMs: number): ServiceError {
-  return new ServiceError({ code: "timeout", message: `A task took longer than ${timeoutMs} ms.` });
+function cancelled(): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The request was cancelled." });
 }
 
 function closed(): ServiceError {

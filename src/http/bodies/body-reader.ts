@@ -1,7 +1,7 @@
 // Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
 // other request. Very large ones have a worker of their own, and do not hold up the large.
 import type { Caller } from "../../domain/access.ts";
-import { createWorkerPool, type WorkerPool } from "../../processes/worker-pool.ts";
+import { WorkerPool } from "../../processes/worker-pool.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
 import type { GatheredBody } from "./gather-body.ts";
@@ -21,7 +21,7 @@ const largeBytesMax = 1 << 24;
 const poolOptions = {
   module: new URL("./body-thread.js", import.meta.url),
   workerCount: 1,
-  timeoutMs: 120_000,
+  stageMs: [120_000],
   memoryMebibytes: 2048,
 };
 
@@ -30,8 +30,8 @@ export const readApart = { config: { readsApart: true } } as const;
 
 export class BodyReader {
   readonly #limits: BodyLimits;
-  readonly #large: WorkerPool = createWorkerPool(poolOptions);
-  readonly #veryLarge: WorkerPool = createWorkerPool(poolOptions);
+  readonly #large = new WorkerPool(poolOptions);
+  readonly #veryLarge = new WorkerPool(poolOptions);
 
   constructor(settings: HttpSettings) {
     this.#limits = bodyLimits(settings);

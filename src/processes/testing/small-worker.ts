@@ -1,4 +1,5 @@
 // For tests: a worker that does what it is told.
+import { workerData } from "node:worker_threads";
 import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveTasks } from "../serve-tasks.ts";
@@ -6,19 +7,29 @@ import { serveTasks } from "../serve-tasks.ts";
 export type SmallTask =
   | { readonly kind: "double"; readonly value: number }
   | { readonly kind: "count"; readonly bytes: Uint8Array }
-  | { readonly kind: "refuse" | "throw" | "fill" | "hang" };
+  /** Waits, without an event loop, until the first of the numbers is not 0; sets the second just before it answers. */
+  | { readonly kind: "wait"; readonly gate: Int32Array }
+  /** Answers with the worker's data. */
+  | { readonly kind: "data" }
+  | { readonly kind: "refuse" | "throw" | "fill" | "exit" }
+  /** Never ends, in the stage of that index. */
+  | { readonly kind: "hang"; readonly stage: number };
 
-serveTasks((task) => {
+serveTasks((task, beginNextStage) => {
   // The test sends nothing else.
-  return { result: resultOf(task as SmallTask), transfer: [] };
+  return { result: resultOf(task as SmallTask, beginNextStage), transfer: [] };
 });
 
-function resultOf(task: SmallTask): number {
+function resultOf(task: SmallTask, beginNextStage: () => void): unknown {
   switch (task.kind) {
     case "double":
       return task.value * 2;
     case "count":
       return task.bytes.length;
+    case "wait":
+      return waitAt(task.gate);
+    case "data":
+      return workerData;
     case "refuse":
       throw new ServiceError({
         code: "conflict",
@@ -28,11 +39,21 @@ function resultOf(task: SmallTask): number {
       throw new TypeError("a bug");
     case "fill":
       return fill();
+    case "exit":
+      return process.exit(7);
     case "hang":
+      for (let stage = 0; stage < task.stage; stage++) beginNextStage();
       return hang();
     default:
       return unreachable(task);
   }
+}
+
+function waitAt(gate: Int32Array): string {
+  Atomics.wait(gate, 0, 0);
+  Atomics.store(gate, 1, 1);
+  Atomics.notify(gate, 1);
+  return "opened";
 }
 
 function fill(): never {

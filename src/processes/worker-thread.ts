@@ -1,0 +1,151 @@
+// One place of a pool: a worker that does one task at a time, is ended when a stage of it takes too long, and is started
+// anew for the next. Knows nothing of who waits.
+import { Worker, type Transferable } from "node:worker_threads";
+import { ServiceError } from "../domain/service-error.ts";
+import type { TaskOutcome, WorkerMessage } from "./serve-tasks.ts";
+
+export interface WorkerOptions {
+  /** A module that calls `serveTasks`. */
+  readonly module: URL;
+  /** What the module finds as its `workerData`. */
+  readonly data?: unknown;
+  /** How long each stage of a task may take, in order, from when a worker takes it. */
+  readonly stageMs: readonly number[];
+  /** Of a worker's objects; buffers are not counted. */
+  readonly memoryMebibytes: number;
+}
+
+/** A task with whoever waits for its result. */
+export interface Job {
+  readonly task: unknown;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A task whose worker had to be ended. */
+export class TaskTimeout extends ServiceError {
+  /** Index of the stage that took too long. */
+  readonly stage: number;
+
+  constructor(stage: number, timeoutMs: number) {
+    super({ code: "timeout", message: `A task took longer than ${timeoutMs} ms.` });
+    this.stage = stage;
+  }
+}
+
+/** How long a worker may take from its start to its first task. */
+const startMs = 60_000;
+
+export class WorkerThread {
+  readonly #options: WorkerOptions;
+  readonly #onIdle: () => void;
+  #worker: Worker | null = null;
+  #isReady = false;
+  #job: Job | null = null;
+  #stage = 0;
+  #deadline: NodeJS.Timeout | undefined;
+
+  /** @param onIdle called, later, whenever it can take a task again */
+  constructor(options: WorkerOptions, onIdle: () => void) {
+    this.#options = options;
+    this.#onIdle = onIdle;
+  }
+
+  get isIdle(): boolean {
+    return this.#job === null;
+  }
+
+  /** Starts the worker, without a task for it. */
+  prepare(): void {
+    this.#worker ??= this.#start();
+    if (this.isIdle) this.#worker.unref();
+  }
+
+  /** Does the task; only when idle. */
+  begin(job: Job): void {
+    this.#job = job;
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#beginStage(0);
+    try {
+      this.#worker.postMessage(job.task, [...job.transfer] as Transferable[]);
+    } catch (error) {
+      this.#settle()?.reject(error as Error);
+    }
+  }
+
+  /** Gives the worker up, which may be in any state, and fails its task. Resolves when it is gone. */
+  async end(error: Error): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#isReady = false;
+    this.#settle()?.reject(error);
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    const { module, data, memoryMebibytes } = this.#options;
+    const worker = new Worker(module, {
+      // What this process was started with, such as a program on its command line, is not for its workers.
+      execArgv: [],
+      workerData: data,
+      resourceLimits: { maxOldGenerationSizeMb: memoryMebibytes },
+    });
+    const endIfCurrent = (error: Error): void => {
+      if (this.#worker === worker) void this.end(error);
+    };
+    worker.on("message", (message: WorkerMessage) => {
+      if (this.#worker === worker) this.#receive(message);
+    });
+    worker.on("error", (cause: Error & { readonly code?: string }) =>
+      endIfCurrent(cause.code === "ERR_WORKER_OUT_OF_MEMORY" ? tookTooMuch(cause) : cause),
+    );
+    worker.on("exit", (code) => endIfCurrent(new Error(`A worker ended with ${code} at a task.`)));
+    return worker;
+  }
+
+  #receive(message: WorkerMessage): void {
+    if (message.kind === "ready") {
+      this.#isReady = true;
+      if (!this.isIdle) this.#beginStage(0);
+    } else if (message.kind === "stage") this.#beginStage(this.#stage + 1);
+    else answer(this.#settle(), message);
+  }
+
+  #beginStage(stage: number): void {
+    const job = this.#job;
+    const timeoutMs = this.#isReady ? (this.#options.stageMs[stage] ?? 0) : startMs;
+    clearTimeout(this.#deadline);
+    this.#stage = stage;
+    const endIfNotDone = (): void => {
+      if (this.#job === job && this.#stage === stage) void this.end(new TaskTimeout(stage, timeoutMs));
+    };
+    // Where this thread was held up, the worker's answer may be there, unread: it is read first.
+    this.#deadline = setTimeout(() => setImmediate(endIfNotDone), timeoutMs);
+  }
+
+  /** Takes the job off. */
+  #settle(): Job | null {
+    const job = this.#job;
+    clearTimeout(this.#deadline);
+    this.#job = null;
+    this.#worker?.unref();
+    queueMicrotask(this.#onIdle);
+    return job;
+  }
+}
+
+function answer(job: Job | null, outcome: TaskOutcome): void {
+  if (outcome.kind === "done") job?.resolve(outcome.result);
+  else job?.reject(revived(outcome));
+}
+
+function revived({ error, refusal }: TaskOutcome & { readonly kind: "failed" }): Error {
+  return refusal === null ? error : new ServiceError({ ...refusal, cause: error.cause });
+}
+
+function tookTooMuch(cause: Error): ServiceError {
+  const message = "This holds more values than the server has memory for; send less at a time.";
+  return new ServiceError({ code: "too_large", message, cause });
+}
