@@ -85,3 +85,12 @@ test("the page to read it needs no asset from elsewhere", async () => {
   assert.match(start.body, /validatorUrl["']?\s*:\s*null/);
   await server.close();
 });
+
+test("the page's older address leads to it, whatever the query", async () => {
+  const server = await fakeServer();
+  for (const query of ["", "?a=b"]) {
+    const answer = await server.ask({ method: "GET", url: `/docs/static/index.html${query}` });
+    assert.deepEqual([answer.statusCode, answer.headers.location], [302, "/docs/"]);
+  }
+  await server.close();
+});

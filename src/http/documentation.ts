@@ -28,6 +28,10 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
   app.addHook("onRoute", ({ schema }) => {
     if (schema !== undefined && schema.hide !== true) schema.response ??= answers;
   });
+  app.addHook("onRequest", async (request, reply) => {
+    // The page's own redirect leads to itself where there is a query.
+    if (request.url.startsWith("/docs/static/index.html?")) await reply.redirect("/docs/");
+  });
   await app.register(fastifySwaggerUi, {
     routePrefix: "/docs",
     staticCSP: true,

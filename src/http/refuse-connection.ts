@@ -1,5 +1,6 @@
 // Answers what never becomes a request of ours, with the one error body; then the connection ends.
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { newUuid } from "../domain/ids.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -21,6 +22,10 @@ const refusals: Readonly<Record<string, Refusal>> = {
     message: "The request was not complete in time; send it faster, or less at a time.",
   },
 };
+const noProxy: Refusal = {
+  status: "405 Method Not Allowed",
+  message: "CONNECT asks for a proxy, and this server is none.",
+};
 
 /** For Node's `clientError`: what the parser refused, headers too long and requests too slow included. */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
@@ -28,7 +33,10 @@ export function refuseConnection(error: Error & { readonly code?: string }, sock
     socket.destroy();
     return;
   }
-  const { status, message } = refusals[error.code ?? ""] ?? malformed;
+  refuse(socket, refusals[error.code ?? ""] ?? malformed);
+}
+
+function refuse(socket: Duplex, { status, message }: Refusal): void {
   const { text, requestId } = refusalText("header", message);
   const head = [
     `HTTP/1.1 ${status}`,
@@ -43,6 +51,10 @@ export function refuseConnection(error: Error & { readonly code?: string }, sock
 /** Takes no more connections than that, and answers with a body what Node would refuse without one. */
 export function boundConnections(app: FastifyInstance, countMax: number): void {
   app.server.maxConnections = countMax;
+  app.server.on("connect", (_request, socket) => {
+    socket.on("error", () => socket.destroy());
+    refuse(socket, noProxy);
+  });
   app.server.on("checkExpectation", (_request, response) => {
     const { text, requestId } = refusalText(
       "header",

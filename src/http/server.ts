@@ -47,6 +47,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     requestTimeout: settings.requestSeconds * 1000,
     http: {
       headersTimeout: Math.min(60, settings.requestSeconds) * 1000,
+      // How late a slow request may be noticed: Node looks at all of them so often.
+      connectionsCheckingInterval: Math.min(30, settings.requestSeconds / 4) * 1000,
       // Answered by us, with a body.
       requireHostHeader: false,
     },

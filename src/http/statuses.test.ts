@@ -242,19 +242,38 @@ test("429: a key has its share of requests in flight, and gets it back", async (
   await server.close();
 });
 
-test("bytes that are not HTTP get the one body too", async () => {
-  const server = await fakeServer();
-  await server.app.listen({ host: "127.0.0.1", port: 0 });
-  const port = Number(new URL(server.app.listeningOrigin).port);
-  const socket = connect(port, "127.0.0.1");
-  socket.end("NONSENSE\r\n\r\n");
-  let text = "";
-  for await (const part of socket) text += String(part);
-  assert.match(text, /^HTTP\/1.1 400 /);
-  const body = JSON.parse(text.slice(text.indexOf("\r\n\r\n"))) as ErrorBody;
-  assert.equal(body.error.code, "invalid");
-  await server.close();
-});
+for (const { name, sent, status } of [
+  { name: "400: bytes that are not HTTP", sent: "NONSENSE\r\n\r\n", status: 400 },
+  { name: "405: CONNECT", sent: "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", status: 405 },
+  { name: "408: headers that do not end in time", sent: "GET / HTTP/1.1\r\n", status: 408 },
+  {
+    name: "408: a body that does not end in time",
+    sent: `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer()}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{`,
+    status: 408,
+  },
+  {
+    name: "417: an expectation that nobody knows",
+    sent: "GET / HTTP/1.1\r\nhost: a\r\nexpect: more\r\n\r\n",
+    status: 417,
+  },
+  { name: "431: headers too long", sent: `GET / HTTP/1.1\r\na: ${"a".repeat(20_000)}\r\n\r\n`, status: 431 },
+]) {
+  test(`${name}, with the one body, and the connection ends`, async () => {
+    const server = await fakeServer({ settings: { requestSeconds: 1 } });
+    await server.app.listen({ host: "127.0.0.1", port: 0 });
+    const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
+    socket.write(sent);
+    let text = "";
+    for await (const part of socket) text += String(part);
+    const [head = "", body = ""] = text.split("\r\n\r\n");
+    const [line = "", ...headers] = head.split("\r\n");
+    const statusCode = Number(line.split(" ")[1]);
+    const named = Object.fromEntries(headers.map((header) => header.split(": ")));
+    const answer = { statusCode, body, headers: named, json: () => JSON.parse(body) };
+    checkError(answer as LightMyRequestResponse, { status, ...invalid, loc: ["header"] });
+    await server.close();
+  });
+}
 
 test("a client's own request id comes back where it is harmless, and only there", async () => {
   const server = await fakeServer();

@@ -3,7 +3,7 @@ import { refuseOtherEntity, type Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
-import { ServiceError, type Fault } from "../domain/service-error.ts";
+import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import { isNamePart } from "./model-name.ts";
 
 export interface Registration {
@@ -66,7 +66,7 @@ function refuseBadNames(names: Readonly<Record<string, string>>): void {
 
 function refuseUnknownBase(bases: readonly string[], baseModel: string): void {
   if (bases.includes(baseModel)) return;
-  const message = `There is no base model ${JSON.stringify(baseModel)}; this server has ${bases.join(", ")}.`;
+  const message = `There is no base model ${quoted(baseModel)}; this server has ${bases.join(", ")}.`;
   throw refusal("not_found", "baseModel", message);
 }
 

@@ -50,6 +50,8 @@ test("refuses unknown bases, other entities and names that no chat request could
   const unknown = await create(server, { base_model: "huge" });
   assert.equal(unknown.statusCode, 404);
   assert.match(unknown.body, /this server has tiny, small/);
+  const long = await create(server, { base_model: "h".repeat(1000) });
+  assert.ok(long.statusCode === 404 && !long.body.includes("h".repeat(201)), long.body);
   assert.equal((await create(server, { entity: "rival" })).statusCode, 403);
   assert.equal((await create(server, { entity: "rival" }, keys.admin)).statusCode, 200);
   const bad = await create(server, { project: "a/b", name: "c:d", entity: "" });
