@@ -1,0 +1,67 @@
+// What must hold of every answer, whatever was asked.
+import { marker } from "./odd-values.ts";
+import type { RawAnswer } from "./raw-exchange.ts";
+
+/** Characters of a client's own value that an answer may repeat. */
+const repeatedLengthMax = 200;
+
+const longMarker = new RegExp(`(?:${marker}){${Math.ceil(repeatedLengthMax / marker.length) + 1},}`);
+
+/** What is wrong with the answer, in words; empty when nothing is. */
+export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
+  const { status, headers, body } = answer;
+  const faults: string[] = [];
+  if (!(status >= 200 && status < 500)) faults.push(`the status is ${status}`);
+  if (!/^[\w.:-]{1,128}$/.test(headers.get("x-request-id") ?? "")) faults.push("there is no x-request-id");
+  for (const [name, value] of headers)
+    if (longMarker.test(value)) faults.push(`the header ${name} repeats a long value`);
+  if (status >= 400 && method !== "HEAD") {
+    const text = body.toString();
+    if (longMarker.test(text)) faults.push("the error repeats a long value");
+    faults.push(...errorFaults(text));
+  }
+  return faults;
+}
+
+function errorFaults(text: string): readonly string[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return [`the error is no JSON: ${text.slice(0, 100)}`];
+  }
+  const { detail, error } = (parsed ?? {}) as { readonly detail?: unknown; readonly error?: unknown };
+  const faults: string[] = [];
+  if (!Array.isArray(detail) || detail.length === 0 || !detail.every(isFault))
+    faults.push(`the detail is ${JSON.stringify(detail)?.slice(0, 500)}`);
+  if (Array.isArray(detail) && detail.length > 101) faults.push(`the detail has ${detail.length} faults`);
+  if (!isErrorHead(error)) faults.push(`the error is ${JSON.stringify(error)?.slice(0, 500)}`);
+  return faults;
+}
+
+function isFault(item: unknown): boolean {
+  const { loc, msg, type, ...rest } = item as Readonly<Record<string, unknown>>;
+  return (
+    Array.isArray(loc) &&
+    ["body", "path", "query", "header"].includes(loc[0]) &&
+    loc.every((part) => typeof part === "string" && part.length <= repeatedLengthMax) &&
+    isText(msg) &&
+    isText(type) &&
+    Object.keys(rest).length === 0
+  );
+}
+
+function isErrorHead(error: unknown): boolean {
+  const { message, type, param, code, ...rest } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    isText(message) &&
+    isText(type) &&
+    isText(code) &&
+    (param === null || typeof param === "string") &&
+    Object.keys(rest).length === 0
+  );
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value.length > 0;
+}

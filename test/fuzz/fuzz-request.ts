@@ -1,0 +1,95 @@
+// The generator: request `index` of a seed, as bytes. Pure, so that any one can be made again.
+import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { bytesOf, type HttpMessage } from "./http-message.ts";
+import { mutatedMessage } from "./mutate-http.ts";
+import { mutatedJson } from "./mutate-json.ts";
+import { oneOf } from "./odd-values.ts";
+import { validRequests, type FuzzedWorld, type ValidRequest } from "./valid-requests.ts";
+
+export interface FuzzRequest {
+  /** Which operation, and what was done to it. */
+  readonly what: string;
+  readonly method: string;
+  readonly bytes: Buffer;
+  /** The body is not whole: the client then closes its side, and may be left without an answer. */
+  readonly isCut: boolean;
+}
+
+/** The same seed and index make the same request, but for the ids that the world has. */
+export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): FuzzRequest {
+  const random = seededRandom("fuzz", seed, index);
+  const valid = oneOf(random, validRequests(world));
+  const changes: string[] = [];
+  let message = messageOf(valid, world);
+  if (valid.body !== undefined && random.uniform() < 0.75) {
+    const count = 1 + random.index(3);
+    message = {
+      ...message,
+      body: Buffer.from(mutatedJson(valid.body, count, { random, names: valid.names })),
+    };
+    changes.push(`${count} in the JSON`);
+  }
+  if (message.body !== null && random.uniform() < 0.12) {
+    message = { ...message, body: mutatedBytes(message.body, random) };
+    changes.push("bytes");
+  }
+  while (changes.length === 0 || random.uniform() < 0.15) {
+    const changed = mutatedMessage(message, { random, names: valid.names });
+    message = changed.message;
+    changes.push(changed.what);
+  }
+  const whole = bytesOf(message, random);
+  const isCut = random.uniform() < 0.02;
+  return {
+    what: `${valid.method} ${valid.path}: ${changes.join(", ")}${isCut ? ", cut" : ""}`,
+    method: message.method,
+    bytes: isCut ? whole.subarray(0, random.index(whole.length)) : whole,
+    isCut,
+  };
+}
+
+function messageOf(valid: ValidRequest, { apiKey }: FuzzedWorld): HttpMessage {
+  const credentials = {
+    Bearer: `Bearer ${apiKey}`,
+    Basic: `Basic ${Buffer.from(`api:${apiKey}`).toString("base64")}`,
+    none: "",
+  }[valid.scheme ?? "Bearer"];
+  const headers = {
+    host: "127.0.0.1",
+    ...(credentials === "" ? {} : { authorization: credentials }),
+    ...(valid.body === undefined ? {} : { "content-type": "application/json" }),
+    ...valid.headers,
+  };
+  return {
+    method: valid.method,
+    target: valid.path,
+    version: "HTTP/1.1",
+    headers: Object.entries(headers),
+    body: valid.body === undefined ? null : Buffer.from(JSON.stringify(valid.body)),
+    isChunked: false,
+    lineEnd: "\r\n",
+  };
+}
+
+/** What happens to bodies below the level of JSON. */
+function mutatedBytes(body: Buffer, random: Random): Buffer {
+  const at = random.index(body.length + 1);
+  const [before, after] = [body.subarray(0, at), body.subarray(at)];
+  const between = (...bytes: readonly number[]): Buffer => Buffer.concat([before, Buffer.from(bytes), after]);
+  return oneOf(random, [
+    () => before,
+    () => after,
+    () => between(random.index(256)),
+    () => between(0),
+    () => between(0xff, 0xfe),
+    () => between(0xed, 0xa0, 0x80),
+    () => Buffer.concat([before, after.subarray(1)]),
+    () => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body]),
+    () => Buffer.from(body.toString(), "utf16le"),
+    () => Buffer.concat([body, body]),
+    () => Buffer.concat([body, Buffer.from("\n")]),
+    () => Buffer.concat([Buffer.alloc(100_000, " "), body]),
+    () => Buffer.alloc(0),
+    () => Buffer.from("[".repeat(200_000)),
+  ])();
+}

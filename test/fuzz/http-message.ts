@@ -1,0 +1,48 @@
+// An HTTP request before it is bytes, and the bytes it becomes: by length or in chunks, right or wrong.
+import type { Random } from "../../src/domain/random.ts";
+
+export interface HttpMessage {
+  readonly method: string;
+  readonly target: string;
+  readonly version: string;
+  /** In order, as they are written; names may come twice. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Null where there is none. */
+  readonly body: Buffer | null;
+  readonly isChunked: boolean;
+  readonly lineEnd: string;
+}
+
+export function withHeader(message: HttpMessage, name: string, value: string | null): HttpMessage {
+  const others = message.headers.filter(([other]) => other !== name);
+  return { ...message, headers: value === null ? others : [...others, [name, value]] };
+}
+
+/** The whole request; the length of its body is declared unless a header already says something of it. */
+export function bytesOf(message: HttpMessage, random: Random): Buffer {
+  const { method, target, version, lineEnd, body, isChunked } = message;
+  const isFramed = message.headers.some(([name]) => /^(content-length|transfer-encoding)$/.test(name));
+  const framing: readonly (readonly [string, string])[] =
+    isFramed || body === null
+      ? []
+      : [isChunked ? ["transfer-encoding", "chunked"] : ["content-length", String(body.length)]];
+  const lines = [...message.headers, ...framing].map(([name, value]) => `${name}: ${value}`);
+  const head = [`${method} ${target} ${version}`.trimEnd(), ...lines, "", ""].join(lineEnd);
+  const payload = body ?? Buffer.alloc(0);
+  return Buffer.concat([Buffer.from(head, "latin1"), isChunked ? inChunks(payload, random) : payload]);
+}
+
+/** In chunks of random sizes, now and then with an extension or a trailer. */
+function inChunks(body: Buffer, random: Random): Buffer {
+  const pieces: Buffer[] = [];
+  let start = 0;
+  while (start < body.length) {
+    const size = 1 + random.index(Math.max(1, body.length >> 2));
+    const chunk = body.subarray(start, start + size);
+    const extension = random.uniform() < 0.1 ? ";name=value" : "";
+    pieces.push(Buffer.from(`${chunk.length.toString(16)}${extension}\r\n`), chunk, Buffer.from("\r\n"));
+    start += size;
+  }
+  pieces.push(Buffer.from(random.uniform() < 0.1 ? "0\r\nx-trailer: yes\r\n\r\n" : "0\r\n\r\n"));
+  return Buffer.concat(pieces);
+}

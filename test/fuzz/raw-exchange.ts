@@ -1,0 +1,90 @@
+// Sends bytes to a server as they are, and reads its answer: what fetch would not let through, and nothing done to it.
+import { connect } from "node:net";
+
+export interface RawAnswer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+export interface ExchangeOptions {
+  readonly port: number;
+  readonly method: string;
+  /** Closes the client's side after the last byte. */
+  readonly endsEarly: boolean;
+  readonly deadlineMs: number;
+}
+
+/** The first answer that is not interim; a word for what came instead where there was none. */
+export function exchange(
+  bytes: Buffer,
+  options: ExchangeOptions,
+): Promise<RawAnswer | "closed" | "no answer"> {
+  return new Promise((resolve) => {
+    const socket = connect({ port: options.port, host: "127.0.0.1", allowHalfOpen: true });
+    const pieces: Buffer[] = [];
+    const settle = (answer: RawAnswer | "closed" | "no answer"): void => {
+      clearTimeout(deadline);
+      socket.destroy();
+      resolve(answer);
+    };
+    const deadline = setTimeout(() => settle("no answer"), options.deadlineMs);
+    const take = (isEnd: boolean): void => {
+      const answer = answerIn(Buffer.concat(pieces), { isEnd, isHead: options.method === "HEAD" });
+      if (answer !== null) settle(answer);
+      else if (isEnd) settle("closed");
+    };
+    socket.on("data", (piece) => {
+      pieces.push(piece);
+      take(false);
+    });
+    socket.once("end", () => take(true));
+    // A server that refuses a body may reset the connection once it has answered.
+    socket.once("error", () => take(true));
+    if (options.endsEarly) socket.end(bytes);
+    else socket.write(bytes);
+  });
+}
+
+/** Null while the answer is not whole. */
+function answerIn(
+  bytes: Buffer,
+  { isEnd, isHead }: { readonly isEnd: boolean; readonly isHead: boolean },
+): RawAnswer | null {
+  const headEnd = bytes.indexOf("\r\n\r\n");
+  if (headEnd === -1) return null;
+  const rest = bytes.subarray(headEnd + 4);
+  const [statusLine = "", ...lines] = bytes.subarray(0, headEnd).toString("latin1").split("\r\n");
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1] ?? Number.NaN);
+  if (status >= 100 && status < 200) return answerIn(rest, { isEnd, isHead });
+  const headers = new Map(lines.map((line) => headerOf(line)));
+  const body = isHead || status === 204 || status === 304 ? Buffer.alloc(0) : bodyIn(rest, headers, isEnd);
+  return body === null ? null : { status, headers, body };
+}
+
+function headerOf(line: string): [string, string] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+}
+
+function bodyIn(rest: Buffer, headers: ReadonlyMap<string, string>, isEnd: boolean): Buffer | null {
+  if (headers.get("transfer-encoding") === "chunked") return unchunked(rest);
+  const length = headers.get("content-length");
+  if (length === undefined) return isEnd ? rest : null;
+  return rest.length >= Number(length) ? rest.subarray(0, Number(length)) : null;
+}
+
+function unchunked(bytes: Buffer): Buffer | null {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (;;) {
+    const lineEnd = bytes.indexOf("\r\n", at);
+    if (lineEnd === -1) return null;
+    const size = Number.parseInt(bytes.subarray(at, lineEnd).toString("latin1"), 16);
+    if (size === 0) return Buffer.concat(pieces);
+    if (bytes.length < lineEnd + size + 4) return null;
+    pieces.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    at = lineEnd + size + 4;
+  }
+}

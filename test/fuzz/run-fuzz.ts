@@ -1,0 +1,187 @@
+// Sends many mutated requests to a server, several at a time, and gathers what did not hold.
+import { readFileSync } from "node:fs";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "../running-server.ts";
+import { model, registerModel } from "../served-jobs.ts";
+import { faultsOf } from "./check-answer.ts";
+import { fuzzRequest } from "./fuzz-request.ts";
+import { exchange } from "./raw-exchange.ts";
+import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
+
+export interface FuzzReport {
+  readonly statuses: Readonly<Record<string, number>>;
+  /** One line for each request that was not answered as it must be, with its index. */
+  readonly failures: readonly string[];
+  /** Lines of the server's log that say more than that a request was refused. */
+  readonly logged: readonly string[];
+  readonly seconds: number;
+  /** Of the server process, in MiB, when a tenth, a half and all of the requests were answered. */
+  readonly residentMebibytes: readonly number[];
+}
+
+export interface FuzzOptions {
+  readonly seed: number;
+  readonly count: number;
+  /** Sends this one alone. */
+  readonly only?: number;
+  /** Told of failures at once, and of progress now and then. */
+  readonly log?: (line: string) => void;
+}
+
+/** A context so short that no answer is long, few jobs at a time, and requests that must be complete soon. */
+const flags = [
+  ...model,
+  "--engine-context-length-max=96",
+  "--training-batch-tokens=64",
+  "--training-niceness=19",
+  "--jobs-queued-max=10",
+  "--http-request-seconds=1",
+];
+
+const deadlineMs = 60_000;
+const atATime = 8;
+/** A model that was deleted is registered again so often. */
+const renewEvery = 200;
+
+export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
+  const { seed, count, only, log = () => undefined } = options;
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags });
+  try {
+    const fuzzer = new Fuzzer(server, await newWorld(server), { seed, log });
+    await (only === undefined ? fuzzer.sendAll(count) : fuzzer.send(only));
+    await fuzzer.checkHealth();
+    return { ...fuzzer.report(), logged: unexpectedLines(server.output()) };
+  } finally {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  }
+}
+
+class Fuzzer {
+  readonly #server: RunningServer;
+  #world: FuzzedWorld;
+  readonly #seed: number;
+  readonly #log: (line: string) => void;
+  readonly #statuses = new Map<string, number>();
+  readonly #failures: string[] = [];
+  readonly #residentMebibytes: number[] = [];
+  readonly #beginMs = performance.now();
+
+  constructor(
+    server: RunningServer,
+    world: FuzzedWorld,
+    { seed, log }: { readonly seed: number; readonly log: (line: string) => void },
+  ) {
+    this.#server = server;
+    this.#world = world;
+    this.#seed = seed;
+    this.#log = log;
+  }
+
+  async sendAll(count: number): Promise<void> {
+    let next = 0;
+    const measuredAt = [count / 10, count / 2, count].map(Math.floor);
+    const sendOn = async (): Promise<void> => {
+      while (next < count) {
+        const index = next++;
+        await this.send(index);
+        if (measuredAt.includes(index + 1)) this.#residentMebibytes.push(residentMebibytes(this.#server));
+        if ((index + 1) % renewEvery === 0) await this.#goOn(index + 1, count);
+      }
+    };
+    await Promise.all(Array.from({ length: atATime }, sendOn));
+  }
+
+  async send(index: number): Promise<void> {
+    const { what, method, bytes, isCut } = fuzzRequest(this.#seed, index, this.#world);
+    const port = Number(new URL(this.#server.url).port);
+    const answer = await exchange(bytes, { port, method, endsEarly: isCut, deadlineMs });
+    const status = typeof answer === "string" ? answer : String(answer.status);
+    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+    if (answer === "closed" && isCut) return;
+    const faults = typeof answer === "string" ? [`it was ${answer}`] : faultsOf(answer, method);
+    if (faults.length > 0) this.#fail(`${index}: ${what}: ${faults.join("; ")}`);
+  }
+
+  async checkHealth(): Promise<void> {
+    const { status } = await call(this.#server, "GET", "/health");
+    if (status !== 200) this.#fail(`/health answers ${status}`);
+  }
+
+  report(): Omit<FuzzReport, "logged"> {
+    return {
+      statuses: Object.fromEntries([...this.#statuses].sort(([one], [other]) => one.localeCompare(other))),
+      failures: this.#failures,
+      seconds: Math.round((performance.now() - this.#beginMs) / 100) / 10,
+      residentMebibytes: this.#residentMebibytes,
+    };
+  }
+
+  async #goOn(sent: number, count: number): Promise<void> {
+    await this.checkHealth();
+    this.#world = { ...this.#world, spareModelId: await spareModel(this.#server) };
+    this.#log(`${sent} of ${count} sent, ${this.#failures.length} failures`);
+  }
+
+  #fail(line: string): void {
+    this.#failures.push(line);
+    this.#log(line);
+  }
+}
+
+async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
+  const modelId = await registerModel(server, "fuzzed");
+  const body = {
+    model_id: modelId,
+    trajectory_groups: [
+      {
+        trajectories: [0, 1].map((reward) => ({
+          messages_and_choices: [
+            { role: "user", content: "which?" },
+            { role: "assistant", content: `${reward}` },
+          ],
+          reward,
+        })),
+      },
+    ],
+  };
+  const { body: job } = await call(server, "POST", "/v1/preview/training-jobs", { body });
+  await eventually("the first job ends", async () => {
+    const { body: now } = await call(server, "GET", `/v1/preview/training-jobs/${job.id}`);
+    return now.state === "succeeded" ? true : null;
+  });
+  for (const id of feedbackIds) {
+    const record = {
+      id,
+      project_id: "local/p",
+      vendor_ref: "w:///local/p/call/1",
+      feedback_type: "t",
+      payload: {},
+    };
+    await call(server, "POST", "/feedback/create", { body: record, scheme: "Basic" });
+  }
+  return { apiKey: server.apiKey, modelId, spareModelId: await spareModel(server), jobId: job.id };
+}
+
+async function spareModel(server: RunningServer): Promise<string> {
+  const body = { project: "p", name: "spare", base_model: "tiny", return_existing: true };
+  return (await call(server, "POST", "/v1/preview/models", { body })).body.id;
+}
+
+/** Errors, and what is no line of the log. That a job's rollouts are odd is a warning, and true here. */
+function unexpectedLines(output: string): readonly string[] {
+  const expected = [/^$/, /^listening on /, /^admin key /, /"msg":"a job was warned of"/];
+  return output.split("\n").filter((line) => !expected.some((pattern) => pattern.test(line)));
+}
+
+function residentMebibytes({ process }: RunningServer): number {
+  const pages = Number(readFileSync(`/proc/${process.pid}/statm`, "utf8").split(" ")[1]);
+  return Math.round((pages * 4096) / (1 << 20));
+}

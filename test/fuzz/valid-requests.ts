@@ -1,0 +1,237 @@
+// Requests that the server takes, one list for every operation and its relatives: what mutations begin with.
+import { chatForm } from "../../src/wire/chat/chat-fields.ts";
+import { feedbackBatchForm, feedbackHistoryForm, feedbackReplaceForm } from "../../src/wire/feedback.ts";
+import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
+import { logSchema } from "../../src/wire/read-log.ts";
+import { trainingJobForm } from "../../src/wire/training-job.ts";
+
+/** What requests may speak of; it is there before the first is sent. */
+export interface FuzzedWorld {
+  readonly apiKey: string;
+  readonly modelId: string;
+  /** A model that may be deleted. */
+  readonly spareModelId: string;
+  /** A job that has ended. */
+  readonly jobId: string;
+}
+
+export const feedbackIds: readonly string[] = ["fuzz-1", "fuzz-2"];
+
+export interface ValidRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  /** Undefined where there is none. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly scheme?: "Bearer" | "Basic" | "none";
+  /** Names of fields that may stand somewhere in the body, or of the parameters of the query. */
+  readonly names: readonly string[];
+}
+
+const user = { role: "user", content: "what is one and one?" };
+const assistant = { role: "assistant", content: "two" };
+const choice = {
+  index: 0,
+  finish_reason: "stop",
+  message: assistant,
+  logprobs: { content: [{ token: "token_id:7", logprob: -0.5, bytes: [116], top_logprobs: [] }] },
+  token_ids: [7],
+  prompt_token_ids: [1, 2, 3],
+};
+const tool = {
+  type: "function",
+  function: { name: "f", description: "d", parameters: { type: "object", properties: {} }, strict: true },
+};
+
+const chats: readonly object[] = [
+  {},
+  { temperature: 0, seed: 7, logprobs: true, top_logprobs: 3, stop: ["a", "\n\n"], top_p: 0.9, top_k: 5 },
+  { stream: true, stream_options: { include_usage: true }, n: 2, return_token_ids: true },
+  { messages: [{ role: "system", content: "be short" }, user, assistant, user], user: "u", priority: 0 },
+  {
+    messages: [{ role: "user", content: [{ type: "text", text: "one" }, "two"], name: "n" }],
+    logit_bias: { 5: -100, 6: 1.5 },
+    presence_penalty: 0.5,
+    frequency_penalty: -0.5,
+    repetition_penalty: 1.1,
+    min_p: 0.1,
+  },
+  {
+    messages: [
+      user,
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "c", content: "3" },
+    ],
+    tools: [tool],
+    tool_choice: "none",
+    response_format: { type: "text" },
+  },
+  { continue_final_message: true, messages: [user, assistant], request_id: "one", min_tokens: 1 },
+];
+
+const trajectory = {
+  messages_and_choices: [user, choice],
+  tools: [tool],
+  additional_histories: [{ messages_and_choices: [user, assistant], tools: null }],
+  reward: 1,
+  initial_policy_version: 0,
+  final_policy_version: 0,
+  metrics: { correct: true, length: 3.5 },
+  auto_metrics: {},
+  metadata: { split: "a", n: 1 },
+  logs: ["one", 2],
+  start_time: "2025-01-01T00:00:00Z",
+};
+const groups: readonly (readonly object[])[] = [
+  [{ trajectories: [trajectory, { ...trajectory, reward: 0 }] }],
+  [
+    { trajectories: [{ reward: 1, messages_and_choices: [user, assistant] }], metadata: { a: "b" } },
+    { trajectories: [], exceptions: [{ type: "E", message: "m" }], logs: [], metrics: { x: 1 } },
+  ],
+];
+const config = {
+  advantage_balance: 0.1,
+  epsilon: 0.2,
+  epsilon_high: null,
+  importance_sampling_level: "token",
+  vendor_k2_tau: 0.1,
+  learning_rate: 0.0001,
+  mask_prob_ratio: false,
+  max_negative_advantage_importance_sampling_weight: 2,
+  ppo: true,
+  precalculate_logprobs: false,
+  scale_rewards: true,
+};
+
+const record = {
+  project_id: "local/p",
+  vendor_ref: "w:///local/p/object/thing:v1",
+  feedback_type: "wandb.note.1",
+  payload: { note: "good" },
+  creator: "me",
+};
+const records: readonly object[] = [
+  record,
+  {
+    ...record,
+    feedback_type: "vendor.reaction.1",
+    payload: { emoji: "👍" },
+    call_ref: "w:///local/p/call/1",
+  },
+  {
+    project_id: "local/p",
+    weave_ref: "weave:///local/p/call/abc",
+    feedback_type: "custom",
+    payload: { score: 0.5, tags: ["x"], nested: { a: null } },
+    queue_id: null,
+    trigger_ref: "",
+  },
+];
+
+/** All of them. */
+export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
+  const { modelId, spareModelId, jobId } = world;
+  const models = "/v1/preview/models";
+  const jobs = "/v1/preview/training-jobs";
+  const names = {
+    chat: namesIn(chatForm.schema),
+    job: namesIn(trainingJobForm.schema),
+    log: namesIn(logSchema),
+    feedback: namesIn(feedbackReplaceForm.schema),
+    page: ["after", "limit", "order", "entity", "project", "name", "model_id", "state", "split"],
+  };
+  const get = (path: string, rest: Partial<ValidRequest> = {}): ValidRequest => ({
+    method: "GET",
+    path,
+    names: names.page,
+    ...rest,
+  });
+  const post = (path: string, body: unknown, rest: Partial<ValidRequest> = {}): ValidRequest => ({
+    method: "POST",
+    path,
+    body,
+    names: names.page,
+    ...rest,
+  });
+  const feedback = { scheme: "Basic", names: names.feedback } as const;
+  return [
+    ...chats.map((chat, index) =>
+      post(
+        index % 2 === 0 ? "/v1/chat/completions" : "/v1/chat/completions/",
+        { model: index === 1 ? modelId : "tiny", messages: [user], max_tokens: 2, ...chat },
+        { names: names.chat },
+      ),
+    ),
+    ...groups.flatMap((trajectoryGroups, index) => [
+      post(
+        jobs,
+        { model_id: modelId, trajectory_groups: trajectoryGroups, experimental_config: config },
+        { headers: index === 0 ? {} : { "idempotency-key": "once" }, names: names.job },
+      ),
+      post(
+        `${models}/${modelId}/log`,
+        { split: "train", trajectory_groups: trajectoryGroups },
+        { names: names.log },
+      ),
+    ]),
+    post(
+      "/feedback/batch/create",
+      { batch: records },
+      { ...feedback, names: namesIn(feedbackBatchForm.schema) },
+    ),
+    ...records.flatMap((item, index) => [
+      post("/feedback/create", item, feedback),
+      post("/feedback/replace", { ...item, feedback_id: feedbackIds[index % 2] }, feedback),
+    ]),
+    post(
+      "/feedback/history",
+      { project_id: "local/p", feedback_id: feedbackIds[0], limit: 5 },
+      { ...feedback, names: namesIn(feedbackHistoryForm.schema) },
+    ),
+    post(
+      models,
+      { entity: "local", project: "p", name: "fuzzed", base_model: "tiny", return_existing: true },
+      { names: namesIn(modelCreateForm.schema) },
+    ),
+    post(`${jobs}/${jobId}/cancel`, undefined),
+    { method: "DELETE", path: `${models}/${spareModelId}`, names: names.page },
+    {
+      method: "DELETE",
+      path: `${models}/${modelId}/checkpoints`,
+      body: { steps: [0, 7] },
+      names: namesIn(checkpointDeleteForm.schema),
+    },
+    get(`${models}?limit=5&order=asc&project=p`),
+    get(`${models}/${modelId}`),
+    get(`${models}/${modelId}/checkpoints?limit=2`),
+    get(`${models}/${modelId}/trajectories?split=train&limit=1`),
+    get(`${models}/${modelId}/metrics?limit=3&order=desc`),
+    get(`${jobs}?state=succeeded&limit=2&model_id=${modelId}`),
+    get(`${jobs}/${jobId}`),
+    get(`${jobs}/${jobId}/events?limit=5`),
+    get(`${jobs}/${jobId}/events`, { headers: { accept: "text/event-stream" } }),
+    get("/v1/models"),
+    get("/v1/preview/base-models"),
+    get("/health", { scheme: "none" }),
+    get("/v1/system-check", { scheme: "none" }),
+    get("/docs/static/swagger-ui.css", { scheme: "none" }),
+  ];
+}
+
+/** The names of all fields in a schema, of inner objects too. */
+function namesIn(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return [...new Set(schema.flatMap(namesIn))];
+  if (typeof schema !== "object" || schema === null) return [];
+  const { properties = {} } = schema as { readonly properties?: object };
+  return [
+    ...new Set([
+      ...Object.keys(properties),
+      ...Object.values(schema).flatMap(namesIn),
+      ...Object.values(properties).flatMap(namesIn),
+    ]),
+  ];
+}
