@@ -1,0 +1,93 @@
+// What compiling a constraint and computing its masks may cost, counted in steps rather than in time, so that the same
+// constraint is always served or always refused. Also the one error of this room.
+import { ServiceError } from "../domain/service-error.ts";
+
+export interface GrammarLimits {
+  /** Bytes of the schema, pattern, choices or grammar. */
+  readonly sourceBytes: number;
+  /** How deeply a pattern, schema or grammar may nest. */
+  readonly nesting: number;
+  /** Units of work while compiling; one is about a microsecond. */
+  readonly compileSteps: number;
+  /** Units of work of one mask, or of accepting one token. */
+  readonly maskSteps: number;
+  /** Distinct expressions, lexer states and parser states that a constraint may hold, each. */
+  readonly states: number;
+  /** Alternatives that the combinations of one place in a schema may come to. */
+  readonly alternatives: number;
+  /** Bytes of the masks that are kept for each constraint. */
+  readonly cachedMaskBytes: number;
+}
+
+export const defaultGrammarLimits: GrammarLimits = {
+  sourceBytes: 256 * 1024,
+  nesting: 200,
+  compileSteps: 200_000,
+  maskSteps: 200_000,
+  states: 60_000,
+  alternatives: 256,
+  cachedMaskBytes: 16 * 1024 * 1024,
+};
+
+/** Why a constraint is not served: it is malformed, it asks for what is not expressed exactly, or it costs too much. */
+export type RefusalKind = "malformed" | "not-exact" | "limit" | "unsatisfiable";
+
+/** A constraint that is refused; the message names what, where, and what is possible instead. */
+export class ConstraintRefusal extends ServiceError {
+  readonly kind: RefusalKind;
+  /** The keyword, construct or limit that is to blame. */
+  readonly subject: string;
+  /** A JSON pointer into a schema, or a position in a text; empty where there is none. */
+  readonly place: string;
+
+  constructor(refusal: {
+    readonly kind: RefusalKind;
+    readonly subject: string;
+    readonly place: string;
+    readonly message: string;
+  }) {
+    super({
+      code: refusal.kind === "not-exact" ? "unsupported" : "invalid",
+      message: refusal.message,
+    });
+    this.name = "ConstraintRefusal";
+    this.kind = refusal.kind;
+    this.subject = refusal.subject;
+    this.place = refusal.place;
+  }
+}
+
+/** The refusal of a constraint that exceeds the limit of the given name. */
+export function limitExceeded(limit: keyof GrammarLimits, allowed: number, place = ""): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "limit",
+    subject: limit,
+    place,
+    message: `The constraint exceeds the limit ${limit} of ${allowed}${place === "" ? "" : ` at ${place}`}. Make it simpler.`,
+  });
+}
+
+/** Counts the work of one compilation or one mask, and refuses it at its limit. */
+export class StepBudget {
+  #left: number;
+  #limit: "compileSteps" | "maskSteps";
+  readonly #limits: GrammarLimits;
+
+  constructor(limits: GrammarLimits) {
+    this.#limits = limits;
+    this.#limit = "compileSteps";
+    this.#left = limits.compileSteps;
+  }
+
+  /** Begins the count of another piece of work. */
+  restart(limit: "compileSteps" | "maskSteps"): void {
+    this.#limit = limit;
+    this.#left = this.#limits[limit];
+  }
+
+  /** @throws ConstraintRefusal once more than the limit's steps are spent */
+  spend(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw limitExceeded(this.#limit, this.#limits[this.#limit]);
+  }
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { readLanguage } from "./language.ts";
+import { defaultGrammarLimits } from "./limits.ts";
+import { CompiledConstraint } from "./matcher.ts";
+import type { Constraint } from "../domain/constraint.ts";
+import { choice, regex } from "./testing/constraints.ts";
+import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
+import { vocabularyOf } from "./testing/vocabularies.ts";
+import { randomWalk } from "./testing/walk.ts";
+
+const seed = Number(process.env.SEED ?? 20_261_122);
+const vocabulary = vocabularyOf([
+  "ab",
+  "abc",
+  "a",
+  "bb",
+  "b1",
+  "11",
+  "é",
+  "éa",
+  "\u{1F600}",
+  "  ",
+  "cab",
+  "-1",
+  "abcabcabc",
+]);
+
+const compiled = (constraint: Constraint): CompiledConstraint =>
+  new CompiledConstraint(readLanguage(constraint, defaultGrammarLimits), vocabulary);
+
+function allowed(constraint: CompiledConstraint, text: string): readonly string[] {
+  const matcher = constraint.matcher();
+  for (const byte of new TextEncoder().encode(text)) assert.ok(matcher.accept(byte + 1), text);
+  const mask = new Uint32Array(constraint.maskWords);
+  matcher.mask(mask);
+  return idsOf(mask).map((id) => new TextDecoder().decode(vocabulary.bytesOf[id] ?? undefined));
+}
+
+test("a choice allows the tokens that begin one of its texts, and twins alike", () => {
+  const constraint = compiled(choice("abc", "abcabcabc", "b1"));
+  assert.deepEqual(allowed(constraint, ""), ["a", "b", "ab", "abc", "a", "b1", "abcabcabc", "ab"]);
+  assert.deepEqual(allowed(constraint, "abc"), ["a", "ab", "abc", "a", "ab"]);
+});
+
+const constraints: readonly Constraint[] = [
+  regex("[ab]*1?"),
+  regex("(abc)+|\\d{2,}"),
+  regex("\\w+ \\w+"),
+  regex("(?=.*b)[a-c1]{3,6}"),
+  regex("[^a]*a.{2}"),
+  regex("(?!abc)[abc]{0,9}"),
+  choice("abc", "ab", "é", "éa", "😀"),
+];
+
+test("masks are those of trying every token, whatever was asked before", () => {
+  const shared = constraints.map(compiled);
+  fc.assert(
+    fc.property(
+      fc.nat(constraints.length - 1),
+      fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })),
+      (which, draws) => {
+        const constraint = shared[which];
+        const walk = randomWalk(constraint, () => draws.next().value, 12);
+        const matcher = constraint.matcher();
+        const mask = new Uint32Array(constraint.maskWords);
+        const taken: number[] = [];
+        for (const token of walk.tokens) {
+          matcher.mask(mask);
+          const fresh = readLanguage(constraints[which], defaultGrammarLimits);
+          assert.deepEqual(idsOf(mask), allowedByTrying(fresh, vocabulary, Uint8Array.from(taken)));
+          taken.push(...(vocabulary.bytesOf[token] ?? []));
+          assert.ok(matcher.accept(token));
+        }
+      },
+    ),
+    { seed, numRuns: 150 },
+  );
+});
+
+test("forks go their own way, and a rollback returns", () => {
+  const matcher = compiled(regex("a(b1|bb)c?")).matcher();
+  assert.ok(matcher.accept(98));
+  const fork = matcher.fork();
+  assert.ok(matcher.accept(99));
+  assert.ok(matcher.accept(50));
+  assert.ok(matcher.mayEnd && !matcher.mustEnd);
+  assert.ok(fork.accept(99) && fork.accept(99) && !fork.accept(50));
+  matcher.rollback(1);
+  assert.ok(!matcher.mayEnd && matcher.accept(99) && matcher.accept(100) && matcher.mustEnd);
+});
+
+test("control tokens and ids beyond the vocabulary are never accepted", () => {
+  const matcher = compiled(regex("[^]*")).matcher();
+  assert.ok(!matcher.accept(0) && !matcher.accept(9_999));
+});
+
+test("says what must come next", () => {
+  const forced = (constraint: Constraint) =>
+    new TextDecoder().decode(compiled(constraint).matcher().mustComeNext());
+  assert.equal(forced(choice("abcd", "abce")), "abc");
+  assert.equal(forced(choice("ab", "abc")), "ab");
+  assert.equal(forced(regex("x{3}[ab]")), "xxx");
+  assert.equal(forced(regex("a*")), "");
+});
+
+test("a mask that costs too much is refused by its limit", () => {
+  const language = readLanguage(regex("[ab]*a[ab]{30}"), { ...defaultGrammarLimits, maskSteps: 3 });
+  const constraint = new CompiledConstraint(language, vocabulary);
+  assert.throws(() => constraint.matcher().mask(new Uint32Array(constraint.maskWords)), /maskSteps/);
+});

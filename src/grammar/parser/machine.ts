@@ -1,0 +1,199 @@
+// The parser: a pushdown automaton, made where it is walked, whose state says which lexemes may be under way and what may
+// follow each. A lexeme ends wherever its expression may and is never cut by a longest match, so the texts are exactly
+// those of the grammar. Rules must not begin with themselves; left recursion is taken out beforehand.
+import { ConstraintRefusal, limitExceeded } from "../limits.ts";
+import type { GrammarLimits, StepBudget } from "../limits.ts";
+import { deadState } from "../regex/automaton.ts";
+import type { Automaton, LexerState } from "../regex/automaton.ts";
+import { isTerminal, symbolIndex } from "./rules.ts";
+import type { GrammarSymbol, Production, Rules } from "./rules.ts";
+import { noStacks, StackTable } from "./stacks.ts";
+import type { Stacks } from "./stacks.ts";
+
+export type ParserState = number;
+/** No text goes on from here. */
+export const deadParser: ParserState = 0;
+
+const unknown = -1;
+
+/** A set of lexemes under way, each with what follows it. */
+export interface Threads {
+  readonly lexers: readonly LexerState[];
+  readonly follows: readonly Stacks[];
+  /** Whether the text may end here. */
+  readonly mayEnd: boolean;
+}
+
+/** What a rule may begin with: a lexeme and the rest of its production; and whether it may be empty. */
+interface Beginning {
+  readonly starts: readonly { readonly lexer: LexerState; readonly rest: Production }[];
+  readonly mayBeEmpty: boolean;
+}
+
+export class Machine {
+  readonly automaton: Automaton;
+  readonly #rules: Rules;
+  readonly #limits: GrammarLimits;
+  readonly #budget: StepBudget;
+  readonly #stacks: StackTable;
+  readonly #states: Threads[] = [];
+  readonly #rows: (Int32Array | undefined)[] = [];
+  readonly #known = new Map<string, ParserState>();
+  readonly #opened = new Map<Stacks, ParserState>();
+  readonly #beginnings = new Map<GrammarSymbol, Beginning>();
+  /** The symbols whose beginnings are being found: one that needs itself would never end. */
+  readonly #pending = new Set<GrammarSymbol>();
+
+  constructor(
+    { automaton, rules }: { readonly automaton: Automaton; readonly rules: Rules },
+    limits: GrammarLimits,
+    budget: StepBudget,
+  ) {
+    this.automaton = automaton;
+    this.#rules = rules;
+    this.#limits = limits;
+    this.#budget = budget;
+    this.#stacks = new StackTable(limits, budget);
+    this.#intern(new Map(), false);
+  }
+
+  /** The state before a text of the production. */
+  start(production: Production): ParserState {
+    return this.open(this.#stacks.push(production, 1));
+  }
+
+  threads(state: ParserState): Threads {
+    return this.#states[state];
+  }
+
+  next(state: ParserState, byte: number): ParserState {
+    const row = (this.#rows[state] ??= new Int32Array(256).fill(unknown));
+    if (row[byte] === unknown) row[byte] = this.#step(state, byte);
+    return row[byte];
+  }
+
+  /** The one byte that may come next; null if there are several, or none. */
+  onlyByte(state: ParserState): number | null {
+    let only: number | null = null;
+    for (let byte = 0; byte < 256; byte++) {
+      if (this.next(state, byte) === deadParser) continue;
+      if (only !== null) return null;
+      only = byte;
+    }
+    return only;
+  }
+
+  /** The state in which a text of one of the stacks begins. */
+  open(stacks: Stacks): ParserState {
+    const known = this.#opened.get(stacks);
+    if (known !== undefined) return known;
+    const threads = new Map<LexerState, Stacks>();
+    const mayEnd = this.#openInto(threads, stacks, new Set());
+    const state = this.#intern(threads, mayEnd);
+    this.#opened.set(stacks, state);
+    return state;
+  }
+
+  #step(state: ParserState, byte: number): ParserState {
+    const { automaton } = this;
+    const { lexers, follows } = this.#states[state];
+    const threads = new Map<LexerState, Stacks>();
+    let mayEnd = false;
+    this.#budget.spend(1 + (lexers.length >>> 2));
+    for (let index = 0; index < lexers.length; index++) {
+      const lexer = automaton.next(lexers[index], byte);
+      if (lexer === deadState) continue;
+      if (!automaton.isFinished(lexer)) this.#add(threads, lexer, follows[index]);
+      if (automaton.isAccepting[lexer] === 0) continue;
+      const after = this.#states[this.open(follows[index])];
+      mayEnd ||= after.mayEnd;
+      for (const [other, start] of after.lexers.entries()) this.#add(threads, start, after.follows[other]);
+    }
+    return this.#intern(threads, mayEnd);
+  }
+
+  #add(threads: Map<LexerState, Stacks>, lexer: LexerState, follow: Stacks): void {
+    const known = threads.get(lexer);
+    threads.set(lexer, known === undefined ? follow : this.#stacks.union(known, follow));
+  }
+
+  /** Adds what the stacks may begin with; whether the text may end instead. */
+  #openInto(threads: Map<LexerState, Stacks>, stacks: Stacks, seen: Set<Stacks>): boolean {
+    if (seen.has(stacks)) return false;
+    seen.add(stacks);
+    let { mayEnd } = this.#stacks.tops(stacks);
+    const { symbols, below } = this.#stacks.tops(stacks);
+    for (const [index, symbol] of symbols.entries()) {
+      const { starts, mayBeEmpty } = this.#beginning(symbol);
+      this.#budget.spend(1 + starts.length);
+      for (const { lexer, rest } of starts) this.#add(threads, lexer, this.#stacks.push(rest, below[index]));
+      if (mayBeEmpty && this.#openInto(threads, below[index], seen)) mayEnd = true;
+    }
+    return mayEnd;
+  }
+
+  #beginning(symbol: GrammarSymbol): Beginning {
+    const known = this.#beginnings.get(symbol);
+    if (known !== undefined) return known;
+    if (this.#pending.has(symbol)) throw leftRecursion();
+    this.#pending.add(symbol);
+    try {
+      const beginning = isTerminal(symbol) ? this.#lexeme(symbol) : this.#ofRule(symbol);
+      this.#beginnings.set(symbol, beginning);
+      return beginning;
+    } finally {
+      this.#pending.delete(symbol);
+    }
+  }
+
+  #lexeme(symbol: GrammarSymbol): Beginning {
+    const expression = symbolIndex(symbol);
+    const lexer = this.automaton.start(expression);
+    const goesOn = lexer !== deadState && !this.automaton.isFinished(lexer);
+    return {
+      starts: goesOn ? [{ lexer, rest: [] }] : [],
+      mayBeEmpty: this.automaton.expressions.isNullable(expression),
+    };
+  }
+
+  #ofRule(symbol: GrammarSymbol): Beginning {
+    const starts: { readonly lexer: LexerState; readonly rest: Production }[] = [];
+    let mayBeEmpty = false;
+    for (const production of this.#rules.productions(symbol)) {
+      let isEmptySoFar = true;
+      for (let index = 0; index < production.length && isEmptySoFar; index++) {
+        const first = this.#beginning(production[index]);
+        const behind = production.slice(index + 1);
+        for (const { lexer, rest } of first.starts) starts.push({ lexer, rest: [...rest, ...behind] });
+        isEmptySoFar = first.mayBeEmpty;
+      }
+      mayBeEmpty ||= isEmptySoFar;
+    }
+    this.#budget.spend(starts.length);
+    return { starts, mayBeEmpty };
+  }
+
+  #intern(threads: ReadonlyMap<LexerState, Stacks>, mayEnd: boolean): ParserState {
+    const lexers = [...threads.keys()].sort((one, other) => one - other);
+    const follows = lexers.map((lexer) => threads.get(lexer) ?? noStacks);
+    const key = `${mayEnd ? "." : ""}${lexers.join(",")};${follows.join(",")}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const state = this.#states.length;
+    if (state >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    this.#budget.spend(1 + lexers.length);
+    this.#states.push({ lexers, follows, mayEnd });
+    this.#known.set(key, state);
+    return state;
+  }
+}
+
+function leftRecursion(): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "not-exact",
+    subject: "left recursion",
+    place: "",
+    message:
+      "A rule of the grammar begins with itself. Write the repetition with * or +, or let the rule end with itself.",
+  });
+}

@@ -1,0 +1,109 @@
+// Classes of characters as patterns write them: between brackets, and behind a backslash.
+import {
+  allCharacters,
+  commonPoints,
+  digits,
+  lastCodePoint,
+  otherPoints,
+  unitedPoints,
+  whiteSpace,
+  wordCharacters,
+} from "./code-points.ts";
+import type { CodePoints } from "./code-points.ts";
+import type { Reader } from "./reader.ts";
+import { unicodeProperty } from "./unicode-property.ts";
+
+const namedClasses: Readonly<Record<string, CodePoints>> = {
+  d: digits,
+  D: otherPoints(digits),
+  w: wordCharacters,
+  W: otherPoints(wordCharacters),
+  s: whiteSpace,
+  S: otherPoints(whiteSpace),
+};
+
+const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
+
+/** Reads a class behind its opening bracket, up to and with the closing one. */
+export function readCharacterClass(reader: Reader): CodePoints {
+  const start = reader.position - 1;
+  const isNegated = reader.skip("^");
+  const members: CodePoints[] = [];
+  while (!reader.skip("]")) {
+    if (reader.isAtEnd) throw reader.malformed("an unclosed class", start);
+    const low = readMember(reader);
+    const dash = reader.position;
+    if (!reader.sees("-") || reader.sees("-]")) {
+      members.push(low);
+      continue;
+    }
+    reader.take();
+    const high = readMember(reader);
+    // A dash beside a class such as \w stands for itself, as browsers take it.
+    if (!isSingle(low) || !isSingle(high)) members.push(low, [0x2d, 0x2d], high);
+    else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
+    else members.push([low[0], high[0]]);
+  }
+  const set = unitedPoints(...members);
+  return commonPoints(isNegated ? otherPoints(set) : set, allCharacters);
+}
+
+const isSingle = (set: CodePoints): boolean => set.length === 2 && set[0] === set[1];
+
+function readMember(reader: Reader): CodePoints {
+  if (reader.isAtEnd) throw reader.malformed("an unclosed class");
+  const start = reader.position;
+  if (!reader.skip("\\")) return single(reader.take().codePointAt(0) ?? 0);
+  if (reader.skip("b")) return single(8);
+  return readClassEscape(reader, start);
+}
+
+/**
+ * Reads what stands behind a backslash and means characters.
+ *
+ * @param start the position of the backslash
+ */
+export function readClassEscape(reader: Reader, start: number): CodePoints {
+  const letter = reader.take();
+  const named = namedClasses[letter];
+  if (named !== undefined) return commonPoints(named, allCharacters);
+  if (letter === "p" || letter === "P") return readProperty(reader, letter === "P", start);
+  if (letter === "0" && /\d/.test(reader.peek())) throw reader.notExact("an octal escape", start);
+  const control = controlEscapes[letter];
+  if (control !== undefined) return single(control);
+  if (letter === "x") return single(hexadecimal(reader, /([0-9A-Fa-f]{2})/y, start));
+  if (letter === "u") return single(readUnicodeEscape(reader, start));
+  if (letter === "c") return single((reader.match(/[A-Za-z]/y)?.[0].charCodeAt(0) ?? 0) % 32);
+  // Other letters and digits mean something elsewhere; every other character stands for itself.
+  if (/[A-Za-z0-9]/.test(letter)) throw reader.notExact(`the escape \\${letter}`, start);
+  return single(letter.codePointAt(0) ?? 0);
+}
+
+const single = (point: number): CodePoints => [point, point];
+
+function readUnicodeEscape(reader: Reader, start: number): number {
+  if (reader.sees("{")) {
+    const point = hexadecimal(reader, /\{([0-9A-Fa-f]+)\}/y, start);
+    if (point > lastCodePoint) throw reader.malformed("an escape beyond the last character", start);
+    return point;
+  }
+  const unit = hexadecimal(reader, /([0-9A-Fa-f]{4})/y, start);
+  if (unit < 0xd800 || unit > 0xdbff) return unit;
+  const low = reader.match(/\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})/y);
+  if (low === null) throw reader.notExact("a lone surrogate", start);
+  return 0x10000 + (unit - 0xd800) * 0x400 + (Number.parseInt(low[1], 16) - 0xdc00);
+}
+
+function hexadecimal(reader: Reader, expression: RegExp, start: number): number {
+  const match = reader.match(expression);
+  if (match === null) throw reader.malformed("an escape that is cut short", start);
+  return Number.parseInt(match[1], 16);
+}
+
+function readProperty(reader: Reader, isNegated: boolean, start: number): CodePoints {
+  const name = reader.match(/\{([\w=]+)\}/y)?.[1];
+  if (name === undefined) throw reader.malformed("a property without a name", start);
+  const set = unicodeProperty(name);
+  if (set === null) throw reader.notExact(`the property ${name}`, start);
+  return isNegated ? commonPoints(otherPoints(set), allCharacters) : set;
+}

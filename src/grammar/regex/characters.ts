@@ -1,0 +1,155 @@
+// How characters are spelled in bytes: as UTF-8, or inside a JSON string with every escape that JSON allows (RFC 8259,
+// section 7). A lone surrogate is no character and cannot be spelled.
+import { commonPoints, lastCodePoint, otherPoints, pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
+import { allCharacters } from "./code-points.ts";
+import type { CodePoints } from "./code-points.ts";
+import type { Expression, Expressions } from "./expressions.ts";
+
+/** Spells sets of characters in one context. */
+export interface Spelling {
+  /** One character of the set. */
+  spell(set: CodePoints): Expression;
+  /** One character, whichever. */
+  readonly character: Expression;
+}
+
+type Spell = (expressions: Expressions, set: CodePoints) => Expression;
+
+/** Text as it is. */
+export const plainSpelling = (expressions: Expressions): Spelling => remembered(expressions, utf8);
+
+/** Text between the quotation marks of a JSON string. */
+export const jsonSpelling = (expressions: Expressions): Spelling => remembered(expressions, jsonCharacter);
+
+function remembered(expressions: Expressions, spell: Spell): Spelling {
+  const known = new Map<string, Expression>();
+  const spellOnce = (set: CodePoints): Expression => {
+    const key = set.join(",");
+    const expression = known.get(key) ?? spell(expressions, set);
+    known.set(key, expression);
+    return expression;
+  };
+  return { spell: spellOnce, character: spellOnce(allCharacters) };
+}
+
+const utf8Lengths = [
+  { low: 0x80, high: 0x7ff, lead: 0xc0, width: 2 },
+  { low: 0x800, high: 0xffff, lead: 0xe0, width: 3 },
+  { low: 0x10000, high: lastCodePoint, lead: 0xf0, width: 4 },
+];
+
+function utf8(expressions: Expressions, set: CodePoints): Expression {
+  const parts: Expression[] = [];
+  for (const [from, to] of rangesOf(commonPoints(set, allCharacters))) {
+    if (from < 0x80) parts.push(expressions.range(from, Math.min(to, 0x7f)));
+    for (const { low, high, lead, width } of utf8Lengths) {
+      if (from > high || to < low) continue;
+      for (const places of digitRanges(Math.max(from, low), Math.min(to, high), { base: 64, width })) {
+        const bytes = places.map(([first, last], place) => {
+          const mark = place === 0 ? lead : 0x80;
+          return expressions.range(mark + first, mark + last);
+        });
+        parts.push(expressions.sequence(...bytes));
+      }
+    }
+  }
+  return expressions.or(...parts);
+}
+
+/** What JSON does not let stand for itself in a string. */
+const escapedPoints = unitedPoints([0, 0x1f], pointsOf('"\\'));
+const shortEscapes: readonly (readonly [letter: string, character: string])[] = [
+  ['"', '"'],
+  ["\\", "\\"],
+  ["/", "/"],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+];
+
+function jsonCharacter(expressions: Expressions, set: CodePoints): Expression {
+  const letters = shortEscapes
+    .filter(([, character]) => commonPoints(set, pointsOf(character)).length > 0)
+    .map(([letter]) => letter);
+  const escapes = [
+    ...letters.map((letter) => byteOf(expressions, letter)),
+    expressions.sequence(byteOf(expressions, "u"), hexadecimal(expressions, set)),
+  ];
+  return expressions.or(
+    utf8(expressions, commonPoints(set, otherPoints(escapedPoints))),
+    expressions.sequence(byteOf(expressions, "\\"), expressions.or(...escapes)),
+  );
+}
+
+/** Four hexadecimal digits, or a surrogate pair: what stands behind `\u`. */
+function hexadecimal(expressions: Expressions, set: CodePoints): Expression {
+  const parts: Expression[] = [];
+  for (const [from, to] of rangesOf(commonPoints(set, allCharacters))) {
+    if (from <= 0xffff) parts.push(hexRange(expressions, from, Math.min(to, 0xffff)));
+    if (to < 0x10000) continue;
+    const first = Math.max(from, 0x10000) - 0x10000;
+    for (const [high, low] of digitRanges(first, to - 0x10000, { base: 1024, width: 2 })) {
+      parts.push(
+        expressions.sequence(
+          hexRange(expressions, 0xd800 + high[0], 0xd800 + high[1]),
+          expressions.literal(new TextEncoder().encode("\\u")),
+          hexRange(expressions, 0xdc00 + low[0], 0xdc00 + low[1]),
+        ),
+      );
+    }
+  }
+  return expressions.or(...parts);
+}
+
+function hexRange(expressions: Expressions, from: number, to: number): Expression {
+  const sequences = digitRanges(from, to, { base: 16, width: 4 }).map((places) =>
+    expressions.sequence(...places.map(([low, high]) => hexDigit(expressions, low, high))),
+  );
+  return expressions.or(...sequences);
+}
+
+function hexDigit(expressions: Expressions, low: number, high: number): Expression {
+  const digit = (value: number, letters: string) => letters.charCodeAt(value);
+  const parts: Expression[] = [];
+  for (let value = low; value <= high; value++) {
+    const [small, large] = [digit(value, "0123456789abcdef"), digit(value, "0123456789ABCDEF")];
+    parts.push(expressions.range(small, small), expressions.range(large, large));
+  }
+  return expressions.or(...parts);
+}
+
+function byteOf(expressions: Expressions, character: string): Expression {
+  return expressions.range(character.charCodeAt(0), character.charCodeAt(0));
+}
+
+type DigitRange = readonly [low: number, high: number];
+
+/**
+ * The numbers from `low` to `high` as sequences of ranges of digits, most significant first.
+ *
+ * 318 … 420 in base ten: 318–319, 32–39 0–9, 400–419 as 4 0–1 0–9, and 420.
+ */
+export function digitRanges(
+  low: number,
+  high: number,
+  { base, width }: { readonly base: number; readonly width: number },
+): readonly (readonly DigitRange[])[] {
+  if (width === 1) return [[[low, high]]];
+  const unit = base ** (width - 1);
+  const [first, last] = [Math.floor(low / unit), Math.floor(high / unit)];
+  const below = (from: number, to: number) => digitRanges(from, to, { base, width: width - 1 });
+  const within = (digit: number, from: number, to: number) =>
+    below(from, to).map((rest): readonly DigitRange[] => [[digit, digit], ...rest]);
+  if (first === last) return within(first, low % unit, high % unit);
+  const isFirstWhole = low % unit === 0;
+  const isLastWhole = high % unit === unit - 1;
+  const [from, to] = [isFirstWhole ? first : first + 1, isLastWhole ? last : last - 1];
+  const whole: readonly DigitRange[] = Array.from({ length: width - 1 }, () => [0, base - 1] as const);
+  return [
+    ...(isFirstWhole ? [] : within(first, low % unit, unit - 1)),
+    ...(from <= to ? [[[from, to] as const, ...whole]] : []),
+    ...(isLastWhole ? [] : within(last, 0, high % unit)),
+  ];
+}

@@ -1,0 +1,63 @@
+// Sets of Unicode code points as sorted ranges: [low, high, low, high, ...], both ends included, never touching.
+
+export type CodePoints = readonly number[];
+
+export const lastCodePoint = 0x10ffff;
+/** Every character that a text in UTF-8 may hold: all code points but the surrogates. */
+export const allCharacters: CodePoints = [0, 0xd7ff, 0xe000, lastCodePoint];
+
+export function unitedPoints(...sets: readonly CodePoints[]): CodePoints {
+  const ranges = sets.flatMap(rangesOf).sort((one, other) => one[0] - other[0]);
+  const united: number[] = [];
+  for (const [low, high] of ranges) {
+    const last = united.at(-1);
+    if (last !== undefined && low <= last + 1) united[united.length - 1] = Math.max(last, high);
+    else united.push(low, high);
+  }
+  return united;
+}
+
+/** What of all code points is not in the set. */
+export function otherPoints(set: CodePoints): CodePoints {
+  const others: number[] = [];
+  let next = 0;
+  for (const [low, high] of rangesOf(set)) {
+    if (low > next) others.push(next, low - 1);
+    next = high + 1;
+  }
+  if (next <= lastCodePoint) others.push(next, lastCodePoint);
+  return others;
+}
+
+export function commonPoints(one: CodePoints, other: CodePoints): CodePoints {
+  return otherPoints(unitedPoints(otherPoints(one), otherPoints(other)));
+}
+
+export function rangesOf(set: CodePoints): readonly (readonly [low: number, high: number])[] {
+  return Array.from({ length: set.length / 2 }, (_, index) => [set[index * 2], set[index * 2 + 1]] as const);
+}
+
+export function pointsOf(text: string): CodePoints {
+  return unitedPoints(...Array.from(text, (character) => [codePoint(character), codePoint(character)]));
+}
+
+function codePoint(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
+
+/** ECMA-262 names: digits, characters of words, white space and ends of lines. */
+export const digits: CodePoints = [0x30, 0x39];
+export const wordCharacters: CodePoints = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
+export const lineEnds: CodePoints = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029];
+export const whiteSpace: CodePoints = unitedPoints(
+  [0x09, 0x0d],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
+  [0xfeff, 0xfeff],
+);

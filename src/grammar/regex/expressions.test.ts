@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { defaultGrammarLimits, StepBudget } from "../limits.ts";
+import { Automaton } from "./automaton.ts";
+import { jsonSpelling, plainSpelling } from "./characters.ts";
+import { otherPoints, pointsOf } from "./code-points.ts";
+import { Expressions, nothing } from "./expressions.ts";
+import { wholeMatch } from "./express-pattern.ts";
+import { parsePattern } from "./parse-pattern.ts";
+
+const seed = Number(process.env.SEED ?? 20_261_122);
+const encoder = new TextEncoder();
+
+function fresh() {
+  const budget = new StepBudget(defaultGrammarLimits);
+  const expressions = new Expressions(defaultGrammarLimits, budget);
+  const automaton = new Automaton(expressions, defaultGrammarLimits, budget);
+  const read = (pattern: string) =>
+    wholeMatch(
+      { expressions, spelling: plainSpelling(expressions), place: "" },
+      parsePattern(pattern, defaultGrammarLimits),
+    );
+  return { expressions, automaton, read };
+}
+
+test("intersection and complement hold of every text", () => {
+  const { expressions, automaton, read } = fresh();
+  const patterns = ["a*b?", "(ab)*", "[ab]{2,3}", "a.*b", "", ".*aa.*"];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...patterns),
+      fc.constantFrom(...patterns),
+      fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 6 }),
+      (one, other, text) => {
+        const both = expressions.and(read(one), expressions.not(read(other)));
+        const expected = new RegExp(`^(?:${one})$`).test(text) && !new RegExp(`^(?:${other})$`).test(text);
+        assert.equal(automaton.matches(both, encoder.encode(text)), expected);
+      },
+    ),
+    { seed, numRuns: 300 },
+  );
+});
+
+test("finds out that an intersection is empty", () => {
+  const { expressions, automaton, read } = fresh();
+  const both = (one: string, other: string) => expressions.and(read(one), read(other));
+  assert.ok(automaton.isEmpty(both("(aa)*a", "(aa)*")));
+  assert.ok(automaton.isEmpty(both("[a-z]{3}", ".{5,}")));
+  assert.ok(!automaton.isEmpty(both("(aa)*a", "(aaa)*")));
+  assert.equal(automaton.start(both("(aa)*a", "(aa)*")), 0);
+});
+
+test("equal expressions are one number", () => {
+  const { expressions, read } = fresh();
+  assert.equal(read("a|b|c"), read("[a-c]"));
+  assert.equal(read("(?:a|b)|c"), read("c|(?:b|a)"));
+  assert.equal(expressions.not(expressions.not(read("ab"))), read("ab"));
+  assert.equal(expressions.and(read("a"), read("b")), nothing);
+});
+
+test("a class of characters is spelled as UTF-8 encodes it", () => {
+  const { expressions, automaton } = fresh();
+  const spelling = plainSpelling(expressions);
+  const set = [0x61, 0x7f, 0x80, 0x7ff, 0xffe0, 0x10010];
+  const inside = spelling.spell(set);
+  for (const point of [
+    0x60, 0x61, 0x80, 0x7ff, 0x800, 0xffdf, 0xffe0, 0xffff, 0x10000, 0x10010, 0x10011, 0x10ffff,
+  ]) {
+    const text = encoder.encode(String.fromCodePoint(point));
+    const isInside = [0, 1, 2].some((range) => point >= set[range * 2] && point <= set[range * 2 + 1]);
+    assert.equal(automaton.matches(inside, text), isInside, point.toString(16));
+    assert.ok(automaton.matches(spelling.character, text));
+  }
+  assert.ok(
+    !automaton.matches(spelling.character, Uint8Array.of(0xed, 0xa0, 0x80)),
+    "a surrogate is no character",
+  );
+  assert.ok(
+    !automaton.matches(spelling.character, Uint8Array.of(0xc0, 0x80)),
+    "an overlong form is no character",
+  );
+});
+
+test("a character of a JSON string is spelled with every escape", () => {
+  const { expressions, automaton } = fresh();
+  const spelling = jsonSpelling(expressions);
+  const holds = (set: readonly number[], text: string) =>
+    automaton.matches(spelling.spell(set), encoder.encode(text));
+  for (const text of ["/", "\\/", "\\u002f", "\\u002F"]) assert.ok(holds(pointsOf("/"), text), text);
+  for (const text of ["\\ud83d\\ude00", "\\uD83D\\uDE00", "😀"]) assert.ok(holds(pointsOf("😀"), text), text);
+  for (const text of ['"', "\\", "\n", "\\ud83d", "\\a", "\\u12"])
+    assert.ok(!holds([0, 0x10ffff], text), text);
+  for (const text of ["\\n", "\\u000a"]) assert.ok(!holds(otherPoints(pointsOf("\n")), text), text);
+});
+
+test("remainders follow the digits", () => {
+  const { expressions, automaton } = fresh();
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.integer({ min: 0, max: 2 }),
+      fc.integer({ min: 0, max: 99_999 }),
+      (divisor, scale, hundredths) => {
+        const expression = expressions.multiple({ divisor, scale, remainder: 0, fractionDigits: -1 });
+        const text = (hundredths / 100).toFixed(2);
+        assert.equal(
+          automaton.matches(expression, encoder.encode(text)),
+          (hundredths * 10 ** scale) % (divisor * 100) === 0,
+          text,
+        );
+      },
+    ),
+    { seed },
+  );
+});

@@ -1,0 +1,292 @@
+// Regular expressions over bytes as small integers. Equal expressions, up to the laws applied here, are the same number
+// (hash-consing), which keeps the number of their derivatives finite: Owens, Reppy, Turon, "Regular-expression
+// derivatives re-examined", 2009, section 4.1. Intersection and complement are operators like the others.
+import { unreachable } from "../../domain/assert.ts";
+import { limitExceeded } from "../limits.ts";
+import type { GrammarLimits, StepBudget } from "../limits.ts";
+import { byteRange, bytesOf, ByteClasses, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
+import type { ByteSet } from "./byte-set.ts";
+import { digitOf, isMultiple, pointByte } from "./multiple.ts";
+import type { Multiple } from "./multiple.ts";
+
+export type Expression = number;
+
+/** Matches no text at all. */
+export const nothing: Expression = 0;
+/** Matches the empty text. */
+export const emptyText: Expression = 1;
+
+export type ExpressionNode =
+  | { readonly kind: "nothing" | "empty" }
+  | { readonly kind: "bytes"; readonly set: ByteSet }
+  | { readonly kind: "sequence"; readonly head: Expression; readonly tail: Expression }
+  | { readonly kind: "or" | "and"; readonly parts: readonly Expression[] }
+  | { readonly kind: "not"; readonly part: Expression }
+  | { readonly kind: "repeat"; readonly part: Expression; readonly min: number; readonly max: number }
+  /** The digits of a number that is a multiple of another. */
+  | { readonly kind: "multiple"; readonly multiple: Multiple };
+
+interface Facts {
+  /** Matches the empty text. */
+  readonly isNullable: boolean;
+  /** Is, without searching, known to match some text unless it is `nothing`: no intersection, complement or multiple in it. */
+  readonly isPlain: boolean;
+  /** How deep taking its derivative recurses. */
+  readonly depth: number;
+}
+
+/** Nesting of derivatives beyond this would endanger the stack; patterns are held to far less. */
+const depthMax = 1_500;
+
+/** All expressions of one constraint. */
+export class Expressions {
+  readonly classes = new ByteClasses();
+  /** Matches every text. */
+  readonly anything: Expression;
+  readonly #limits: GrammarLimits;
+  readonly #budget: StepBudget;
+  readonly #nodes: ExpressionNode[] = [];
+  readonly #facts: Facts[] = [];
+  readonly #known = new Map<string, Expression>();
+  readonly #ranges = new Map<number, Expression>();
+  readonly #derivatives = new Map<number, Expression>();
+
+  constructor(limits: GrammarLimits, budget: StepBudget) {
+    this.#limits = limits;
+    this.#budget = budget;
+    this.#add("nothing", { kind: "nothing" }, { isNullable: false, isPlain: true, depth: 0 });
+    this.#add("empty", { kind: "empty" }, { isNullable: true, isPlain: true, depth: 0 });
+    this.anything = this.#add(
+      "n0",
+      { kind: "not", part: nothing },
+      { isNullable: true, isPlain: true, depth: 1 },
+    );
+  }
+
+  node(expression: Expression): ExpressionNode {
+    return this.#nodes[expression];
+  }
+
+  isNullable(expression: Expression): boolean {
+    return this.#facts[expression].isNullable;
+  }
+
+  isPlain(expression: Expression): boolean {
+    return this.#facts[expression].isPlain;
+  }
+
+  bytes(set: ByteSet): Expression {
+    if (set.every((word) => word === 0)) return nothing;
+    const key = `b${set.join(",")}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    this.classes.split(set);
+    return this.#add(key, { kind: "bytes", set }, { isNullable: false, isPlain: true, depth: 0 });
+  }
+
+  range(low: number, high: number): Expression {
+    const key = low * 256 + high;
+    const known = this.#ranges.get(key);
+    if (known !== undefined) return known;
+    const expression = this.bytes(byteRange(low, high));
+    this.#ranges.set(key, expression);
+    return expression;
+  }
+
+  /** The bytes in this order. */
+  literal(bytes: Uint8Array): Expression {
+    return this.sequence(...Array.from(bytes, (byte) => this.range(byte, byte)));
+  }
+
+  sequence(...parts: readonly Expression[]): Expression {
+    return parts.reduceRight((tail, head) => this.#pair(head, tail), emptyText);
+  }
+
+  #pair(head: Expression, tail: Expression): Expression {
+    if (head === nothing || tail === nothing) return nothing;
+    if (head === emptyText) return tail;
+    if (tail === emptyText) return head;
+    const node = this.#nodes[head];
+    if (node.kind === "sequence") return this.#pair(node.head, this.#pair(node.tail, tail));
+    const [first, second] = [this.#facts[head], this.#facts[tail]];
+    return this.#add(
+      `s${head},${tail}`,
+      { kind: "sequence", head, tail },
+      {
+        isNullable: first.isNullable && second.isNullable,
+        isPlain: first.isPlain && second.isPlain,
+        depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
+      },
+    );
+  }
+
+  or(...parts: readonly Expression[]): Expression {
+    const members = this.#flat("or", parts);
+    members.delete(nothing);
+    if (members.has(this.anything)) return this.anything;
+    this.#mergeBytes(members, unitedBytes);
+    if (members.has(emptyText) && [...members].some((part) => part !== emptyText && this.isNullable(part)))
+      members.delete(emptyText);
+    return this.#list("or", members, nothing);
+  }
+
+  and(...parts: readonly Expression[]): Expression {
+    const members = this.#flat("and", parts);
+    members.delete(this.anything);
+    if (members.has(nothing)) return nothing;
+    if (members.has(emptyText))
+      return [...members].every((part) => this.isNullable(part)) ? emptyText : nothing;
+    this.#mergeBytes(members, commonBytes);
+    for (const part of members) {
+      const node = this.#nodes[part];
+      if (part === nothing || (node.kind === "not" && members.has(node.part))) return nothing;
+    }
+    return this.#list("and", members, this.anything);
+  }
+
+  not(part: Expression): Expression {
+    const node = this.#nodes[part];
+    if (node.kind === "not") return node.part;
+    const { isNullable, depth } = this.#facts[part];
+    return this.#add(
+      `n${part}`,
+      { kind: "not", part },
+      { isNullable: !isNullable, isPlain: false, depth: depth + 1 },
+    );
+  }
+
+  /** @param max may be infinite */
+  repeat(part: Expression, min: number, max = Number.POSITIVE_INFINITY): Expression {
+    if (max === 0 || part === emptyText) return emptyText;
+    if (part === nothing) return min === 0 ? emptyText : nothing;
+    if (min === 1 && max === 1) return part;
+    const facts = this.#facts[part];
+    const node = this.#nodes[part];
+    if (node.kind === "repeat" && node.min === 0 && node.max === Number.POSITIVE_INFINITY) return part;
+    const least = facts.isNullable ? 0 : min;
+    return this.#add(
+      `r${part},${least},${max}`,
+      { kind: "repeat", part, min: least, max },
+      { isNullable: least === 0, isPlain: facts.isPlain, depth: facts.depth + 1 },
+    );
+  }
+
+  optional(part: Expression): Expression {
+    return this.or(emptyText, part);
+  }
+
+  multiple(multiple: Multiple): Expression {
+    const { divisor, scale, remainder, fractionDigits } = multiple;
+    const key = `m${divisor},${scale},${remainder},${fractionDigits}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    for (const byte of [...digitBytes, pointByte]) this.classes.split(bytesOf([byte]));
+    return this.#add(
+      key,
+      { kind: "multiple", multiple },
+      { isNullable: isMultiple(multiple), isPlain: false, depth: 0 },
+    );
+  }
+
+  /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
+  derivative(expression: Expression, byte: number): Expression {
+    const first = this.classes.first[byte];
+    const key = expression * 256 + first;
+    const known = this.#derivatives.get(key);
+    if (known !== undefined) return known;
+    this.#budget.spend(1);
+    const derivative = this.#derive(this.#nodes[expression], first);
+    this.#derivatives.set(key, derivative);
+    return derivative;
+  }
+
+  #derive(node: ExpressionNode, byte: number): Expression {
+    switch (node.kind) {
+      case "nothing":
+      case "empty":
+        return nothing;
+      case "bytes":
+        return hasByte(node.set, byte) ? emptyText : nothing;
+      case "sequence": {
+        const first = this.#pair(this.derivative(node.head, byte), node.tail);
+        return this.isNullable(node.head) ? this.or(first, this.derivative(node.tail, byte)) : first;
+      }
+      case "or":
+        return this.or(...node.parts.map((part) => this.derivative(part, byte)));
+      case "and":
+        return this.and(...node.parts.map((part) => this.derivative(part, byte)));
+      case "not":
+        return this.not(this.derivative(node.part, byte));
+      case "repeat":
+        return this.#pair(
+          this.derivative(node.part, byte),
+          this.repeat(node.part, Math.max(0, node.min - 1), node.max - 1),
+        );
+      case "multiple": {
+        const next = digitOf(node.multiple, byte);
+        return next === null ? nothing : this.multiple(next);
+      }
+      default:
+        return unreachable(node);
+    }
+  }
+
+  /** The members of nested lists of the same kind, as one set. */
+  #flat(kind: "or" | "and", parts: readonly Expression[]): Set<Expression> {
+    const members = new Set<Expression>();
+    for (const part of parts) {
+      const node = this.#nodes[part];
+      if (node.kind === kind) for (const inner of node.parts) members.add(inner);
+      else members.add(part);
+    }
+    return members;
+  }
+
+  /** Sets of bytes in a list become one. */
+  #mergeBytes(members: Set<Expression>, merged: (one: ByteSet, other: ByteSet) => ByteSet): void {
+    let all: ByteSet | null = null;
+    let count = 0;
+    for (const part of members) {
+      const node = this.#nodes[part];
+      if (node.kind !== "bytes") continue;
+      all = all === null ? node.set : merged(all, node.set);
+      count += 1;
+    }
+    if (all === null || count < 2) return;
+    for (const part of members) if (this.#nodes[part].kind === "bytes") members.delete(part);
+    members.add(this.bytes(all));
+  }
+
+  #list(kind: "or" | "and", members: ReadonlySet<Expression>, ofNone: Expression): Expression {
+    const parts = [...members].sort((one, other) => one - other);
+    if (parts.length === 0) return ofNone;
+    if (parts.length === 1) return parts[0];
+    this.#budget.spend(parts.length >>> 2);
+    const facts = parts.map((part) => this.#facts[part]);
+    return this.#add(
+      `${kind}${parts.join(",")}`,
+      { kind, parts },
+      {
+        isNullable:
+          kind === "or" ? facts.some((one) => one.isNullable) : facts.every((one) => one.isNullable),
+        isPlain: kind === "or" && facts.every((one) => one.isPlain),
+        depth: Math.max(...facts.map(({ depth }) => depth)) + 1,
+      },
+    );
+  }
+
+  #add(key: string, node: ExpressionNode, facts: Facts): Expression {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#nodes.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    if (facts.depth > depthMax) throw limitExceeded("nesting", this.#limits.nesting);
+    this.#budget.spend(1);
+    const expression = this.#nodes.length;
+    this.#nodes.push(node);
+    this.#facts.push(facts);
+    this.#known.set(key, expression);
+    return expression;
+  }
+}
+
+const digitBytes = Array.from("0123456789", (digit) => digit.charCodeAt(0));

@@ -1,0 +1,24 @@
+// Constraints for tests, with the options that a request has unless it asks for others.
+import type { Constraint, ConstraintOptions } from "../../domain/constraint.ts";
+import type { Json } from "../../domain/trajectory.ts";
+
+const options: ConstraintOptions = {
+  allowsAnyWhitespace: true,
+  whitespacePattern: null,
+  allowsAdditionalProperties: true,
+};
+
+export const regex = (pattern: string): Constraint => ({ kind: "regex", pattern, ...options });
+
+export const choice = (...choices: readonly string[]): Constraint => ({
+  kind: "choice",
+  choices,
+  ...options,
+});
+
+export const jsonSchema = (schema: Json, changed: Partial<ConstraintOptions> = {}): Constraint => ({
+  kind: "json-schema",
+  schema,
+  ...options,
+  ...changed,
+});

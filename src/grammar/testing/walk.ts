@@ -1,0 +1,71 @@
+// Random texts under a constraint's masks: what a model without an opinion would write.
+import type { Matcher } from "../matcher.ts";
+import type { CompiledConstraint } from "../matcher.ts";
+import { idsOf } from "./try-every-token.ts";
+
+export interface Walk {
+  readonly tokens: readonly number[];
+  readonly text: Uint8Array;
+  /** Whether it came to an end within its length. */
+  readonly isFinished: boolean;
+}
+
+/**
+ * Takes allowed tokens at random and ends where it may, more eagerly the longer the text is.
+ *
+ * @param draw a number in [0, 1)
+ * @throws where no token is allowed although the text may not end: a dead end
+ */
+export function randomWalk(constraint: CompiledConstraint, draw: () => number, tokensMax = 200): Walk {
+  const matcher = constraint.matcher();
+  const mask = new Uint32Array(constraint.maskWords);
+  const tokens: number[] = [];
+  for (;;) {
+    if (matcher.mayEnd && (matcher.mustEnd || draw() < 0.1 + tokens.length / tokensMax))
+      return walk(constraint, tokens, true);
+    if (tokens.length >= tokensMax) return walk(constraint, tokens, false);
+    matcher.mask(mask);
+    const allowed = idsOf(mask);
+    if (allowed.length === 0) throw new Error(`dead end after ${JSON.stringify(textOf(constraint, tokens))}`);
+    const token = chosen(constraint, allowed, draw);
+    if (!matcher.accept(token)) throw new Error(`the mask allows token ${token}, the matcher does not`);
+    tokens.push(token);
+  }
+}
+
+/** Prefers tokens that close something, so that walks come to an end. */
+function chosen({ trie }: CompiledConstraint, allowed: readonly number[], draw: () => number): number {
+  const closing = allowed.filter((id) => {
+    const last = trie.bytesOf[id]?.at(-1) ?? 0;
+    return last === 0x22 || last === 0x5d || last === 0x7d;
+  });
+  const from = closing.length > 0 && draw() < 0.4 ? closing : allowed;
+  return from[Math.floor(draw() * from.length)];
+}
+
+function walk(constraint: CompiledConstraint, tokens: readonly number[], isFinished: boolean): Walk {
+  return { tokens, text: bytesOf(constraint, tokens), isFinished };
+}
+
+function bytesOf({ trie }: CompiledConstraint, tokens: readonly number[]): Uint8Array {
+  return Uint8Array.from(tokens.flatMap((token) => Array.from(trie.bytesOf[token] ?? [])));
+}
+
+const textOf = (constraint: CompiledConstraint, tokens: readonly number[]): string =>
+  new TextDecoder().decode(bytesOf(constraint, tokens));
+
+/** Whether the text can be written token by token, each byte a token of its own: what a mask allows is then all there is. */
+export function canBeWritten(constraint: CompiledConstraint, text: string): boolean {
+  const matcher: Matcher = constraint.matcher();
+  const singles = new Map(
+    constraint.trie.bytesOf.flatMap((bytes, id) => (bytes?.length === 1 ? [[bytes[0], id] as const] : [])),
+  );
+  const mask = new Uint32Array(constraint.maskWords);
+  for (const byte of new TextEncoder().encode(text)) {
+    const token = singles.get(byte);
+    matcher.mask(mask);
+    if (token === undefined || ((mask[token >>> 5] >>> (token & 31)) & 1) === 0) return false;
+    matcher.accept(token);
+  }
+  return matcher.mayEnd;
+}

@@ -1,0 +1,114 @@
+// The mask of a parser state: the tokens that stay within a lexeme under way, and those that leave it and go on in what
+// the grammar lets follow. Masks of states seen before are copied, within a limit of bytes.
+import type { GrammarLimits, StepBudget } from "../limits.ts";
+import type { LexerState } from "../regex/automaton.ts";
+import { deadParser } from "../parser/machine.ts";
+import type { Machine, ParserState } from "../parser/machine.ts";
+import { walkLexeme } from "./lexeme-walk.ts";
+import type { LexemeWalk } from "./lexeme-walk.ts";
+import type { TokenTrie } from "./token-trie.ts";
+
+export class MaskSource {
+  readonly #machine: Machine;
+  readonly #trie: TokenTrie;
+  readonly #budget: StepBudget;
+  readonly #walks: ByteCache<LexerState, LexemeWalk>;
+  readonly #masks: ByteCache<ParserState, Uint32Array>;
+  readonly #path: Int32Array;
+
+  constructor(
+    { machine, trie }: { readonly machine: Machine; readonly trie: TokenTrie },
+    limits: GrammarLimits,
+    budget: StepBudget,
+  ) {
+    this.#machine = machine;
+    this.#trie = trie;
+    this.#budget = budget;
+    this.#walks = new ByteCache(limits.cachedMaskBytes / 2);
+    this.#masks = new ByteCache(limits.cachedMaskBytes / 2);
+    this.#path = new Int32Array(trie.depthMax + 1);
+  }
+
+  /** Writes the mask of the state: a bit for each token, the lowest of the first word for token 0. */
+  write(state: ParserState, into: Uint32Array): void {
+    const known = this.#masks.get(state);
+    if (known !== undefined) {
+      into.set(known);
+      return;
+    }
+    into.fill(0);
+    const { lexers, follows } = this.#machine.threads(state);
+    for (const [index, lexer] of lexers.entries()) {
+      const walk = this.#walk(lexer);
+      addTokens(walk, into);
+      if (walk.exits.length === 0) continue;
+      const after = this.#machine.open(follows[index]);
+      if (this.#machine.threads(after).lexers.length === 0) continue;
+      for (const node of walk.exits) this.#walkBelow(node, after, into);
+    }
+    const mask = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
+    this.#masks.set(state, mask, mask.byteLength);
+  }
+
+  #walk(lexer: LexerState): LexemeWalk {
+    const known = this.#walks.get(lexer);
+    if (known !== undefined) return known;
+    const walk = walkLexeme({ automaton: this.#machine.automaton, trie: this.#trie }, lexer, this.#budget);
+    this.#walks.set(lexer, walk, walk.byteLength);
+    return walk;
+  }
+
+  /** Adds the tokens below a node that go on from a parser state there. */
+  #walkBelow(top: number, start: ParserState, into: Uint32Array): void {
+    const machine = this.#machine;
+    const { byteOf, depthOf, endOf, tokenAt, nextTwin } = this.#trie;
+    const path = this.#path;
+    path[depthOf[top]] = start;
+    let visited = 0;
+    for (let node = top + 1; node < endOf[top];) {
+      visited += 1;
+      const depth = depthOf[node];
+      const after = machine.next(path[depth - 1], byteOf[node]);
+      if (after === deadParser) {
+        node = endOf[node];
+        continue;
+      }
+      path[depth] = after;
+      for (let id = tokenAt[node]; id >= 0; id = nextTwin[id]) into[id >>> 5] |= 1 << (id & 31);
+      node += 1;
+    }
+    this.#budget.spend(visited >>> 7);
+  }
+}
+
+function addTokens({ tokens }: LexemeWalk, into: Uint32Array): void {
+  if ("bits" in tokens) {
+    const { bits } = tokens;
+    for (let word = 0; word < bits.length; word++) into[word] |= bits[word];
+  } else for (const id of tokens.ids) into[id >>> 5] |= 1 << (id & 31);
+}
+
+/** A map that forgets its oldest entries beyond a limit of bytes. */
+class ByteCache<Key, Value> {
+  readonly #limit: number;
+  readonly #entries = new Map<Key, { readonly value: Value; readonly byteLength: number }>();
+  #byteLength = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  set(key: Key, value: Value, byteLength: number): void {
+    this.#entries.set(key, { value, byteLength });
+    this.#byteLength += byteLength;
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#byteLength <= this.#limit) return;
+      this.#entries.delete(oldest);
+      this.#byteLength -= entry.byteLength;
+    }
+  }
+}
