@@ -153,7 +153,7 @@ const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as con
 
 function serve(
   engine: ScriptedEngine,
-  options: { model?: ResolvedModel; defaults?: Partial<GenerationDefaults> } = {},
+  options: { model?: ResolvedModel; defaults?: Partial<GenerationDefaults>; isDeleted?: boolean } = {},
 ): ChatService {
   const { model = base, defaults = {} } = options;
   const served: ServedBase = {
@@ -165,7 +165,12 @@ function serve(
     contextLength: 4096,
   };
   return createChatService({
-    directory: { resolve: () => Promise.resolve(model) },
+    directory: {
+      resolve: () => Promise.resolve(model),
+      refuseDeleted: async () => {
+        if (options.isDeleted === true) throw new ServiceError({ code: "not_found", message: "deleted" });
+      },
+    },
     bases: [served],
     clock: systemClock,
     metrics: createMetrics({ processMetrics: false }),
@@ -218,8 +223,9 @@ async function refused(
   engine: ScriptedEngine,
   request: RequestChanges = {},
   signal = new AbortController().signal,
+  options: Parameters<typeof serve>[1] = {},
 ): Promise<ServiceError> {
-  const events = serve(engine).complete(chatRequest(request), caller, { signal });
+  const events = serve(engine, options).complete(chatRequest(request), caller, { signal });
   const iterator = events[Symbol.asyncIterator]();
   const error: unknown = await iterator.next().then(
     (result) => assert.fail(`no error but ${JSON.stringify(result)}`),
@@ -385,6 +391,18 @@ test("a trained model's adapter reaches the engine", async () => {
   const { engine, header } = await check(oneByOne(idsOf("a"), finished("length")), {}, { model: trained });
   assert.deepEqual(engine.requests[0].prompt.adapter, trained.adapter);
   assert.equal(header.model, "agent");
+});
+
+test("an adapter that cannot be read is the server's fault, unless its version was deleted meanwhile", async () => {
+  const unreadable = new ServiceError({ code: "internal", message: "cannot be read" });
+  const codeOf = async (error: ServiceError, isDeleted: boolean): Promise<string> => {
+    const { signal } = new AbortController();
+    const engine = new ScriptedEngine([error]);
+    return (await refused(engine, {}, signal, { model: trained, isDeleted })).code;
+  };
+  assert.equal(await codeOf(unreadable, false), "internal");
+  assert.equal(await codeOf(unreadable, true), "not_found");
+  assert.equal(await codeOf(new ServiceError({ code: "unavailable", message: "" }), true), "unavailable");
 });
 
 test("a stop string spread over tokens cuts the text, not the tokens, and frees the slot", async () => {

@@ -18,7 +18,7 @@ export interface ChatService {
    * Answers a request: one header, deltas, one usage. What is wrong with a request, and an engine that cannot take it, is
    * thrown before the first event. Leaving the loop early, or the signal, frees the engine's slots.
    *
-   * @throws ServiceError `not_found`, `forbidden`, `invalid` (the model's name), `unsupported` (template, context length, what the engine cannot do),
+   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid` (the model's name), `unsupported` (template, context length, what the engine cannot do),
    * `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
    */
   complete(
@@ -73,6 +73,10 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
         yield* batch.deltas;
       }
       yield { kind: "usage", usage };
+    } catch (error) {
+      const mayLackAdapter = !isHeaderSent && error instanceof ServiceError && error.code === "internal";
+      if (mayLackAdapter) await dependencies.directory.refuseDeleted(model);
+      throw error;
     } finally {
       signal.removeEventListener("abort", abort);
       generation.abort();

@@ -151,6 +151,21 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.equal((await directory.resolve("agent:step0", member)).adapter, null);
 });
 
+test("a version that is deleted after it was resolved is refused by name, and only then", async () => {
+  const found = await directory.resolve("agent:step2", member);
+  await directory.refuseDeleted(found);
+  await directory.refuseDeleted(await directory.resolve(null, member));
+  await assert.rejects(
+    directory.refuseDeleted({ ...found, name: "agent", step: 1 }),
+    (error: ServiceError) => {
+      assert.equal(error.code, "not_found");
+      assert.match(error.message, /^Version 1 of the model "agent" was deleted/);
+      assert.deepEqual(error.faults[0].location, ["model"]);
+      return true;
+    },
+  );
+});
+
 test("a refusal names the model, the cure and the field", async () => {
   const check = (name: string, code: ErrorCode, message: RegExp): Promise<void> =>
     assert.rejects(directory.resolve(name, member), (error: ServiceError) => {

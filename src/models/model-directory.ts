@@ -32,6 +32,8 @@ export interface ModelDirectory {
    * entity's; `invalid` for a name that fits several models; `unsupported` for a base that is not served
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
+  /** @throws ServiceError `not_found`, at the field `model`, when the version was deleted since it was resolved */
+  refuseDeleted(model: ResolvedModel): Promise<void>;
 }
 
 export interface ModelDirectoryDependencies {
@@ -103,6 +105,13 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
         );
       }
       return ofVersion(model, await findVersion(model, reference, name), name);
+    },
+    refuseDeleted: async ({ modelId, step, name }) => {
+      if (modelId === null || step === null || (await store.findVersion(modelId, step)) !== null) return;
+      throw fault(
+        "not_found",
+        `Version ${step} of the model ${quoted(name)} was deleted just now. ${howToList}`,
+      );
     },
   };
 }

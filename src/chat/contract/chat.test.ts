@@ -74,6 +74,7 @@ checkChat("the chat over an engine", async (behaviour) =>
         modelId: null,
         step: null,
       }),
+      refuseDeleted: async () => undefined,
     },
     bases: [
       {
