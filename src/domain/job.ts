@@ -152,10 +152,18 @@ export interface JobStore {
   /** In the order they came; what is null in the filter lets all through. */
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
-   * Takes the oldest queued job of any model that has no running job, marks it running for `owner`, and
-   * counts the attempt. Null when there is none.
+   * Takes the oldest queued job of a model that has no running job, marks it running for `owner`, and counts the attempt.
+   * Entities take turns, and so do the models of each. With `baseModels` only jobs of models over one of these are
+   * taken. Null when there is none.
    */
-  claim(owner: string, at: Date, leaseUntil: Date): Promise<TrainingJob | null>;
+  claim(
+    owner: string,
+    at: Date,
+    leaseUntil: Date,
+    options?: { readonly baseModels?: readonly string[] },
+  ): Promise<TrainingJob | null>;
+  /** Says of every queued job over a base model that is none of these what it waits for. */
+  holdBack(baseModels: readonly string[], waitingFor: (baseModel: string) => string): Promise<void>;
   /**
    * Stores the pins if the job has none, and returns those in force. Throws `conflict` when the job is not running for
    * this owner.
@@ -172,7 +180,7 @@ export interface JobStore {
   ): Promise<readonly string[]>;
   /** Puts a job this owner runs back in the queue; false when it is not this owner's. */
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
-  /** Ends every wait that `release` began: whoever starts tries at once. */
+  /** Ends every wait that `release` or `holdBack` began: whoever starts tries at once. */
   endWaits(): Promise<void>;
   /** Adds to the job's warnings, once. */
   addWarning(id: string, warning: string): Promise<void>;
@@ -240,6 +248,8 @@ export interface JobOutcome {
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
 export interface JobRunner {
+  /** What it can run jobs over; those of other models wait. */
+  readonly baseModels: readonly string[];
   /** What a job of this model that begins now is pinned to. Throws a ServiceError as `run` does. */
   pinsFor(model: TrainedModel): Promise<RunnerPins>;
   /**

@@ -126,6 +126,7 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
 /** Trains as many steps as the job's place in the list, a second each; an attempt is lost now and then. */
 function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
   return {
+    baseModels: ["tiny"],
     discard: async () => undefined,
     discardState: async () => undefined,
     pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "build" }),

@@ -67,6 +67,8 @@ const pinsFor = async () => ({ settings: { batchTokens: 2 }, baseHash: "base", t
 class Bench {
   readonly clock = new FakeClock();
   readonly database: Database;
+  /** What its runners can run jobs over. */
+  baseModels: readonly string[] = ["tiny"];
   /** What its runner would pin a job to. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
   /** The jobs whose leftovers its runner removed. */
@@ -127,6 +129,7 @@ class Bench {
         jobs,
         models,
         runner: {
+          baseModels: this.baseModels,
           pinsFor: (model) => this.pinsFor(model),
           run,
           discard: async ({ job }) => void this.discarded.push(job.id),
@@ -174,6 +177,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
       jobs: { ...database.jobs, ...jobs },
       models: database.models,
       runner: {
+        baseModels: ["tiny"],
         pinsFor,
         run: twoSteps,
         discard: async () => undefined,
@@ -624,6 +628,35 @@ test("a job that the machine cannot run waits, longer each time, says so, and sp
   await bench.clock.advance(1000);
   const job = await bench.database.jobs.find("a");
   assert.deepEqual([job?.state, job?.attemptCount, job?.waitingFor], ["succeeded", 1, null]);
+});
+
+test("a job whose base model is missing waits without being tried, says so, and runs when it is there", async (t) => {
+  const bench = await Bench.open(t);
+  const { jobs } = bench.database;
+  bench.baseModels = ["other"];
+  await bench.submit(bench.build(twoSteps), "early");
+  const claimed: unknown[] = [];
+  const claim: JobStore["claim"] = async (...args) => {
+    const job = await jobs.claim(...args);
+    claimed.push(job);
+    return job;
+  };
+  const queue = bench.build(twoSteps, { backoffMs: 1000 }, "server", { ...jobs, claim });
+  await queue.start();
+  await bench.submit(queue, "late", "n");
+  for (let minute = 0; minute < 5; minute++) await bench.clock.advance(60_000);
+  for (const id of ["early", "late"]) {
+    const { state, waitingFor, startedAt, attemptCount } = present(await jobs.find(id), "the job");
+    assert.deepEqual([state, startedAt, attemptCount], ["queued", null, 0]);
+    assert.match(waitingFor ?? "", /does not serve the base model "tiny"/);
+  }
+  assert.ok(claimed.length > 60 && claimed.every((job) => job === null), "none was taken, not for a moment");
+  await queue.stop();
+  bench.baseModels = ["other", "tiny"];
+  await bench.start([twoSteps]);
+  await bench.clock.advance(0);
+  assert.deepEqual([await bench.state("early"), await bench.state("late")], ["succeeded", "succeeded"]);
+  assert.equal((await jobs.find("late"))?.waitingFor, null);
 });
 
 test("a job that waits is tried at once by a server that starts", async (t) => {

@@ -8,6 +8,7 @@ import {
   type TrainingJob,
 } from "../domain/job.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import { missingBaseError } from "../domain/missing-base.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound } from "../domain/service-error.ts";
 import { Attempt, type AttemptDependencies } from "./attempt.ts";
@@ -57,7 +58,11 @@ export class JobQueue implements Service {
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax } = this.#settings;
-    const created = await this.#dependencies.jobs.create(job, lines, idempotency, { queuedMax });
+    const { jobs, models, runner } = this.#dependencies;
+    const baseModel = (await models.find(job.modelId))?.baseModel ?? null;
+    const isMissing = baseModel !== null && !runner.baseModels.includes(baseModel);
+    const waitingFor = isMissing ? waitsForBase(baseModel) : null;
+    const created = await jobs.create({ ...job, waitingFor }, lines, idempotency, { queuedMax });
     this.#wake();
     return created;
   }
@@ -125,11 +130,12 @@ export class JobQueue implements Service {
   }
 
   async #start(signal: AbortSignal): Promise<void> {
-    const { jobs, owner, logger } = this.#dependencies;
+    const { jobs, runner, owner, logger } = this.#dependencies;
     const rescued = await jobs.rescue({ owner });
     if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
     // What stood in their way may be gone, and the clock may be another one.
     await jobs.endWaits();
+    await jobs.holdBack(runner.baseModels, waitsForBase);
     this.#loops = Promise.all([
       ...this.#notifiers.map((notifier) => this.#work(notifier, signal)),
       this.#watchLeases(signal),
@@ -150,10 +156,11 @@ export class JobQueue implements Service {
   }
 
   async #claim(): Promise<TrainingJob | null> {
-    const { jobs, clock, owner, logger } = this.#dependencies;
+    const { jobs, runner, clock, owner, logger } = this.#dependencies;
     try {
       const now = clock.now();
-      return await jobs.claim(owner, now, new Date(now.getTime() + this.#settings.leaseMs));
+      const leaseUntil = new Date(now.getTime() + this.#settings.leaseMs);
+      return await jobs.claim(owner, now, leaseUntil, { baseModels: runner.baseModels });
     } catch (error) {
       logger.error({ err: error }, "no job could be claimed; trying again");
       return null;
@@ -209,4 +216,8 @@ export class JobQueue implements Service {
   #wake(): void {
     for (const notifier of this.#notifiers) notifier.notify();
   }
+}
+
+function waitsForBase(baseModel: string): string {
+  return missingBaseError(baseModel).message;
 }

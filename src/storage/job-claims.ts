@@ -1,44 +1,86 @@
 // Which job is run next, and by whom.
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { TrainingJob } from "../domain/job.ts";
 import { jobOf } from "./job-rows.ts";
 import type { Schema } from "./schema.ts";
+import { nextSequence } from "./sequences.ts";
+
+/** Who claims, and what it can run. */
+export interface JobClaim {
+  readonly owner: string;
+  readonly at: Date;
+  readonly leaseUntil: Date;
+  /** Null takes jobs over any base model. */
+  readonly baseModels: readonly string[] | null;
+}
 
 /** See `claim` of the job store. Of two that claim at once, one takes the job and the other looks for the next. */
-export async function claimJob(
-  database: Kysely<Schema>,
-  owner: string,
-  at: Date,
-  leaseUntil: Date,
-): Promise<TrainingJob | null> {
+export async function claimJob(database: Kysely<Schema>, claim: JobClaim): Promise<TrainingJob | null> {
   for (;;) {
-    const candidate = await findClaimable(database, at);
+    const candidate = await findClaimable(database, claim);
     if (candidate === null) return null;
-    const row = await database
-      .updateTable("jobs")
-      .set((row) => ({
-        state: "running",
-        owner,
-        lease_until: leaseUntil.toISOString(),
-        started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
-        attempt_count: row("attempt_count", "+", 1),
-        waiting_for: null,
-      }))
-      .where("id", "=", candidate)
-      .where("state", "=", "queued")
-      .returningAll()
-      .executeTakeFirst();
-    if (row !== undefined) return jobOf(row);
+    const job = await database.transaction().execute((transaction) => takeJob(transaction, candidate, claim));
+    if (job !== null) return job;
     // Another took it, or it was cancelled, since it was found: there may be a next one.
   }
 }
 
-async function findClaimable(database: Kysely<Schema>, at: Date): Promise<string | null> {
-  // A queued job waits for every earlier one of its model, also for one that may not be tried again yet.
-  const row = await database
-    .selectFrom("jobs as job")
+/** Null when the job does not wait any more. */
+async function takeJob(
+  transaction: Transaction<Schema>,
+  id: string,
+  { owner, at, leaseUntil }: JobClaim,
+): Promise<TrainingJob | null> {
+  const row = await transaction
+    .updateTable("jobs")
+    .set((row) => ({
+      state: "running",
+      owner,
+      lease_until: leaseUntil.toISOString(),
+      started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
+      attempt_count: row("attempt_count", "+", 1),
+      waiting_for: null,
+    }))
+    .where("id", "=", id)
+    .where("state", "=", "queued")
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  await transaction
+    .updateTable("models")
+    .set({ last_turn: await nextSequence(transaction, "turns") })
+    .where("id", "=", row.model_id)
+    .execute();
+  return jobOf(row);
+}
+
+/**
+ * Entities take turns, and so do the models of each: whoever's last turn is the longest ago is next, and the older job
+ * where nobody has had one. What one of them queues delays the others by a turn, however much it is.
+ */
+async function findClaimable(database: Kysely<Schema>, { at, baseModels }: JobClaim): Promise<string | null> {
+  let jobs = database
+    // Of each model the first job that is queued: also one that may not be tried again yet holds the later ones back.
+    .selectFrom((queued) =>
+      queued
+        .selectFrom("jobs")
+        .select(({ fn }) => ["model_id", fn.min("sequence").as("sequence")])
+        .where("state", "=", "queued")
+        .groupBy("model_id")
+        .as("first"),
+    )
+    .innerJoin("jobs as job", "job.sequence", "first.sequence")
+    .innerJoin("models as model", "model.id", "job.model_id")
+    .innerJoin(
+      (turns) =>
+        turns
+          .selectFrom("models")
+          .select(({ fn }) => ["entity", fn.max("last_turn").as("last_turn")])
+          .groupBy("entity")
+          .as("turn"),
+      (on) => on.onRef("turn.entity", "=", "model.entity"),
+    )
     .select("job.id")
-    .where("job.state", "=", "queued")
     .where((job) =>
       job.or([job("job.not_before", "<=", at.toISOString()), job("job.waits_since", ">", at.toISOString())]),
     )
@@ -48,19 +90,15 @@ async function findClaimable(database: Kysely<Schema>, at: Date): Promise<string
           job
             .selectFrom("jobs as other")
             .select("other.id")
-            .whereRef("other.model_id", "=", "job.model_id")
-            .where((other) =>
-              other.or([
-                other("other.state", "=", "running"),
-                other.and([
-                  other("other.state", "=", "queued"),
-                  other("other.sequence", "<", other.ref("job.sequence")),
-                ]),
-              ]),
-            ),
+            .where("other.state", "=", "running")
+            .whereRef("other.model_id", "=", "job.model_id"),
         ),
       ),
-    )
+    );
+  if (baseModels !== null) jobs = jobs.where("model.base_model", "in", baseModels);
+  const row = await jobs
+    .orderBy("turn.last_turn")
+    .orderBy("model.last_turn")
     .orderBy("job.sequence")
     .limit(1)
     .executeTakeFirst();

@@ -62,6 +62,7 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
 type AttemptQueries = Pick<
   JobStore,
   | "claim"
+  | "holdBack"
   | "pin"
   | "heartbeat"
   | "rescue"
@@ -75,7 +76,10 @@ type AttemptQueries = Pick<
 /** What happens to a job between the queue and its end. */
 function attemptQueries(database: Kysely<Schema>): AttemptQueries {
   return {
-    claim: (owner, at, leaseUntil) => claimJob(database, owner, at, leaseUntil),
+    claim: (owner, at, leaseUntil, { baseModels = null } = {}) =>
+      claimJob(database, { owner, at, leaseUntil, baseModels }),
+    holdBack: (baseModels, waitingFor) =>
+      database.transaction().execute((transaction) => holdBack(transaction, baseModels, waitingFor)),
     pin: async (id, owner, pins) => {
       const row = await database
         .updateTable("jobs")
@@ -144,9 +148,9 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
     endWaits: async () => {
       await database
         .updateTable("jobs")
-        .set({ not_before: beginning, waits_since: beginning })
+        .set({ not_before: beginning, waits_since: beginning, waiting_for: null })
         .where("state", "=", "queued")
-        .where("not_before", ">", beginning)
+        .where((job) => job.or([job("not_before", ">", beginning), job("waiting_for", "is not", null)]))
         .execute();
     },
     addWarning: (id, warning) =>
@@ -175,6 +179,29 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         await appendJobEvent(transaction, id, sequence, event);
       }),
   };
+}
+
+async function holdBack(
+  transaction: Transaction<Schema>,
+  baseModels: readonly string[],
+  waitingFor: (baseModel: string) => string,
+): Promise<void> {
+  const missing = await transaction
+    .selectFrom("models")
+    .select("base_model")
+    .distinct()
+    .where("base_model", "not in", baseModels)
+    .execute();
+  for (const { base_model: baseModel } of missing) {
+    await transaction
+      .updateTable("jobs")
+      .set({ waiting_for: waitingFor(baseModel) })
+      .where("state", "=", "queued")
+      .where("model_id", "in", (models) =>
+        models.selectFrom("models").select("models.id").where("models.base_model", "=", baseModel),
+      )
+      .execute();
+  }
 }
 
 /** The three ways a job ends; each writes the state and the last event together. */

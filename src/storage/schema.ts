@@ -45,6 +45,8 @@ export interface ModelTable {
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
+  /** Greater than that of every model whose job was claimed before; 0 before the first claim. */
+  readonly last_turn: Generated<number>;
 }
 
 /** The different scenarios that a model has seen, by their SHA-256. */

@@ -7,6 +7,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import { missingBaseError } from "../domain/missing-base.ts";
 import { adapterFolderOf, type TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -51,6 +52,10 @@ class ProcessJobRunner implements ChildJobRunner {
 
   constructor(options: ChildJobRunnerOptions) {
     this.#options = options;
+  }
+
+  get baseModels(): readonly string[] {
+    return [...this.#options.baseFolders.keys()];
   }
 
   start(): Promise<void> {
@@ -134,11 +139,7 @@ class ProcessJobRunner implements ChildJobRunner {
   #folderOf(baseModel: string): string {
     const folder = this.#options.baseFolders.get(baseModel);
     if (folder !== undefined) return resolve(folder);
-    throw new ServiceError({
-      code: "unavailable",
-      message: `This server does not serve the base model ${JSON.stringify(baseModel)} now; start it with --model, and the job goes on.`,
-      obstacle: "missing-base",
-    });
+    throw missingBaseError(baseModel);
   }
 
   #hashOf(folder: string): Promise<string> {

@@ -135,6 +135,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
 
 /** The queue is never started. */
 const noRunner: JobRunner = {
+  baseModels: ["tiny", "small"],
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),

@@ -14,6 +14,7 @@ import {
   sampleGroup,
   groupLines,
   sampleJob,
+  sampleModel,
   samplePins,
   sampleVersion,
   storeModel,
@@ -203,6 +204,41 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(claims[0], { ...sampleJob("m1", "m", running), contentHash });
     await succeedNow(jobs, "m1", 1);
     assert.equal((await claimNow(jobs))?.id, "m2");
+  });
+
+  test("entities take turns, and so do the models of each, however much one of them has queued", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await models.create(sampleModel("r", { entity: "rivals" }), sampleVersion("r", 0));
+    for (const id of ["m1", "m2", "m3", "n1", "r1", "r2"])
+      await jobs.create(sampleJob(id, id.charAt(0)), [], null);
+    const order: string[] = [];
+    for (let job = await claimNow(jobs); job !== null; job = await claimNow(jobs)) {
+      order.push(job.id);
+      await jobs.end(job.id, "failed", "", moment(20));
+    }
+    assert.deepEqual(order, ["m1", "r1", "n1", "r2", "m2", "m3"]);
+  });
+
+  test("jobs over base models that are not asked for are left where they are, and held back by name", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await models.create(sampleModel("g", { baseModel: "great" }), sampleVersion("g", 0));
+    for (const id of ["g1", "m1", "m2"]) await jobs.create(sampleJob(id, id.charAt(0)), [], null);
+    const claim = (...baseModels: readonly string[]) =>
+      jobs.claim("server", moment(10), moment(70), { baseModels });
+    assert.equal(await claim(), null);
+    assert.equal(await claim("other"), null);
+    assert.equal((await claim("other", "tiny"))?.id, "m1");
+    const waiting = async () => {
+      const { items } = await jobs.list({ entity: null, modelId: null, state: null }, firstPage);
+      return items.map(({ waitingFor }) => waitingFor);
+    };
+    await jobs.holdBack(["other", "tiny"], (baseModel) => `for ${baseModel}`);
+    assert.deepEqual(await waiting(), ["for great", null, null]);
+    await jobs.holdBack(["great"], (baseModel) => `for ${baseModel}`);
+    assert.deepEqual(await waiting(), ["for great", null, "for tiny"]);
+    await jobs.endWaits();
+    assert.deepEqual(await waiting(), [null, null, null]);
+    assert.equal((await claim("great"))?.id, "g1");
   });
 
   test("a job that may not be tried yet holds back later ones of its model only", async (t) => {

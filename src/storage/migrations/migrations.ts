@@ -6,6 +6,7 @@ import { createVersion1 } from "./version-1.ts";
 import { addVersion2 } from "./version-2.ts";
 import { addVersion3 } from "./version-3.ts";
 import { addVersion4 } from "./version-4.ts";
+import { addVersion5 } from "./version-5.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -13,6 +14,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion2,
   addVersion3,
   addVersion4,
+  addVersion5,
 ];
 
 export const newestDatabaseVersion = migrations.length;

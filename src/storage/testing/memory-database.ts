@@ -15,6 +15,7 @@ export function memoryStorage(): () => Database {
     models: [],
     versions: [],
     jobs: [],
+    turns: [],
     logs: [],
     feedback: [],
     revisions: [],

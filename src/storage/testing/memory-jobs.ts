@@ -1,5 +1,6 @@
 // For tests: the job store in memory.
 import { createHash } from "node:crypto";
+import { present } from "../../domain/assert.ts";
 import {
   type JobEvent,
   type JobState,
@@ -7,6 +8,7 @@ import {
   jobTransitions,
   type TrainingJob,
 } from "../../domain/job.ts";
+import type { TrainedModel } from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import {
   conflict,
@@ -84,20 +86,38 @@ function attempts(
   exclusively: Exclusively,
 ): Omit<JobStore, "create" | "find" | "trajectoryLines" | "list" | "listEvents" | keyof Endings> {
   return {
-    claim: (owner, at, leaseUntil) =>
+    claim: (owner, at, leaseUntil, { baseModels } = {}) =>
       exclusively((tables) => {
         const unfinished = tables.jobs.filter(({ job }) => job.state === "queued" || job.state === "running");
-        const next = unfinished.find(
+        const claimable = unfinished.filter(
           (one) =>
             // The first unfinished job of its model, and none of them runs.
             unfinished.find(({ job }) => job.modelId === one.job.modelId) === one &&
             !unfinished.some(({ job }) => job.modelId === one.job.modelId && job.state === "running") &&
-            (one.notBefore <= at || one.waitsSince > at),
+            (one.notBefore <= at || one.waitsSince > at) &&
+            (baseModels?.includes(modelOf(tables, one).baseModel) ?? true),
+        );
+        const turnOfEntity = (one: KeptJob): number =>
+          tables.turns.findLastIndex(
+            (id) => tables.models.find((model) => model.id === id)?.entity === modelOf(tables, one).entity,
+          );
+        const turnOfModel = (one: KeptJob): number => tables.turns.lastIndexOf(one.job.modelId);
+        const [next] = claimable.toSorted(
+          (one, other) => turnOfEntity(one) - turnOfEntity(other) || turnOfModel(one) - turnOfModel(other),
         );
         if (next === undefined) return null;
+        tables.turns = [...tables.turns, next.job.modelId];
         const { startedAt, attemptCount } = next.job;
         const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1, waitingFor: null };
         return change(tables, next.job.id, { state: "running", ...attempt }, { owner, leaseUntil });
+      }),
+    holdBack: (baseModels, waitingFor) =>
+      exclusively((tables) => {
+        for (const one of tables.jobs) {
+          const { baseModel } = modelOf(tables, one);
+          if (one.job.state === "queued" && !baseModels.includes(baseModel))
+            change(tables, one.job.id, { waitingFor: waitingFor(baseModel) });
+        }
       }),
     pin: (id, owner, pins) =>
       exclusively((tables) => {
@@ -139,7 +159,8 @@ function attempts(
       }),
     endWaits: () =>
       exclusively((tables) => {
-        for (const { job } of tables.jobs) if (job.state === "queued") change(tables, job.id, {}, noWait);
+        for (const { job } of tables.jobs)
+          if (job.state === "queued") change(tables, job.id, { waitingFor: null }, noWait);
       }),
     addWarning: (id, warning) =>
       exclusively((tables) => {
@@ -206,6 +227,13 @@ function endings(exclusively: Exclusively): Endings {
 
 function kept({ jobs }: Tables, id: string): KeptJob | undefined {
   return jobs.find(({ job }) => job.id === id);
+}
+
+function modelOf({ models }: Tables, { job }: KeptJob): TrainedModel {
+  return present(
+    models.find(({ id }) => id === job.modelId),
+    "the job's model",
+  );
 }
 
 function requireKept(tables: Tables, id: string): KeptJob {

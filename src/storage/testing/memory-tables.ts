@@ -31,6 +31,8 @@ export interface Tables {
     readonly ownMetrics: ModelVersion["metrics"];
   })[];
   jobs: readonly KeptJob[];
+  /** The models whose jobs were claimed, in that order. */
+  turns: readonly string[];
   logs: readonly {
     readonly log: TrajectoryLog;
     readonly lines: readonly string[];
