@@ -135,14 +135,14 @@ export function cacheAttention(
   const values = builder.reshape(v, newShape);
   const scores = builder.concat(
     [
-      builder.matMul(queries, keys, { transposeB: true }),
+      builder.reduceSum(builder.multiply(queries, keys), [4], true),
       builder.matMul(queries, builder.reshape(cacheKeys, cacheShape), { transposeB: true }),
     ],
     4,
   );
   const probabilities = builder.softmax(builder.add(scores, mask));
   const attended = builder.add(
-    builder.matMul(builder.slice(probabilities, 4, 0, 1), values),
+    builder.multiply(builder.slice(probabilities, 4, 0, 1), values),
     builder.matMul(builder.slice(probabilities, 4, 1), builder.reshape(cacheValues, cacheShape)),
   );
   return { attention: builder.reshape(attended, q.shape), keys, values };

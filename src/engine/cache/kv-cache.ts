@@ -53,7 +53,7 @@ export class KvCache {
       this.#shrinkAll();
       capacity = grownCapacity(needed, positionCountMax);
     }
-    lane.reshape(slotCapacity, capacity);
+    lane.reshape(slotCapacity, capacity, roundUpPositions(positionCountMax));
   }
 
   /** Shrinks a lane that needs less than half of what it has. Call it after slots were given back. */
@@ -63,7 +63,12 @@ export class KvCache {
     const tooManySlots = slotCapacity <= lane.slotCapacity / 4;
     const tooMuchRoom = capacity <= lane.capacity / 2;
     if (tooManySlots || tooMuchRoom) {
-      lane.reshape(tooManySlots ? slotCapacity : lane.slotCapacity, Math.min(capacity, lane.capacity));
+      const reserved = roundUpPositions(positionCountMax);
+      lane.reshape(
+        tooManySlots ? slotCapacity : lane.slotCapacity,
+        Math.min(capacity, lane.capacity),
+        reserved,
+      );
     }
   }
 

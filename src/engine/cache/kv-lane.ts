@@ -143,10 +143,13 @@ export class KvLane {
   }
 
   /**
-   * Gives the slabs another size, keeping what the used slots hold. One layer is copied after the other, so the memory
-   * in use never exceeds old and new by more than a layer.
+   * Gives the slabs another size, keeping what the used slots hold. Slabs that grow within the room they were made with
+   * stay where they are; all others are made anew, one layer after the other, so that the memory in use never exceeds old
+   * and new by more than a layer.
+   *
+   * @param reservedCapacity up to which capacity new slabs can grow in place; the room takes no memory before it is used
    */
-  reshape(slotCapacity: number, capacity: number): void {
+  reshape(slotCapacity: number, capacity: number, reservedCapacity = capacity): void {
     if (slotCapacity === this.#slotCapacity && capacity === this.#capacity) return;
     assert(slotCapacity >= this.usedCount, "a slab keeps its used slots");
     assert(
@@ -154,15 +157,15 @@ export class KvLane {
       "a slab keeps its positions",
     );
     const { layerCount, kvHeadCount, headSize } = this.shape;
+    const positionSize = kvHeadCount * headSize;
+    const grows = slotCapacity >= this.#slotCapacity && capacity >= this.#capacity;
     const resize = (old: Float32Array | undefined): Float32Array => {
-      const slab = new Float32Array(slotCapacity * kvHeadCount * capacity * headSize);
-      if (old === undefined) return slab;
-      this.lengths.forEach((length, slot) => {
-        for (let head = slot * kvHeadCount; head < (slot + 1) * kvHeadCount; head++) {
-          const start = head * this.#capacity * headSize;
-          slab.set(old.subarray(start, start + length * headSize), head * capacity * headSize);
-        }
-      });
+      const staysInPlace = grows && old !== undefined && old.length >= slotCapacity * capacity * positionSize;
+      const slab = staysInPlace
+        ? old
+        : new Float32Array(slotCapacity * Math.max(capacity, reservedCapacity) * positionSize);
+      if (old !== undefined && (slab !== old || capacity !== this.#capacity))
+        this.#spread(old, slab, capacity);
       return slab;
     };
     for (let layer = 0; layer < layerCount; layer++) {
@@ -171,6 +174,20 @@ export class KvLane {
     }
     this.#slotCapacity = slotCapacity;
     this.#capacity = capacity;
+  }
+
+  /** Moves what the used slots hold to where it lies at another capacity, the last first: both may be the same slab. */
+  #spread(from: Float32Array, to: Float32Array, capacity: number): void {
+    const { kvHeadCount, headSize } = this.shape;
+    for (let slot = this.usedCount - 1; slot >= 0; slot--) {
+      const size = this.lengths[slot] * headSize;
+      for (let head = (slot + 1) * kvHeadCount - 1; head >= slot * kvHeadCount; head--) {
+        const start = head * this.#capacity * headSize;
+        const target = head * capacity * headSize;
+        if (from === to) to.copyWithin(target, start, start + size);
+        else to.set(from.subarray(start, start + size), target);
+      }
+    }
   }
 
   #view(slab: Float32Array, slot: number, slotCount: number): Float32Array {
