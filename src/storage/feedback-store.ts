@@ -1,14 +1,14 @@
 // Feedback records and what was replaced of them. Checking the content is not done here.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { type Fault, ServiceError } from "../domain/service-error.ts";
 import { readPage } from "./paging.ts";
+import { portions } from "./portions.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 
-/** Records written or looked for by one statement, before other work of the process gets a turn. */
-const recordsPerStatement = 100;
+/** Records written, or looked for, by one statement. */
+const recordsMax = 100;
 
 /** The feedback store on a migrated database. */
 export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
@@ -83,28 +83,29 @@ async function insertNew(
   }
   // One order for all: two batches with the same ids then wait for each other in turn, and never in a circle.
   const keys = [...firstByKey.keys()].sort();
+  const rows = function* () {
+    for (const key of keys) {
+      const record = present(firstByKey.get(key), "a record");
+      yield { key, record, row: rowOf(record) };
+    }
+  };
   const stored = new Map<string, FeedbackRecord>();
-  for (let start = 0; start < keys.length; start += recordsPerStatement) {
-    const chunk = keys
-      .slice(start, start + recordsPerStatement)
-      .map((key) => present(firstByKey.get(key), "a record"));
+  for (const portion of portions(rows(), { rowsMax: recordsMax, lengthOf: ({ row }) => row.record.length })) {
     const inserted = await transaction
       .insertInto("feedback")
-      .values(chunk.map(rowOf))
+      .values(portion.map(({ row }) => row))
       .onConflict((conflict) => conflict.doNothing())
       .returning(["project_id", "id"])
       .execute();
     const insertedKeys = new Set(inserted.map((row) => keyOf(row.project_id, row.id)));
     const taken: FeedbackRecord[] = [];
-    for (const record of chunk) {
-      const key = keyOf(record.projectId, record.id);
+    for (const { key, record } of portion) {
       if (insertedKeys.has(key)) stored.set(key, record);
       else taken.push(record);
     }
     for (const record of await findAll(transaction, taken)) {
       stored.set(keyOf(record.projectId, record.id), record);
     }
-    await nextTurn();
   }
   return stored;
 }

@@ -1,15 +1,13 @@
 // Trajectory groups as rows of their own, one text each: a submission can hold hundreds of megabytes, and no statement
 // may build such a text or hold the event loop that long. They are read back the same way, a line at a time.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { portions } from "./portions.ts";
 import type { Schema } from "./schema.ts";
 
-/** After this many characters written, other work of the process gets a turn. */
-const charactersPerTurn = 1 << 20;
-/** A statement takes as long as so many characters. */
-const charactersPerStatement = 1 << 14;
+/** Of one statement. */
+const rowsMax = 500;
 
 /** The tables of groups, and what the groups of each belong to. */
 const owners = {
@@ -26,24 +24,19 @@ export interface GroupsToStore {
   readonly onLine: (line: string) => void;
 }
 
-/** Stores groups inside the caller's transaction, letting the event loop breathe in between. */
+/** Stores groups inside the caller's transaction; the event loop breathes between its statements. */
 export async function storeGroups(
   transaction: Transaction<Schema>,
   { table, ownerId, lines, onLine }: GroupsToStore,
 ): Promise<void> {
   const columns = sql.join([sql.ref(owners[table].column), sql.ref("group_index"), sql.ref("content")]);
   let groupIndex = 0;
-  let pendingCost = 0;
-  for (const line of lines) {
-    onLine(line);
-    await sql`insert into ${sql.table(table)} (${columns}) values (${ownerId}, ${groupIndex}, ${line})`.execute(
-      transaction,
-    );
-    groupIndex += 1;
-    pendingCost += charactersPerStatement + line.length;
-    if (pendingCost < charactersPerTurn) continue;
-    pendingCost = 0;
-    await nextTurn();
+  for (const portion of portions(lines, { rowsMax, lengthOf: (line) => line.length })) {
+    const rows = portion.map((line) => {
+      onLine(line);
+      return sql`(${ownerId}, ${groupIndex++}, ${line})`;
+    });
+    await sql`insert into ${sql.table(table)} (${columns}) values ${sql.join(rows)}`.execute(transaction);
   }
 }
 

@@ -1,0 +1,118 @@
+// One connection to a SQLite database, and all that may be asked of it. libsql is synchronous: whoever asks stands still
+// until the answer is there, so the session of a file lives in a thread of its own (session-thread.ts). Waits for nobody.
+import Database from "libsql";
+import type { QueryResult } from "kysely";
+import { assert, unreachable } from "../../domain/assert.ts";
+
+export interface SessionOptions {
+  /** A path, or ":memory:". */
+  readonly file: string;
+  readonly isReadOnly: boolean;
+}
+
+export type SessionRequest =
+  /** In the transaction that was begun, or by itself where none was. */
+  | { readonly kind: "statement"; readonly sql: string; readonly parameters: readonly unknown[] }
+  /** In a transaction of its own. */
+  | { readonly kind: "single write"; readonly sql: string; readonly parameters: readonly unknown[] }
+  /** Takes the right to write. */
+  | { readonly kind: "begin" }
+  | { readonly kind: "commit" }
+  /** Harmless where an error has ended the transaction by itself, as a full disk does. */
+  | { readonly kind: "rollback" }
+  /** Rolls back what was not committed. */
+  | { readonly kind: "close" };
+
+/** How long opening, and a reader, wait for another process, in milliseconds. */
+const shortWaitMs = 5000;
+
+const nothing: QueryResult<never> = { rows: [] };
+
+/** Every method throws the driver's errors, which have SQLite's code. */
+export class SqliteSession {
+  readonly #database: Database.Database;
+
+  /** Write-ahead log, every commit on disk before it returns, foreign keys checked. */
+  constructor({ file, isReadOnly }: SessionOptions) {
+    this.#database = new Database(file);
+    const mode = isReadOnly
+      ? ["query_only = ON"]
+      : ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 0"];
+    try {
+      for (const pragma of [`busy_timeout = ${shortWaitMs}`, ...mode]) this.#run(`PRAGMA ${pragma}`);
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  answer(request: SessionRequest): QueryResult<unknown> {
+    switch (request.kind) {
+      case "statement":
+        return this.#run(request.sql, request.parameters);
+      case "single write":
+        return this.#writeAlone(request.sql, request.parameters);
+      case "begin":
+        return this.#control("BEGIN IMMEDIATE");
+      case "commit":
+        return this.#control("COMMIT");
+      case "rollback":
+        return this.#database.inTransaction ? this.#control("ROLLBACK") : nothing;
+      case "close":
+        return this.#close();
+      default:
+        return unreachable(request);
+    }
+  }
+
+  #control(sql: string): QueryResult<never> {
+    this.#database.exec(sql);
+    return nothing;
+  }
+
+  /**
+   * Every write is inside a transaction, so that `BEGIN` is the only place where another writer is met: libsql does not
+   * reset a statement that met one, and the connection would go on reading what was there at that time.
+   */
+  #writeAlone(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      const result = this.#run(sql, parameters);
+      this.#database.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #run(sql: string, parameters: readonly unknown[] = []): QueryResult<unknown> {
+    const statement = this.#database.prepare(sql);
+    const values = checked(parameters);
+    if (statement.reader) return { rows: statement.all(values) };
+    const { changes } = statement.run(values);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  #close(): QueryResult<never> {
+    if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+    try {
+      // libsql keeps statements open until they are collected, and then does not fold the log into the file itself.
+      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch {
+      // No room for it: the log stays, and whoever opens the database next reads it.
+    } finally {
+      this.#database.close();
+    }
+    return nothing;
+  }
+}
+
+/** libsql aborts the whole process on a parameter it does not know, such as a boolean: refuse those here. */
+function checked(parameters: readonly unknown[]): unknown[] {
+  for (const value of parameters) {
+    const isKnown = value === null || typeof value === "string" || Number.isFinite(value);
+    assert(isKnown, `a query parameter is a text, a finite number or null, not ${typeof value}`);
+  }
+  return [...parameters];
+}

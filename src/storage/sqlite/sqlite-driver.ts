@@ -1,0 +1,167 @@
+// How kysely reaches SQLite: one session writes, a second one reads. Who finds another connection writing waits here,
+// with a deadline, and tries again; the event loop goes on, and so do reads.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import { present } from "../../domain/assert.ts";
+import { fullDiskError } from "../../domain/full-disk.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { SessionRequest } from "./session.ts";
+import { openSession, type SessionLink } from "./session-link.ts";
+
+/** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
+const firstPauseMs = 1;
+const longestPauseMs = 25;
+/** All pauses together. A submission of hundreds of megabytes is written in a few seconds. */
+const pausesMsMax = 15_000;
+
+/**
+ * Reads on a session of its own, so that none waits for a transaction of this process or for the lock of another. A
+ * database in memory has one session for all, and its reads wait for writers.
+ */
+export class SqliteDriver implements Driver {
+  readonly #file: string;
+  readonly #writing = new Turns();
+  #writer: SessionLink | null = null;
+  #reader: SessionLink | null = null;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async init(): Promise<void> {
+    const file = this.#file;
+    const writer = await openSession({ file, isReadOnly: false });
+    try {
+      if (file !== ":memory:") this.#reader = await openSession({ file, isReadOnly: true });
+    } catch (error) {
+      await writer.close();
+      throw error;
+    }
+    this.#writer = writer;
+  }
+
+  async acquireConnection(): Promise<SqliteConnection> {
+    return new SqliteConnection(present(this.#writer, "the open session"), this.#reader, this.#writing);
+  }
+
+  async beginTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.begin();
+  }
+
+  async commitTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.commit();
+  }
+
+  async rollbackTransaction(connection: SqliteConnection): Promise<void> {
+    await connection.rollback();
+  }
+
+  async releaseConnection(connection: SqliteConnection): Promise<void> {
+    connection.release();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#reader?.close();
+    await this.#writer?.close();
+  }
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #writer: SessionLink;
+  readonly #reader: SessionLink | null;
+  readonly #writing: Turns;
+  /** Ends this connection's turn to write; null before its first write. */
+  #endTurn: (() => void) | null = null;
+  #isInTransaction = false;
+
+  constructor(writer: SessionLink, reader: SessionLink | null, writing: Turns) {
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#writing = writing;
+  }
+
+  /** @throws ServiceError `unavailable` when others wrote all the time */
+  async begin(): Promise<void> {
+    await this.#askPatiently({ kind: "begin" });
+    this.#isInTransaction = true;
+  }
+
+  async commit(): Promise<void> {
+    await this.#ask(this.#writer, { kind: "commit" });
+    this.#isInTransaction = false;
+  }
+
+  async rollback(): Promise<void> {
+    this.#isInTransaction = false;
+    await this.#ask(this.#writer, { kind: "rollback" });
+  }
+
+  release(): void {
+    this.#endTurn?.();
+    this.#endTurn = null;
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    // The schema says what the rows of a query are.
+    return (await this.#execute(sql, parameters)) as QueryResult<Row>;
+  }
+
+  #execute(sql: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {
+    const statement = { kind: "statement", sql, parameters } as const;
+    if (this.#isInTransaction) return this.#ask(this.#writer, statement);
+    const isRead = /^\s*select\b/i.test(sql);
+    if (isRead && this.#reader !== null) return this.#ask(this.#reader, statement);
+    return this.#askPatiently(isRead ? statement : { kind: "single write", sql, parameters });
+  }
+
+  streamQuery(): never {
+    throw new Error("Streams of rows are not made use of: lists are read in pages.");
+  }
+
+  /** Asks the session that writes, in this connection's turn, until no other process is writing. */
+  async #askPatiently(request: SessionRequest): Promise<QueryResult<unknown>> {
+    this.#endTurn ??= await this.#writing.take();
+    let pausesMs = 0;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      try {
+        return await this.#ask(this.#writer, request);
+      } catch (error) {
+        if (!(error instanceof Error && "code" in error && error.code === "SQLITE_BUSY")) throw error;
+        if (pausesMs >= pausesMsMax) throw tooBusy(error);
+      }
+      await sleep(pauseMs);
+      pausesMs += pauseMs;
+    }
+  }
+
+  async #ask(session: SessionLink, request: SessionRequest): Promise<QueryResult<unknown>> {
+    try {
+      return await session.ask(request);
+    } catch (error) {
+      throw fullDiskError(error) ?? error;
+    }
+  }
+}
+
+/** Lets one in at a time, in the order they came. */
+class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves when all earlier turns have ended; what it resolves with ends this one. */
+  async take(): Promise<() => void> {
+    const earlier = this.#last;
+    let end: () => void = () => undefined;
+    this.#last = new Promise((resolve) => (end = resolve));
+    await earlier;
+    return end;
+  }
+}
+
+function tooBusy(cause: unknown): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    message: `The database could not be written for ${pausesMsMax / 1000} s, since another connection is writing to it. Try again.`,
+    obstacle: "busy-database",
+    cause,
+  });
+}
