@@ -1,0 +1,205 @@
+// Every command but `serve` and `demo`, as its users type it: what it asks of the server and what it prints.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { bearer, fakeServer, keys, playJob, registeredModel } from "../http/testing/fake-server.ts";
+import { openDatabase } from "../storage/database.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+/** Runs command lines one after the other in one process; ends each with its status. */
+const runAll = `
+  const { main } = await import("./dist/src/cli/main.js");
+  for (const words of JSON.parse(process.argv[1])) {
+    await main(words);
+    process.stdout.write("status " + (process.exitCode ?? 0) + "\\0");
+    process.exitCode = 0;
+  }`;
+
+interface Run {
+  /** What each command wrote, and its status at the end. */
+  readonly outputs: readonly string[];
+  readonly errors: string;
+}
+
+async function run(
+  commands: readonly (readonly string[])[],
+  environment: Readonly<Record<string, string>>,
+  input = "",
+): Promise<Run> {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", runAll, JSON.stringify(commands)], {
+    env: { ...process.env, ...environment },
+  });
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
+  child.stdin.end(input);
+  await new Promise((resolve) => child.once("close", resolve));
+  return { outputs: output.split("\0").slice(0, -1), errors };
+}
+
+/** A server that listens, with a model of the member's, and what a command needs to find it. */
+async function listening(t: TestContext) {
+  const server = await fakeServer();
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  t.after(() => server.close());
+  return {
+    server,
+    modelId: await registeredModel(server),
+    member: { HONE_URL: url, HONE_API_KEY: keys.member },
+  };
+}
+
+async function submit(server: Server, modelId: string): Promise<string> {
+  const answer = await server.ask({
+    method: "POST",
+    url: "/v1/preview/training-jobs",
+    headers: { authorization: bearer(keys.member) },
+    payload: { model_id: modelId, trajectory_groups: [] },
+  });
+  return answer.json<{ id: string }>().id;
+}
+
+test("hone models lists bases and trained models, makes one and deletes one", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  await submit(server, modelId);
+  await playJob(server, { step: 7 });
+  const { outputs } = await run(
+    [
+      ["models"],
+      ["models", "create", "p", "new", "--base-model", "small", "--json"],
+      ["models", "delete", modelId],
+      ["models", "list", "--json"],
+    ],
+    member,
+  );
+  const [table = "", created = "", deleted, list = ""] = outputs;
+  assert.deepEqual(
+    table.split("\n").map((line) => line.split(/ {2,}/)),
+    [
+      ["name", "kind", "base_model", "step", "id"],
+      ["tiny", "base", "tiny", "-", "-"],
+      ["small", "base", "small", "-", "-"],
+      ["acme/p/m", "trained", "tiny", "7", modelId],
+      ["status 0"],
+    ],
+  );
+  const [{ id, ...model }] = JSON.parse(created.replace("status 0", "")) as [Record<string, unknown>];
+  assert.deepEqual([model["entity"], model["name"], model["base_model"]], ["acme", "new", "small"]);
+  assert.equal(deleted, `deleted ${modelId}\nstatus 0`);
+  assert.deepEqual(
+    (JSON.parse(list.replace("status 0", "")) as readonly { readonly id: unknown }[]).map((row) => row.id),
+    [null, null, id],
+  );
+});
+
+test("hone jobs lists, watches and cancels jobs; one that failed gives a status", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  const first = await submit(server, modelId);
+  const step = { type: "gradient_step" as const, data: { loss: 0.123456789, step: 1 } };
+  await playJob(server, { step: 1, events: [step] });
+  const second = await submit(server, modelId);
+  const { outputs, errors } = await run(
+    [
+      ["jobs"],
+      ["jobs", "list", "--state", "queued"],
+      ["jobs", "list", "--model", modelId, "--state", "failed"],
+      ["jobs", "watch", first],
+      ["jobs", "cancel", second],
+      ["jobs", "watch", second, "--json"],
+      ["jobs", "watch", "none"],
+    ],
+    member,
+  );
+  const idsOf = (table = ""): readonly string[] =>
+    table
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.split(" ")[0]);
+  assert.deepEqual(idsOf(outputs[0]), [second, first]);
+  assert.deepEqual(idsOf(outputs[1]), [second]);
+  assert.equal(outputs[2], "none\nstatus 0");
+  assert.match(outputs[3], /^gradient_step {2}loss 0\.12346 {2}step 1\ntraining_ended.*\nstatus 0$/);
+  assert.equal(outputs[4], `${second} cancelled\nstatus 0`);
+  const [event, status] = outputs[5].split("\n");
+  assert.equal((JSON.parse(event) as { readonly type: string }).type, "training_failed");
+  assert.equal(status, "status 1");
+  assert.equal(outputs[6], "status 1");
+  assert.match(errors, /^hone: 404: .*none/);
+});
+
+test("hone chat sends its flags, prints the answer, and keeps up a conversation", async (t) => {
+  const { server, member } = await listening(t);
+  const flags = ["--model", "small", "--system", "Be brief.", "--temperature", "0.5", "--max-tokens", "9"];
+  const { outputs } = await run(
+    [["chat", "say", "it", ...flags], ["chat", "it", "--json"], ["chat"]],
+    member,
+    "one\n\ntwo\n",
+  );
+  assert.equal(outputs[0], "Hello\nstatus 0");
+  const whole = JSON.parse(outputs[1].replace("status 0", "")) as {
+    readonly choices: readonly { readonly message: { readonly content: string } }[];
+  };
+  assert.equal(whole.choices[0]?.message.content, "Hello");
+  assert.equal(outputs[2], "> Hello\n> > Hello\n> \nstatus 0");
+  const seen = server.chat.seen.map(({ request }) => request);
+  assert.deepEqual(
+    seen.map(({ prompt }) => prompt.messages.map(({ role, content }) => [role, content])),
+    [
+      [
+        ["system", "Be brief."],
+        ["user", "say it"],
+      ],
+      [["user", "it"]],
+      [["user", "one"]],
+      [
+        ["user", "one"],
+        ["assistant", "Hello"],
+        ["user", "two"],
+      ],
+    ],
+  );
+  assert.deepEqual(
+    seen.map(({ identity, sampling, stopping }) => [
+      identity.model,
+      sampling.temperature,
+      stopping.maxTokens,
+    ]),
+    [["small", 0.5, 9], ...Array.from({ length: 3 }, () => [null, null, null])],
+  );
+});
+
+test("hone keys makes, lists and revokes keys in the data folder", async (t) => {
+  const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
+  t.after(() => rmSync(data, { recursive: true }));
+  await (await openDatabase({ file: join(data, "hone.db"), isShared: true })).close();
+  const made = await run(
+    [["keys"], ["keys", "create", "--json", "--entity", "acme", "--owner", "ann"], ["keys", "create"]],
+    { HONE_DATA: data },
+  );
+  assert.equal(made.outputs[0], "none\nstatus 0");
+  const key = JSON.parse(made.outputs[1].replace("status 0", "")) as Readonly<Record<string, string>>;
+  assert.deepEqual([key["entity"], key["owner"], key["role"]], ["acme", "ann", "member"]);
+  assert.match(made.outputs[2], /^hone_\S+\nstatus 0$/);
+  const { outputs } = await run(
+    [
+      ["keys", "revoke", key["id"]],
+      ["keys", "list"],
+    ],
+    { HONE_DATA: data },
+  );
+  assert.equal(outputs[0], `revoked ${key["id"]}\nstatus 0`);
+  const rows = outputs[1].split("\n").map((line) => line.split(/ {2,}/));
+  assert.deepEqual(rows[0], ["id", "entity", "owner", "role", "created_at", "revoked_at"]);
+  const revoked = rows.find(([id]) => id === key["id"]);
+  assert.deepEqual(revoked?.slice(1, 4), ["acme", "ann", "member"]);
+  assert.match(revoked?.[5] ?? "", /Z$/);
+  assert.deepEqual(
+    rows.slice(1, -1).map((row) => row[5] === "-"),
+    rows.slice(1, -1).map(([id]) => id !== key["id"]),
+  );
+});
