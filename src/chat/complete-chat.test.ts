@@ -71,11 +71,11 @@ class ScriptedEngine implements Engine {
     const aborted = new Promise<never>((_, rejectPromise) => (reject = rejectPromise));
     aborted.catch(() => undefined);
     const { script } = this;
-    async function* play(): AsyncGenerator<GenerationEvent> {
+    async function* play(): AsyncGenerator<readonly GenerationEvent[]> {
       for (const batch of script) {
         await Promise.race([aborted, new Promise((resolve) => setTimeout(resolve, 0))]);
         if (batch instanceof Error) throw batch;
-        yield* batch;
+        yield batch;
       }
       if (script.length === 0) await aborted;
     }

@@ -7,7 +7,6 @@ import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { createChoiceReader, withAddedText } from "./choice-reader.ts";
 import type { ChoiceReader } from "./choice-reader.ts";
 import type { GenerationPlan } from "./plan-generation.ts";
-import { readyBatches } from "./ready-batches.ts";
 
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
@@ -30,7 +29,7 @@ export async function* generationDeltas(
 ): AsyncGenerator<DeltaBatch> {
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
-  for await (const batch of readyBatches(generation.events)) {
+  for await (const batch of generation.events) {
     const deltas: ChatDelta[] = [];
     for (const event of batch) {
       if (event.kind === "prompt-computed") {

@@ -110,11 +110,15 @@ export type GenerationEvent =
 
 /** A running request. */
 export interface Generation {
-  /** For one reader. Ends after every choice has finished or been stopped; throws a ServiceError when the engine fails or `abort` was called. */
-  readonly events: AsyncIterable<GenerationEvent>;
   /**
-   * Ends one choice early; the embedded engine frees its slot within one step and emits nothing more of it. A remote engine
-   * may take this as advice and emit a few more tokens, which the reader drops. Idempotent.
+   * For one reader. What came since it last read comes as one batch, in order and never empty. Ends after every choice has
+   * finished or been stopped; throws a ServiceError when the engine fails or `abort` was called.
+   */
+  readonly events: AsyncIterable<readonly GenerationEvent[]>;
+  /**
+   * Ends one choice early; the embedded engine frees its slot within one step, and no later batch holds anything of it. A
+   * remote engine may take this as advice and emit a few more tokens. The reader drops these, and what the batch at hand
+   * still holds. Idempotent.
    */
   stopChoice(choice: number): void;
   /** Ends the whole request; `events` throws `cancelled`. Idempotent. */

@@ -50,8 +50,8 @@ const endless = (id: string): GenerationRequest =>
 
 const idsOf = async (generation: Generation): Promise<readonly number[]> => {
   const ids: number[] = [];
-  for await (const event of generation.events) {
-    if (event.kind === "tokens") ids.push(...event.tokens.map((token) => token.id));
+  for await (const batch of generation.events) {
+    for (const event of batch) if (event.kind === "tokens") ids.push(...event.tokens.map(({ id }) => id));
   }
   return ids;
 };
@@ -111,8 +111,9 @@ test("an abort frees the cache", async () => {
   const engine = create();
   await engine.start();
   let count = 0;
-  for await (const event of engine.submit(endless("a")).events) {
-    if (event.kind === "tokens" && ++count === 40) break;
+  for await (const batch of engine.submit(endless("a")).events) {
+    count += batch.filter(({ kind }) => kind === "tokens").length;
+    if (count >= 40) break;
   }
   await until(() => gaugeOf(engine, "kv_cache_bytes") === 0);
   assert.equal(engine.status().runningCount, 0);

@@ -27,13 +27,16 @@ const finished = (choice: number): GenerationEvent => ({
   stopTokenId: null,
 });
 
-/** Everything that a reader sees: `choice:id`, ends, and the error's code. */
+/** Everything that a reader sees, a line for each batch: `choice:id`, ends, and the error's code. */
 const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   const seen: string[] = [];
   try {
-    for await (const event of stream.events) {
-      if (event.kind === "tokens") seen.push(`${event.choice}:${event.tokens[0].id}`);
-      else seen.push(event.kind === "choice-finished" ? `${event.choice} ${event.reason}` : event.kind);
+    for await (const batch of stream.events) {
+      const names = batch.map((event) => {
+        if (event.kind === "tokens") return `${event.choice}:${event.tokens[0].id}`;
+        return event.kind === "choice-finished" ? `${event.choice} ${event.reason}` : event.kind;
+      });
+      seen.push(names.join(", "));
     }
   } catch (error) {
     assert.ok(error instanceof ServiceError);
@@ -42,7 +45,7 @@ const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   return seen;
 };
 
-test("gives events in order, also those that came before anyone read, and ends with the last choice", async () => {
+test("gives what came since the last reading as one batch, and ends with the last choice", async () => {
   const { stream, calls } = setUp(2);
   stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
   stream.push(token(0, 1));
@@ -51,7 +54,7 @@ test("gives events in order, also those that came before anyone read, and ends w
   stream.push(finished(0));
   stream.push(token(1, 2));
   stream.push(finished(1));
-  assert.deepEqual(await reading, ["prompt-computed", "0:1", "0 length", "1:2", "1 length"]);
+  assert.deepEqual(await reading, ["prompt-computed, 0:1", "0 length, 1:2, 1 length"]);
   assert.deepEqual(calls, ["end"]);
 });
 
@@ -86,7 +89,7 @@ test("a failure comes after what was emitted before it", async () => {
 test("a reader that leaves its loop gives the request up", async () => {
   const { stream, calls } = setUp(1);
   stream.push(token(0, 1));
-  for await (const event of stream.events) {
+  for await (const [event] of stream.events) {
     assert.equal(event.kind, "tokens");
     break;
   }

@@ -15,10 +15,10 @@ export interface StreamOptions {
 
 /** The writing side belongs to the engine: {@link push} and {@link fail}. */
 export class GenerationStream implements Generation {
-  readonly events: AsyncIterable<GenerationEvent>;
+  readonly events: AsyncIterable<readonly GenerationEvent[]>;
   readonly #options: StreamOptions;
   readonly #liveChoices: Set<number>;
-  readonly #buffer: GenerationEvent[] = [];
+  #unread: GenerationEvent[] = [];
   #error: ServiceError | null = null;
   #hasEnded = false;
   #wake: () => void = () => undefined;
@@ -33,7 +33,7 @@ export class GenerationStream implements Generation {
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
     if (event.kind !== "prompt-computed" && !this.#liveChoices.has(event.choice)) return;
-    this.#buffer.push(event);
+    this.#unread.push(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
     this.#wake();
   }
@@ -55,7 +55,7 @@ export class GenerationStream implements Generation {
 
   abort(): void {
     if (this.#hasEnded) return;
-    this.#buffer.length = 0;
+    this.#unread = [];
     this.fail(new ServiceError({ code: "cancelled", message: "The request was cancelled." }));
     this.#options.onAbort();
   }
@@ -70,11 +70,12 @@ export class GenerationStream implements Generation {
     this.#options.onEnd();
   }
 
-  async *#read(): AsyncGenerator<GenerationEvent, void, undefined> {
+  async *#read(): AsyncGenerator<readonly GenerationEvent[], void, undefined> {
     try {
       for (;;) {
-        const event = this.#buffer.shift();
-        if (event !== undefined) yield event;
+        const batch = this.#unread;
+        this.#unread = [];
+        if (batch.length > 0) yield batch;
         else if (this.#error !== null) throw this.#error;
         else if (this.#hasEnded) return;
         else await new Promise<void>((resolve) => (this.#wake = resolve));

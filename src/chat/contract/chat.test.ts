@@ -20,19 +20,15 @@ const answer = tokenizer.encode("yes, 1", { addSpecialTokens: false });
 async function* play(
   request: GenerationRequest,
   end: Promise<never> | null,
-): AsyncGenerator<GenerationEvent> {
+): AsyncGenerator<readonly GenerationEvent[]> {
   const alternatives = [1, 2].map((id) => ({ id, logprob: -id }));
-  yield { kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null };
+  yield [{ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null }];
   for (const [index, id] of answer.entries()) {
     for (let choice = 0; choice < choiceCountOf(request); choice++) {
-      yield { kind: "tokens", choice, tokens: [{ id, logprob: -1, alternatives }] };
-      if (end !== null) {
-        // What was emitted is read before the end.
-        await new Promise((resolve) => setImmediate(resolve));
-        await end;
-      }
-      if (index < answer.length - 1) continue;
-      yield { kind: "choice-finished", choice, reason: "length", stopTokenId: null };
+      const tokens = { kind: "tokens", choice, tokens: [{ id, logprob: -1, alternatives }] } as const;
+      if (index < answer.length - 1 || end !== null) yield [tokens];
+      else yield [tokens, { kind: "choice-finished", choice, reason: "length", stopTokenId: null }];
+      if (end !== null) await end;
     }
   }
 }

@@ -58,9 +58,12 @@ export async function read(
 ): Promise<Transcript> {
   const transcript = new Transcript();
   try {
-    for await (const event of generation.events) {
-      transcript.events.push(event);
-      onEvent(transcript);
+    for await (const batch of generation.events) {
+      assert.ok(batch.length > 0, "a batch holds an event");
+      for (const event of batch) {
+        transcript.events.push(event);
+        onEvent(transcript);
+      }
     }
   } catch (error) {
     assert.ok(error instanceof ServiceError, String(error));
