@@ -8,6 +8,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { authenticate, openCaller, type AuthenticationScheme } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
+import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
 
@@ -21,6 +22,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** The handler reads the body itself: `request.body` is a GatheredBody. */
     readsApart?: boolean;
+    /** Refuses a body by its beginning. */
+    headCheck?: (request: FastifyRequest) => HeadCheck;
   }
   interface FastifyRequest {
     /** Whoever sent the request; set under every guarded part of the API. */

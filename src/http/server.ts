@@ -116,13 +116,14 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
     refuseEncoding(request.headers["content-encoding"]);
+    const { readsApart, headCheck } = request.routeOptions.config;
     const body = await gatherBody(stream, {
       headers: request.headers,
       bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
       budget,
       onceOver: (giveBack) => request.raw.once("close", giveBack),
+      ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });
-    const { readsApart } = request.routeOptions.config;
     return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);
   });
 }

@@ -90,7 +90,7 @@ function findList(
 }
 
 /** The text as a member's name; null where it is a value. */
-function nameAt(bytes: Buffer, start: number, end: number): string | null {
+export function nameAt(bytes: Buffer, start: number, end: number): string | null {
   let after = end;
   while (isBlank(bytes[after])) after += 1;
   if (bytes[after] !== colon || end - start > 200) return bytes[after] === colon ? "" : null;
@@ -128,7 +128,7 @@ function listAt(bytes: Buffer, start: number, itemsMax: number): ListPlace | nul
 }
 
 /** Just after the closing quotation mark of the text that begins here. */
-function endOfText(bytes: Buffer, start: number): number {
+export function endOfText(bytes: Buffer, start: number): number {
   let end = start + 1;
   for (;;) {
     end = bytes.indexOf(quote, end);

@@ -9,7 +9,9 @@ import {
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 import type { BodyForm } from "./body.ts";
+import { isUuid } from "../domain/ids.ts";
 import { isObject, report, type Findings } from "../validation/findings.ts";
+import { textMemberAtHead } from "../validation/json-head.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable } from "./nullable.ts";
 import { pageQueryFields } from "./page.ts";
@@ -78,6 +80,12 @@ export interface ReadTrainingJob {
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
+}
+
+/** The model that a job's body is for, where its first bytes name one. */
+export function modelIdAtHead(head: Buffer): string | null {
+  const id = textMemberAtHead(head, "model_id");
+  return id !== null && isUuid(id) ? id : null;
 }
 
 /** @throws ServiceError `invalid` with every fault */

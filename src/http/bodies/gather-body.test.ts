@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { ByteBudget, gatherBody } from "./gather-body.ts";
@@ -32,6 +33,62 @@ test("a body is gathered within its limit, whether its length was declared or no
   await assert.rejects(gather(["0123456789a"]), { code: "too_large" });
   await assert.rejects(gather([], { declared: 11 }), { code: "too_large" });
   await assert.rejects(gather(["abc"], { declared: 4 }), { code: "invalid" });
+});
+
+/** A body that comes in pieces of one byte, and whose head is found at `!`: its length, or why it was refused. */
+function gatherChecked(check: () => Promise<void>) {
+  const stream = new PassThrough();
+  const looks: number[] = [];
+  const find = (bytes: Buffer): string | null => {
+    looks.push(bytes.length);
+    return bytes.includes("!") ? "!" : null;
+  };
+  const gathered = gatherBody(stream, {
+    headers: {},
+    bytesMax: 1000,
+    budget: new ByteBudget(1000),
+    onceOver: () => undefined,
+    head: { find, check },
+  });
+  const outcome = gathered.then(
+    ({ byteCount }) => byteCount,
+    (error: unknown) => String(error),
+  );
+  const send = async (text: string): Promise<void> => {
+    for (const character of text) {
+      stream.write(character);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { stream, outcome, looks, send };
+}
+
+test("a body is refused by its head before the rest has come, and looked at a few times only", async () => {
+  let checkCount = 0;
+  const passes = async (): Promise<void> => void (checkCount += 1);
+  const passed = gatherChecked(passes);
+  await passed.send(`abc!${"d".repeat(200)}`);
+  passed.stream.end();
+  assert.deepEqual([await passed.outcome, passed.looks, checkCount], [204, [1, 2, 4], 1]);
+  const headless = gatherChecked(passes);
+  await headless.send("d".repeat(200));
+  headless.stream.end();
+  assert.deepEqual([await headless.outcome, headless.looks], [200, [1, 2, 4, 8, 16, 32, 64, 128]]);
+  const refused = gatherChecked(() => Promise.reject(new Error("unknown")));
+  await refused.send("!");
+  assert.equal(await refused.outcome, "Error: unknown", "though it never ends");
+});
+
+test("a body that is complete waits for the check of its head", async () => {
+  let refuse = (): void => undefined;
+  const late = gatherChecked(
+    () => new Promise((_resolve, reject) => (refuse = () => reject(new Error("late")))),
+  );
+  await late.send("!");
+  late.stream.end();
+  await once(late.stream, "end");
+  refuse();
+  assert.equal(await late.outcome, "Error: late");
 });
 
 test("all bodies together keep to the budget, and give back what they took", async () => {

@@ -38,19 +38,32 @@ export class ByteBudget {
   }
 }
 
+/** What a body may be refused for before the rest of it is read. */
+export interface HeadCheck {
+  /** What it says of itself at its beginning; null where that is not enough to tell. */
+  readonly find: (head: Buffer) => string | null;
+  /** Called once with what was found; rejects with the refusal. Reading goes on meanwhile. */
+  readonly check: (found: string) => Promise<void>;
+}
+
+/** Of a body's beginning no more is looked at. */
+const headBytesMax = 1 << 16;
+
 export interface GatherOptions {
   readonly headers: IncomingHttpHeaders;
   readonly bytesMax: number;
   readonly budget: ByteBudget;
   /** Calls back when the request is over; what the body took of the budget is then given back. */
   readonly onceOver: (giveBack: () => void) => void;
+  readonly head?: HeadCheck;
 }
 
 /**
  * Reads the whole body.
  *
  * @throws ServiceError `too_large` for more bytes than allowed, `overloaded` when the budget has none left, `invalid` when
- *   it is not as long as its Content-Length says, `cancelled` when the client goes away; the rest of it is then not read
+ *   it is not as long as its Content-Length says, `cancelled` when the client goes away, and what the check of its head
+ *   throws; the rest of it is then not read
  */
 export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
   const { headers, bytesMax, budget } = options;
@@ -66,29 +79,51 @@ export async function gatherBody(stream: Readable, options: GatherOptions): Prom
 
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let byteCount = 0;
+  const checkHead = headChecker(options.head);
+  let checked: Promise<void> | undefined;
   await eachPiece(stream, (piece) => {
     byteCount += piece.length;
     if (byteCount > bytesMax) throw tooLarge(bytesMax);
     if (byteCount > taken) take(byteCount - taken);
     pieces.push(new Uint8Array(piece));
+    return (checked ??= checkHead(pieces, byteCount));
   });
+  await checked;
   if (declared !== null && byteCount !== declared) throw wrongLength();
   return { pieces, byteCount };
 }
 
+/** Calls the check when the head tells enough. A body in small pieces is looked at only when it has doubled. */
+function headChecker(
+  head: HeadCheck | undefined,
+): (pieces: readonly Uint8Array[], byteCount: number) => Promise<void> | undefined {
+  let nextByteCount = head === undefined ? Infinity : 1;
+  return (pieces, byteCount) => {
+    if (head === undefined || byteCount < nextByteCount) return undefined;
+    nextByteCount = byteCount < headBytesMax ? 2 * byteCount : Infinity;
+    const found = head.find(Buffer.concat(pieces, Math.min(byteCount, headBytesMax)));
+    if (found === null) return undefined;
+    nextByteCount = Infinity;
+    return head.check(found);
+  };
+}
+
 /** Not by iteration, which would end the connection with an error before it could be answered. */
-function eachPiece(stream: Readable, onPiece: (piece: Buffer) => void): Promise<void> {
+function eachPiece(stream: Readable, onPiece: (piece: Buffer) => Promise<void> | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       stream.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
       settle();
     };
+    const refuse = (error: unknown): void => {
+      stream.pause();
+      end(() => reject(error));
+    };
     const onData = (piece: Buffer): void => {
       try {
-        onPiece(piece);
+        onPiece(piece)?.catch(refuse);
       } catch (error) {
-        stream.pause();
-        end(() => reject(error));
+        refuse(error);
       }
     };
     const onEnd = (): void => end(resolve);

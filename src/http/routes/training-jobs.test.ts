@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 
@@ -236,6 +238,30 @@ test("a cursor of another entity's job is refused as one of no job", async () =>
   const unknown = await refusalOf(id.replaceAll(/[0-9a-f]/g, "0"));
   assert.equal(unknown[0], 422);
   assert.deepEqual(await refusalOf(id), unknown);
+  await server.close();
+});
+
+test("a job for a model that is unknown or another's is refused before its body has come", async () => {
+  const { server, modelId } = await withModel();
+  const origin = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  const statusOf = async (id: string, key: string): Promise<number | undefined> => {
+    const sending = request(`${origin}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: bearer(key),
+        "content-type": "application/json",
+        "content-length": 100 << 20,
+      },
+    });
+    sending.on("error", () => undefined);
+    sending.write(`{"experimental_config": {"ppo": true}, "model_id": "${id}", "trajectory_groups": [`);
+    const answered = once(sending, "response") as Promise<[IncomingMessage]>;
+    const [{ statusCode }] = await answered;
+    sending.destroy();
+    return statusCode;
+  };
+  assert.equal(await statusOf("00000000-0000-4000-8000-000000000000", keys.member), 404);
+  assert.equal(await statusOf(modelId, keys.other), 403);
   await server.close();
 });
 

@@ -4,6 +4,7 @@ import { newUuid7 } from "../../domain/ids.ts";
 import type { JobEvent, TrainingJob } from "../../domain/job.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { HeadCheck } from "../bodies/gather-body.ts";
 import { linesIn } from "../../wire/packed-lines.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/places.ts";
@@ -13,7 +14,13 @@ import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
-import { jobEventBody, jobQuerySchema, trainingJobBody, trainingJobForm } from "../../wire/training-job.ts";
+import {
+  jobEventBody,
+  jobQuerySchema,
+  modelIdAtHead,
+  trainingJobBody,
+  trainingJobForm,
+} from "../../wire/training-job.ts";
 import { reachJob, reachModel } from "./reach.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
@@ -32,7 +39,7 @@ export function trainingJobRoutes(
   app.post(
     path,
     {
-      ...readApart,
+      config: { ...readApart.config, headCheck: (request) => modelCheck(request, dependencies) },
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
       schema: { summary: "Create a training job", body: trainingJobForm.schema, ...documented },
     },
@@ -67,6 +74,14 @@ export function trainingJobRoutes(
     },
     (request, reply) => events(request, reply, dependencies, request.params.job_id),
   );
+}
+
+/** What nobody will take is not worth reading: clients name the model before the trajectories. */
+function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
+  return {
+    find: modelIdAtHead,
+    check: async (id) => void (await reachModel(dependencies, request.caller, id, ["body", "model_id"])),
+  };
 }
 
 async function create(

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { textMemberAtHead } from "./json-head.ts";
+
+test("a member's text is known as soon as it has come, wherever it stands in the object", () => {
+  for (const head of [
+    '{"id":"x",',
+    '{ "id" : "x" , "list": [{"a": "b',
+    '{"config": {"id": "no", "list": ["id", "y"]}, "other": "id", "id": "x"}',
+    '{"a\\"": "\\\\", "id": "x"}',
+  ])
+    assert.equal(textMemberAtHead(Buffer.from(head), "id"), "x", head);
+  assert.equal(textMemberAtHead(Buffer.from('{"id":"\\u0078"}'), "id"), "\\u0078", "as it is written");
+});
+
+test("where the first bytes do not tell, nothing is said", () => {
+  for (const head of [
+    "",
+    "{",
+    '{"id"',
+    '{"id":"x',
+    '{"id":5}',
+    '{"a":"id"}',
+    '{"list":[{"id":"x"}',
+    '["id","x"]',
+  ])
+    assert.equal(textMemberAtHead(Buffer.from(head), "id"), null, head);
+});
