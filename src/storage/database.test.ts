@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -126,6 +126,40 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   await setRoom(1_000_000);
   await keys.create(large);
   assert.equal((await jobs.create(sampleJob("j", "m"), lines, null)).isNew, true);
+});
+
+/** Looks again until it holds, as long as the test may run. */
+async function eventually(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test("what a deleted model took is given back to the file system", { timeout: 300_000 }, async (t) => {
+  const file = temporaryFile(t);
+  const database = await openDatabase({ file });
+  t.after(() => database.close());
+  await database.models.create(sampleModel("m"), sampleVersion("m", 0));
+  const group = { ...sampleGroup(0), logs: ["x".repeat(1 << 20)] };
+  const lines = groupLines(Array.from({ length: 32 }, () => group));
+  await database.jobs.create(sampleJob("j", "m"), lines, null);
+  await database.keys.create(sampleKey("k"));
+  await eventually(() => statSync(file).size > 32 << 20);
+  await database.models.delete("m");
+  await eventually(() => statSync(file).size < 8 << 20);
+  assert.ok(statSync(`${file}-wal`).size <= 16 << 20);
+  assert.equal((await database.keys.list(firstPage)).items.length, 1);
+});
+
+test("a small database that could not shrink is made one that can", async (t) => {
+  const file = temporaryFile(t);
+  mkdirSync(dirname(file));
+  const old = new Sqlite(file);
+  old.exec("PRAGMA journal_mode = WAL");
+  old.exec("CREATE TABLE t (a)");
+  old.close();
+  await (await openDatabase({ file })).close();
+  const raw = new Sqlite(file);
+  t.after(() => raw.close());
+  assert.deepEqual(raw.prepare("PRAGMA auto_vacuum").all(), [{ auto_vacuum: 2 }]);
 });
 
 test("while another process holds the database, reads answer and writes wait, and all works after", async (t) => {

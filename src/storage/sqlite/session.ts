@@ -20,11 +20,21 @@ export type SessionRequest =
   | { readonly kind: "commit" }
   /** Harmless where an error has ended the transaction by itself, as a full disk does. */
   | { readonly kind: "rollback" }
+  /** Gives some unused pages back to the file system; the one row says whether there are more. */
+  | { readonly kind: "shrink" }
   /** Rolls back what was not committed. */
   | { readonly kind: "close" };
 
 /** How long opening, and a reader, wait for another process, in milliseconds. */
 const shortWaitMs = 5000;
+
+/** Pages given back at once, in some ten milliseconds, and those that are kept for what is written next. */
+const pagesPerShrink = 1024;
+const freePagesKept = 1024;
+/** A database of so many bytes is rewritten where that lets it shrink; a larger one would hold up the start. */
+const rewrittenBytesMax = 1 << 24;
+/** The log is cut to this after a long transaction. */
+const logBytesKept = 1 << 24;
 
 const nothing: QueryResult<never> = { rows: [] };
 
@@ -35,14 +45,37 @@ export class SqliteSession {
   /** Write-ahead log, every commit on disk before it returns, foreign keys checked. */
   constructor({ file, isReadOnly }: SessionOptions) {
     this.#database = new Database(file);
-    const mode = isReadOnly
-      ? ["query_only = ON"]
-      : ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 0"];
     try {
-      for (const pragma of [`busy_timeout = ${shortWaitMs}`, ...mode]) this.#run(`PRAGMA ${pragma}`);
+      this.#run(`PRAGMA busy_timeout = ${shortWaitMs}`);
+      if (isReadOnly) this.#run("PRAGMA query_only = ON");
+      else this.#setUpWriter();
     } catch (error) {
       this.#database.close();
       throw error;
+    }
+  }
+
+  #setUpWriter(): void {
+    // The first one counts only before anything is in the database, so it comes before the second.
+    for (const pragma of [
+      "auto_vacuum = INCREMENTAL",
+      "journal_mode = WAL",
+      `journal_size_limit = ${logBytesKept}`,
+      "synchronous = FULL",
+      "foreign_keys = ON",
+    ])
+      this.#run(`PRAGMA ${pragma}`);
+    if (this.#number("auto_vacuum") === 0) this.#rewriteIfSmall();
+    this.#run("PRAGMA busy_timeout = 0");
+  }
+
+  /** A database from before it could shrink. */
+  #rewriteIfSmall(): void {
+    if (this.#number("page_count") * this.#number("page_size") > rewrittenBytesMax) return;
+    try {
+      this.#database.exec("VACUUM");
+    } catch {
+      // Another process is using it, or there is no room: it stays as it is, which is no fault.
     }
   }
 
@@ -51,13 +84,15 @@ export class SqliteSession {
       case "statement":
         return this.#run(request.sql, request.parameters);
       case "single write":
-        return this.#writeAlone(request.sql, request.parameters);
+        return this.#inTransaction(() => this.#run(request.sql, request.parameters));
       case "begin":
         return this.#control("BEGIN IMMEDIATE");
       case "commit":
         return this.#control("COMMIT");
       case "rollback":
         return this.#database.inTransaction ? this.#control("ROLLBACK") : nothing;
+      case "shrink":
+        return { rows: [{ hasMore: this.#shrink() }] };
       case "close":
         return this.#close();
       default:
@@ -74,10 +109,10 @@ export class SqliteSession {
    * Every write is inside a transaction, so that `BEGIN` is the only place where another writer is met: libsql does not
    * reset a statement that met one, and the connection would go on reading what was there at that time.
    */
-  #writeAlone(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+  #inTransaction<Result>(work: () => Result): Result {
     this.#database.exec("BEGIN IMMEDIATE");
     try {
-      const result = this.#run(sql, parameters);
+      const result = work();
       this.#database.exec("COMMIT");
       return result;
     } catch (error) {
@@ -92,6 +127,24 @@ export class SqliteSession {
     if (statement.reader) return { rows: statement.all(values) };
     const { changes } = statement.run(values);
     return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  #shrink(): boolean {
+    const unusedCount = this.#number("freelist_count") - freePagesKept;
+    // A database from before it could shrink keeps its pages.
+    if (unusedCount <= 0 || this.#number("auto_vacuum") === 0) return false;
+    const pageCount = Math.min(unusedCount, pagesPerShrink);
+    this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));
+    if (unusedCount > pagesPerShrink) return true;
+    // The file gets shorter when the log is folded into it.
+    this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    return false;
+  }
+
+  #number(pragma: string): number {
+    // The pragmas that this is called with answer with one row of one number.
+    const row = this.#database.prepare(`PRAGMA ${pragma}`).all()[0] as Readonly<Record<string, number>>;
+    return row[pragma];
   }
 
   #close(): QueryResult<never> {

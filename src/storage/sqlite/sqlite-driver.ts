@@ -7,6 +7,7 @@ import { fullDiskError } from "../../domain/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
+import { Shrinking } from "./shrinking.ts";
 
 /** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
 const firstPauseMs = 1;
@@ -21,6 +22,7 @@ const pausesMsMax = 15_000;
 export class SqliteDriver implements Driver {
   readonly #file: string;
   readonly #writing = new Turns();
+  readonly #shrinking = new Shrinking(() => this.#shrink());
   #writer: SessionLink | null = null;
   #reader: SessionLink | null = null;
 
@@ -38,6 +40,7 @@ export class SqliteDriver implements Driver {
       throw error;
     }
     this.#writer = writer;
+    this.#shrinking.postpone();
   }
 
   async acquireConnection(): Promise<SqliteConnection> {
@@ -57,12 +60,24 @@ export class SqliteDriver implements Driver {
   }
 
   async releaseConnection(connection: SqliteConnection): Promise<void> {
-    connection.release();
+    if (connection.release()) this.#shrinking.postpone();
   }
 
   async destroy(): Promise<void> {
+    this.#shrinking.stop();
     await this.#reader?.close();
     await this.#writer?.close();
+  }
+
+  async #shrink(): Promise<boolean> {
+    const endTurn = await this.#writing.take();
+    try {
+      const { rows } = await present(this.#writer, "the open session").ask({ kind: "shrink" });
+      // A session answers so.
+      return (rows[0] as { readonly hasMore: boolean }).hasMore;
+    } finally {
+      endTurn();
+    }
   }
 }
 
@@ -96,9 +111,12 @@ class SqliteConnection implements DatabaseConnection {
     await this.#ask(this.#writer, { kind: "rollback" });
   }
 
-  release(): void {
+  /** @returns whether it may have written */
+  release(): boolean {
+    const hadTurn = this.#endTurn !== null;
     this.#endTurn?.();
     this.#endTurn = null;
+    return hadTurn;
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
