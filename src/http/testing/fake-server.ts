@@ -16,7 +16,7 @@ import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettings } from "../../jobs/settings.ts";
 import { createModelService } from "../../models/model-service.ts";
-import { openDatabase } from "../../storage/database.ts";
+import { openDatabase, type Database } from "../../storage/database.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
@@ -33,6 +33,8 @@ export interface FakeServerOptions {
   readonly auth?: "on" | "off";
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
+  /** Real services over the server's stores, instead of fakes. */
+  readonly services?: (stores: Database) => Partial<Pick<HttpDependencies, "chat" | "feedback">>;
 }
 
 /** Keeps what it is given and answers it back. */
@@ -121,6 +123,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     auth: options.auth ?? "on",
     defaultEntity: "local",
     version: "0.0.0",
+    ...options.services?.(database),
   };
   const app = await createHttpServer(dependencies);
   const ask = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request);
@@ -182,10 +185,12 @@ export async function playJob(
     step,
     events = [],
     metrics = { reward: step ?? 0 },
+    versionId = `v${step}`,
   }: {
     readonly step: number | null;
     readonly events?: readonly Omit<JobEvent, "id">[];
     readonly metrics?: Metrics;
+    readonly versionId?: string;
   },
 ): Promise<void> {
   const job = await jobs.claim("server", new Date(0), new Date(0));
@@ -196,7 +201,7 @@ export async function playJob(
   await jobs.succeed(job.id, {
     owner: "server",
     version: {
-      id: `v${step}`,
+      id: versionId,
       modelId: job.modelId,
       step,
       adapterFolder: `adapters/${job.modelId}/${step}`,

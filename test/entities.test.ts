@@ -1,0 +1,206 @@
+// Entities do not meet: with every id of another entity, in every spelling, on every route, nothing is read, nothing is
+// written, and nothing is said that is not said of things that do not exist.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { LightMyRequestResponse } from "fastify";
+import { present } from "../src/domain/assert.ts";
+import { keys } from "../src/http/testing/fake-server.ts";
+import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
+import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
+
+// Of one length, so that answers that name them are too.
+const [owner, bystander, asker, nobody] = ["alpha", "gamma", "delta", "omega"] as const;
+
+let world: World;
+let others: Things;
+let bystanders: Things;
+let own: Things;
+const none = namesOf(nobody);
+
+before(async () => {
+  world = await newWorld([owner, bystander, asker]);
+  [others, bystanders, own] = (await fill(world, [owner, bystander, asker])) as [Things, Things, Things];
+});
+after(() => world.close());
+
+/** Every route that is registered, by method and path; HEAD goes with GET. */
+function registeredRoutes({ server }: World): readonly string[] {
+  const parts: string[] = [];
+  return server.app
+    .printRoutes({ commonPrefix: false })
+    .split("\n")
+    .flatMap((line) => {
+      const match = /^(.*)[├└]── (\S+) \((.*)\)$/.exec(line);
+      if (match === null) return [];
+      const [, indent, part, methods] = match;
+      parts.splice(indent.length / 4, Infinity, part);
+      const names = methods.split(", ").filter((method) => method !== "HEAD");
+      return names.map((method) => `${method} ${parts.join("")}`);
+    });
+}
+
+/** The answer without what differs between any two requests, and with other words for the things that it names. */
+function comparable({ statusCode, headers, body }: LightMyRequestResponse, things: Things): string {
+  const { date: _, ...rest } = headers;
+  const text = Object.entries(things).reduce(
+    (named, [field, value]: [string, string]) => named.replaceAll(value, `<${field}>`),
+    JSON.stringify([statusCode, rest, body]).toLowerCase(),
+  );
+  return text
+    .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "<id>")
+    .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\bcreated\W+\d+/g, "<time>");
+}
+
+/** The ids of another that the answer has and the request had not. */
+function idsTold(answer: LightMyRequestResponse, attempt: Attempt, things: Things): readonly string[] {
+  const asked = decodeURIComponent(JSON.stringify(attempt)).toLowerCase();
+  const told = (JSON.stringify(answer.headers) + answer.body).toLowerCase();
+  return Object.values(things).filter((id: string) => told.includes(id) && !asked.includes(id));
+}
+
+/** Somebody who sends attempts, to a server where `own` are their things. */
+interface Sender {
+  readonly world: World;
+  readonly key: string;
+  readonly own: Things;
+}
+
+interface Answer {
+  readonly attempt: Attempt;
+  readonly status: number;
+  /** Equal for answers that say the same. */
+  readonly text: string;
+}
+
+/** Sends every attempt with the things of each, and checks what came; GET is sent as HEAD too. */
+async function sendAll(
+  sender: Sender,
+  allThings: readonly Things[],
+  check: (answers: readonly Answer[]) => void,
+): Promise<void> {
+  const tables = allThings.map((things) => ({ things, table: attemptsWith(things, sender.own) }));
+  for (const [route, attempts] of Object.entries(attemptsWith(none, sender.own)))
+    for (const index of attempts.keys())
+      for (const isHead of route.startsWith("GET ") ? [true, false] : [false]) {
+        const answers: Answer[] = [];
+        for (const { things, table } of tables) {
+          const attempt = present(table[route]?.[index], "the attempt");
+          answers.push(await answerTo(sender, isHead ? { ...attempt, method: "HEAD" } : attempt, things));
+        }
+        check(answers);
+      }
+}
+
+async function answerTo({ world, key }: Sender, attempt: Attempt, things: Things): Promise<Answer> {
+  const answer = await world.ask({ ...attempt, headers: { ...attempt.headers, "x-request-id": "r" } }, key);
+  assert.deepEqual(idsTold(answer, attempt, things), [], `${described(attempt)}: ${answer.body}`);
+  return { attempt, status: answer.statusCode, text: comparable(answer, things) };
+}
+
+function described({ method, url, body }: Attempt): string {
+  return `${method} ${url} ${JSON.stringify(body ?? "")}`;
+}
+
+/** Everything that the API says of an entity's things, asked by the entity and by the administrator. */
+async function everythingOf(things: Things): Promise<readonly string[]> {
+  const { modelId, jobId, endedJobId, entity, project, feedbackId } = things;
+  const model = `/v1/preview/models/${modelId}`;
+  const jobs = "/v1/preview/training-jobs";
+  const reads = [
+    `/v1/preview/models?entity=${entity}&limit=100`,
+    ...["", "/checkpoints", "/trajectories", "/metrics"].map((tail) => model + tail),
+    `${jobs}?model_id=${modelId}`,
+    ...[jobId, endedJobId].flatMap((id) => [`${jobs}/${id}`, `${jobs}/${id}/events`]),
+  ].map((url) => ({ method: "GET", url }) as const);
+  const projectId = `${entity}/${project}`;
+  const history = { project_id: projectId, feedback_id: feedbackId };
+  const content = { ...recordOf(things), payload: { said: "again" } };
+  const writes = [
+    { method: "POST", url: "/feedback/history", body: history },
+    // A retry of what is stored is answered as the first time.
+    { method: "POST", url: "/feedback/create", body: content },
+  ] as const;
+  const texts: string[] = [];
+  for (const key of [keyOf(entity), keys.admin])
+    for (const request of [...reads, ...writes]) {
+      const answer = await world.ask(request, key);
+      assert.equal(answer.statusCode, 200, `${request.url}: ${answer.body}`);
+      texts.push(answer.body);
+    }
+  return [...texts, (await world.ask({ method: "GET", url: "/v1/models" }, keyOf(entity))).body];
+}
+
+test("every route has its attempts", () => {
+  const known = [...Object.keys(attemptsWith(others, own)), ...openRoutes].sort();
+  assert.deepEqual(registeredRoutes(world).toSorted(), known);
+});
+
+test("with the ids of another entity nothing is read, written or told, on any route", async () => {
+  const untouched = await everythingOf(others);
+  await sendAll({ world, key: keyOf(asker), own }, [others, bystanders, none], ([first, second, last]) => {
+    const { status, statusOfNone = status } = first.attempt;
+    assert.deepEqual([first.status, last.status], [status, statusOfNone], described(first.attempt));
+    assert.equal(first.text, second.text);
+    // All that is told is that a model is another's, to whoever has its id.
+    if (statusOfNone === status) assert.equal(first.text, last.text);
+  });
+  assert.deepEqual(await everythingOf(others), untouched);
+});
+
+test("lists show what is one's own, and the administrator everything", async () => {
+  const listed = async (url: string, key: string, field: string): Promise<readonly string[]> => {
+    const { data } = (await world.ask({ method: "GET", url }, key)).json<{
+      data: Record<string, string>[];
+    }>();
+    return data.map((item) => item[field] ?? "");
+  };
+  const lists = { "/v1/models": "owned_by", "/v1/preview/models": "entity" } as const;
+  for (const [url, field] of Object.entries(lists)) {
+    const base = url === "/v1/models" ? ["hone"] : [];
+    for (const entity of [owner, bystander])
+      assert.deepEqual(
+        new Set(await listed(`${url}?limit=100`, keyOf(entity), field)),
+        new Set([...base, entity]),
+      );
+    const all = new Set([...base, owner, bystander, asker]);
+    assert.deepEqual(new Set(await listed(`${url}?limit=100`, keys.admin, field)), all);
+  }
+  const jobs = "/v1/preview/training-jobs?limit=100";
+  assert.deepEqual(await listed(jobs, keyOf(owner), "id"), [others.jobId, others.endedJobId]);
+  const everybodys = await listed(jobs, keys.admin, "id");
+  for (const { jobId, endedJobId } of [others, bystanders, own])
+    assert.ok(everybodys.includes(jobId) && everybodys.includes(endedJobId));
+});
+
+test("routes without credentials say nothing of anybody", async () => {
+  for (const route of openRoutes) {
+    const url = route.slice("GET ".length).replace("*", others.modelId);
+    const { body } = await world.ask({ method: "GET", url }, null);
+    for (const id of Object.values(others))
+      assert.ok(url.includes(id) || !body.includes(id), `${url} says ${id}`);
+  }
+});
+
+for (const role of ["member", "admin"] as const)
+  test(`keys and ids of one server are nothing at another, to its ${role} either`, async (t) => {
+    const stranger = "sigma";
+    const second = await newWorld([stranger]);
+    t.after(() => second.close());
+    const [mine] = await fill(second, [stranger]);
+    assert.ok(mine !== undefined);
+    for (const attempts of Object.values(attemptsWith(others, mine)))
+      for (const attempt of attempts)
+        assert.equal((await second.ask(attempt, keyOf(owner))).statusCode, 401, described(attempt));
+    const sender = { world: second, key: role === "admin" ? keys.admin : keyOf(stranger), own: mine };
+    await sendAll(sender, [others, none], ([first, last]) =>
+      assert.equal(first.text, last.text, described(first.attempt)),
+    );
+  });
+
+test("whom the things belong to may do what another may not", async () => {
+  for (const [route, [attempt]] of Object.entries(attemptsWith(others, others))) {
+    assert.ok(attempt !== undefined, route);
+    const { statusCode, body } = await world.ask(attempt, keyOf(owner));
+    assert.equal(statusCode, 200, `${route}: ${body}`);
+  }
+});

@@ -1,0 +1,273 @@
+// Every route of the API with what somebody may send who has ids of another entity: each id, in each spelling, in each
+// place that takes one. Says which status each gets; the test that reads this fails for a route that is not here.
+import { groupsOf, jobOf, recordOf, type Request, type Things } from "./two-entities.ts";
+
+export interface Attempt extends Request {
+  /** For things of another entity. */
+  readonly status: number;
+  /** For things that do not exist, where that is another: only ids of models. */
+  readonly statusOfNone?: number;
+}
+
+const models = "/v1/preview/models";
+const jobs = "/v1/preview/training-jobs";
+
+/** That a model is another entity's is said to whoever has its id; a name is refused whether or not it is one. */
+const foreignId = { status: 403, statusOfNone: 404 } as const;
+
+/** Routes without credentials, which know nothing of entities; HEAD goes with GET. */
+export const openRoutes: readonly string[] = [
+  "GET /health",
+  "GET /v1/health",
+  "GET /v1/system-check",
+  "GET /metrics",
+  "GET /openapi.json",
+  "GET /docs",
+  "GET /docs/",
+  "GET /docs/*",
+  "GET /docs/json",
+  "GET /docs/yaml",
+  "GET /docs/static/index.html",
+  "GET /docs/static/swagger-initializer.js",
+];
+
+/** By method and route as the server registers them, requests of the owner of `own` with what is another's. */
+export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
+  return {
+    "POST /v1/chat/completions": chats(other, "/v1/chat/completions"),
+    "POST /v1/chat/completions/": chats(other, "/v1/chat/completions/"),
+    "GET /v1/models": lists("/v1/models", other),
+    "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
+    "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],
+    "POST /v1/preview/models": registrations(other, own),
+    "GET /v1/preview/models/:model_id": ofModel(other, (id) => get(`${models}/${id}`, 200)),
+    "GET /v1/preview/models/:model_id/checkpoints": [
+      ...ofModel(other, (id) => get(`${models}/${id}/checkpoints?after=${other.versionId}`, 200)),
+      ...cursors(other).map((after) => get(`${models}/${own.modelId}/checkpoints?after=${after}`, 422)),
+    ],
+    "DELETE /v1/preview/models/:model_id/checkpoints": ofModel(other, (id) => ({
+      ...post(`${models}/${id}/checkpoints`, { steps: [0, 1] }, 200),
+      method: "DELETE",
+    })),
+    "POST /v1/preview/models/:model_id/log": [
+      ...ofModel(other, (id) => post(`${models}/${id}/log`, { trajectory_groups: groupsOf(own) }, 200)),
+      ...ofModel(other, (id) => post(`${models}/${id}/log`, { split: 1 }, 200)),
+    ],
+    ...Object.fromEntries(
+      ["trajectories", "metrics"].map((list) => [
+        `GET /v1/preview/models/:model_id/${list}`,
+        [
+          ...ofModel(other, (id) => get(`${models}/${id}/${list}`, 200)),
+          ...ofModel(other, (id) => get(`${models}/${id}/${list}?after=${other.logId}`, 200)),
+          ...cursors(other).map((after) => get(`${models}/${own.modelId}/${list}?after=${after}`, 422)),
+        ],
+      ]),
+    ),
+    "GET /v1/preview/training-jobs": [
+      ...lists(jobs, other),
+      ...modelIds(other).map((id) => ({ ...get(`${jobs}?model_id=${id}`, 0), ...foreignId })),
+      ...otherIds(other).map((id) => get(`${jobs}?model_id=${id}`, 404)),
+      ...cursors(other).map((after) => get(`${jobs}?after=${after}`, 422)),
+      ...cursors(other).map((after) => get(`${jobs}?model_id=${own.modelId}&after=${after}`, 422)),
+    ],
+    "POST /v1/preview/training-jobs": creations(other, own),
+    "GET /v1/preview/training-jobs/:job_id": ofJob(other, (id) => get(`${jobs}/${id}`, 404)),
+    "POST /v1/preview/training-jobs/:job_id/cancel": ofJob(other, (id) => ({
+      method: "POST",
+      url: `${jobs}/${id}/cancel`,
+      status: 404,
+    })),
+    "GET /v1/preview/training-jobs/:job_id/events": [
+      ...ofJob(other, (id) => get(`${jobs}/${id}/events`, 404)),
+      ...ofJob(other, (id) => get(`${jobs}/${id}/events?after=${other.eventId}`, 404, watching)),
+      ...cursors(other).map((after) => get(`${jobs}/${own.endedJobId}/events?after=${after}`, 422)),
+      // The refusal comes in the stream.
+      get(`${jobs}/${own.endedJobId}/events?after=${other.eventId}`, 200, watching),
+    ],
+    "POST /feedback/history": [
+      ...projects(other).map(({ projectId, status }) =>
+        post("/feedback/history", { project_id: projectId, feedback_id: other.feedbackId }, status),
+      ),
+      ...[other.feedbackId, other.modelId, other.jobId].map((id) =>
+        post("/feedback/history", { project_id: projectOf(own), feedback_id: id }, 404),
+      ),
+    ],
+    "POST /feedback/replace": replacements(other, own),
+    "POST /feedback/create": records(other, own).map(({ record, status }) =>
+      post("/feedback/create", record, status),
+    ),
+    "POST /feedback/batch/create": records(other, own).flatMap(({ record, status }) => [
+      post("/feedback/batch/create", { batch: [record] }, status),
+      post("/feedback/batch/create", { batch: [recordOf(own, "good"), record] }, status),
+    ]),
+    "DELETE /v1/preview/models/:model_id": ofModel(other, (id) => ({
+      ...get(`${models}/${id}`, 200),
+      method: "DELETE",
+    })),
+  };
+}
+
+const watching = { accept: "text/event-stream" } as const;
+
+function get(url: string, status: number, headers: Request["headers"] = {}): Attempt {
+  return { method: "GET", url, status, headers };
+}
+
+function post(url: string, body: object, status: number, headers: Request["headers"] = {}): Attempt {
+  return { method: "POST", url, body, status, headers };
+}
+
+function fullNameOf({ entity, project, name }: Things): string {
+  return `${entity}/${project}/${name}`;
+}
+
+function projectOf({ entity, project }: Things): string {
+  return `${entity}/${project}`;
+}
+
+/** A model's id in its spellings in a URL: in capitals, and with its first digit percent-encoded. */
+function modelIds({ modelId }: Things): readonly string[] {
+  return [modelId, modelId.toUpperCase(), `%${modelId.charCodeAt(0).toString(16)}${modelId.slice(1)}`];
+}
+
+/** What may stand in a URL where an id is wanted, and is no model's. */
+function otherIds(things: Things): readonly string[] {
+  const { modelId, jobId, endedJobId, eventId, versionId, logId, feedbackId, requestId, project, name } =
+    things;
+  const full = fullNameOf(things);
+  const named = [name, `${project}/${name}`, full, `${full}:latest`, `x:///${full}`, `x://${full}:step1`];
+  const ids = [jobId, jobId.toUpperCase(), endedJobId, eventId, versionId, logId, feedbackId, requestId];
+  return [...ids, `${modelId}:step1`, `${modelId}:latest`, `${modelId}\0`, ...named].map(encodeURIComponent);
+}
+
+/** Where a path takes a model's id: `attempt` says what is sent to it. */
+function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
+  return [
+    ...modelIds(other).map((id) => ({ ...attempt(id), ...foreignId })),
+    ...otherIds(other).map((id) => ({ ...attempt(id), status: 404 })),
+  ];
+}
+
+/** Where a path takes a job's id. */
+function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
+  return [...otherIds(other), ...modelIds(other)].map(attempt);
+}
+
+/** What a page may be asked to begin after. */
+function cursors({
+  modelId,
+  versionId,
+  logId,
+  jobId,
+  endedJobId,
+  eventId,
+  feedbackId,
+}: Things): readonly string[] {
+  return [modelId, versionId, logId, jobId, endedJobId, eventId, feedbackId].map(encodeURIComponent);
+}
+
+/** A list with everything of another's in its query: what it does not know of is ignored, and the rest finds nothing. */
+function lists(url: string, { entity, project, name, modelId }: Things): readonly Attempt[] {
+  const queries = [`entity=${entity}`, `project=${project}`, `name=${name}`, `id=${modelId}`];
+  const all = queries.slice(0, 3).join("&");
+  return [...queries, all, `${all}&after=`].map((query) => get(`${url}?${query}`, 200));
+}
+
+function chats(other: Things, url: string): readonly Attempt[] {
+  const full = fullNameOf(other);
+  const { entity, project, name, modelId, jobId, versionId, requestId } = other;
+  const uris = [`x:///${full}`, `x://${full}`, `wandb-artifact:///${full}`, `<scheme>:///${full}`];
+  const byName = [full, ...uris, full.replace(entity, entity.toUpperCase()), `${entity}/${project}/nothing`];
+  const byShortName = [name, `${project}/${name}`, encodeURIComponent(full), jobId, versionId, requestId];
+  const attempt = (model: string): Omit<Attempt, "status"> => ({
+    method: "POST",
+    url,
+    body: { model, messages: [{ role: "user", content: "Hi" }], max_tokens: 1, seed: 1 },
+  });
+  const named = [":step0", "", ":latest", ":step1", ":step9"].flatMap((version) => [
+    ...[modelId, modelId.toUpperCase()].map((id) => ({ ...attempt(id + version), ...foreignId })),
+    ...byName.map((model) => ({ ...attempt(model + version), status: 403 })),
+    ...byShortName.map((model) => ({ ...attempt(model + version), status: 404 })),
+  ]);
+  const body = { request_id: requestId, messages: [{ role: "user", content: "Hi" }], max_tokens: 1, seed: 1 };
+  return [...named, post(url, body, 200)];
+}
+
+function registrations(other: Things, own: Things): readonly Attempt[] {
+  const { entity, project, name } = other;
+  const model = { project, name, base_model: "tiny" };
+  const foreign = [
+    { ...model, entity, return_existing: true },
+    { ...model, entity },
+    { ...model, entity, name: "another" },
+    { ...model, entity, base_model: "small", return_existing: true },
+    { ...model, entity: entity.toUpperCase(), return_existing: true },
+  ];
+  return [
+    ...foreign.map((body) => post(models, body, 403)),
+    post(models, { ...model, entity: fullNameOf(other), return_existing: true }, 422),
+    // The asker's own model of the same name.
+    post(models, { ...model, entity: own.entity, return_existing: true }, 200),
+  ];
+}
+
+function creations(other: Things, own: Things): readonly Attempt[] {
+  const create = (modelId: string, status: number): Attempt => post(jobs, jobOf({ ...own, modelId }), status);
+  return [
+    ...[other.modelId, other.modelId.toUpperCase()].map((id) => ({ ...create(id, 0), ...foreignId })),
+    // Well formed, but no model's.
+    ...[other.jobId, other.logId].map((id) => create(id, 404)),
+    ...[other.versionId, other.name, fullNameOf(other), `x:///${fullNameOf(other)}`].map((id) =>
+      create(id, 422),
+    ),
+    { ...create(own.modelId, 200), headers: { "idempotency-key": other.idempotencyKey } },
+    { ...create(other.modelId, 0), ...foreignId, headers: { "idempotency-key": other.idempotencyKey } },
+  ];
+}
+
+/** Another's project in its spellings. */
+function projects(other: Things): readonly { readonly projectId: string; readonly status: number }[] {
+  const { entity, project } = other;
+  return [
+    { projectId: projectOf(other), status: 403 },
+    { projectId: `${entity}/nothing`, status: 403 },
+    { projectId: projectOf(other).toUpperCase(), status: 403 },
+    { projectId: encodeURIComponent(projectOf(other)), status: 422 },
+    { projectId: `x:///${projectOf(other)}`, status: 422 },
+    { projectId: entity, status: 422 },
+    { projectId: `${entity}/${project}/`, status: 422 },
+  ];
+}
+
+function replacements(other: Things, own: Things): readonly Attempt[] {
+  const replace = (record: object, feedbackId: string, status: number): Attempt =>
+    post("/feedback/replace", { ...record, feedback_id: feedbackId }, status);
+  return [
+    ...projects(other).map(({ projectId, status }) =>
+      replace({ ...recordOf(other), project_id: projectId }, other.feedbackId, status),
+    ),
+    replace({ ...recordOf(other), id: own.feedbackId }, own.feedbackId, 403),
+    ...[other.feedbackId, other.modelId, other.jobId].map((id) => replace(recordOf(own, id), id, 404)),
+  ];
+}
+
+/** Records of another's project, and of the asker's own with another's ids in them. */
+function records(
+  other: Things,
+  own: Things,
+): readonly { readonly record: object; readonly status: number }[] {
+  const reference = `w:///${projectOf(other)}`;
+  return [
+    ...projects(other).map(({ projectId, status }) => ({
+      record: { ...recordOf(other), project_id: projectId },
+      status,
+    })),
+    // An id belongs to its project, and what a reference names need not exist.
+    { record: recordOf(own, other.feedbackId), status: 200 },
+    { record: { ...recordOf(own, `1-${other.entity}`), vendor_ref: `${reference}/call/1` }, status: 200 },
+    {
+      record: { ...recordOf(own, `2-${other.entity}`), call_ref: `${reference}/call/${other.jobId}` },
+      status: 200,
+    },
+  ];
+}

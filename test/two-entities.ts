@@ -1,0 +1,182 @@
+// A server with everything of several entities in it, made over its own routes: models, versions, jobs with events,
+// logs, feedback. Its stores and services are the real ones; its engine is the naive one, and nothing trains.
+import assert from "node:assert/strict";
+import type { LightMyRequestResponse } from "fastify";
+import { createChatService } from "../src/chat/complete-chat.ts";
+import { hashSecret, type KeyRole } from "../src/domain/access.ts";
+import { systemClock } from "../src/domain/clock.ts";
+import { newUuid } from "../src/domain/ids.ts";
+import { NaiveEngine } from "../src/engine/testing/naive-engine.ts";
+import { createFeedbackService } from "../src/feedback/feedback-service.ts";
+import { basic, bearer, fakeServer, playJob } from "../src/http/testing/fake-server.ts";
+import { createModelDirectory } from "../src/models/model-directory.ts";
+import type { Database } from "../src/storage/database.ts";
+import { silentLogger } from "../src/telemetry/logger.ts";
+import { createMetrics } from "../src/telemetry/metrics.ts";
+import { loadChatTemplate } from "../src/tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
+
+/** Everything of one entity that a request could name. */
+export interface Things {
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly modelId: string;
+  readonly versionId: string;
+  readonly logId: string;
+  /** Has ended, with events. */
+  readonly endedJobId: string;
+  /** Waits. */
+  readonly jobId: string;
+  readonly eventId: string;
+  readonly feedbackId: string;
+  readonly requestId: string;
+  readonly idempotencyKey: string;
+}
+
+export interface Request {
+  readonly method: "GET" | "HEAD" | "POST" | "DELETE";
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object;
+}
+
+export interface World {
+  readonly server: Awaited<ReturnType<typeof fakeServer>>;
+  /** Asks as the owner of a key; without one, as nobody. */
+  ask(request: Request, key: string | null): Promise<LightMyRequestResponse>;
+  close(): Promise<void>;
+}
+
+const folder = "test/fixtures/goldens/models/qwen3";
+const tokenizer = await loadTokenizer(folder);
+const template = await loadChatTemplate(folder);
+
+/** The key of an entity; `admin` is every server's administrator. */
+export const keyOf = (entity: string): string => `hone_${entity}`;
+
+/** A server with a key for each entity and nothing else yet. */
+export async function newWorld(entities: readonly string[]): Promise<World> {
+  const engine = new NaiveEngine({ modelFolder: folder, waitingCountMax: 8 });
+  await engine.start();
+  const services = (stores: Database) => ({
+    chat: chatOver(engine, stores),
+    feedback: createFeedbackService({ store: stores.feedback, clock: systemClock }),
+  });
+  const server = await fakeServer({ services, settings: { failedLoginsPerMinute: 1_000_000 } });
+  for (const entity of entities) await addKey(server, entity, "member");
+  return {
+    server,
+    ask: ({ method, url, headers = {}, body }, key) => {
+      const scheme = url.startsWith("/feedback/") ? basic : bearer;
+      return server.ask({
+        method,
+        url,
+        headers: { ...headers, ...(key === null ? {} : { authorization: scheme(key) }) },
+        ...(body === undefined ? {} : { payload: body }),
+      });
+    },
+    close: async () => {
+      await server.close();
+      await engine.stop();
+    },
+  };
+}
+
+async function addKey(server: World["server"], entity: string, role: KeyRole): Promise<void> {
+  const key = { id: `key-${entity}`, entity, role, owner: entity, secretHash: hashSecret(keyOf(entity)) };
+  await server.keyStore.create({ ...key, createdAt: new Date(0), revokedAt: null });
+}
+
+function chatOver(engine: NaiveEngine, { models: store }: Database) {
+  const directory = createModelDirectory({
+    store,
+    bases: ["tiny"],
+    defaultBase: "tiny",
+    dataFolder: folder,
+    build: "test",
+  });
+  const defaults = { endTokenIds: [2], temperature: null, topP: null, topK: null };
+  const base = { model: { name: "tiny", folder }, engine, tokenizer, template, defaults, contextLength: 128 };
+  const metrics = createMetrics({ processMetrics: false });
+  return createChatService({ directory, bases: [base], clock: systemClock, metrics, logger: silentLogger });
+}
+
+/** Names of an entity's things, and ids that nothing has. */
+export function namesOf(entity: string): Things {
+  const endedJobId = newUuid();
+  return {
+    entity,
+    project: `project-${entity}`,
+    name: `model-${entity}`,
+    modelId: newUuid(),
+    versionId: `version-${entity}`,
+    logId: newUuid(),
+    endedJobId,
+    jobId: newUuid(),
+    eventId: `${endedJobId}:0`,
+    feedbackId: `feedback-${entity}`,
+    requestId: `request-${entity}`,
+    idempotencyKey: `idempotency-${entity}`,
+  };
+}
+
+/** Makes everything there is of each entity, with its own key. */
+export async function fill(world: World, entities: readonly string[]): Promise<readonly Things[]> {
+  const filled: Things[] = [];
+  for (const entity of entities) filled.push(await fillOne(world, namesOf(entity)));
+  // The runner of `fillOne` takes the oldest job that waits, so those that go on waiting come last.
+  return await Promise.all(filled.map((things) => withQueuedJob(world, things)));
+}
+
+async function fillOne(world: World, names: Things): Promise<Things> {
+  const { project, name, entity, feedbackId } = names;
+  const post = (url: string, body: object) => send(world, entity, { method: "POST", url, body });
+  const get = (url: string) => send(world, entity, { method: "GET", url });
+  const { id: modelId } = await post("/v1/preview/models", { project, name, base_model: "tiny" });
+  const { id: endedJobId } = await post("/v1/preview/training-jobs", jobOf({ ...names, modelId }));
+  const started = { type: "training_started", data: { num_sequences: 1 } } as const;
+  await playJob(world.server, { step: 1, events: [started], versionId: names.versionId });
+  await post(`/v1/preview/models/${modelId}/log`, { trajectory_groups: groupsOf(names) });
+  await post("/feedback/create", recordOf(names));
+  await post("/feedback/replace", {
+    ...recordOf(names),
+    feedback_id: feedbackId,
+    payload: { said: "again" },
+  });
+  const logs = await get(`/v1/preview/models/${modelId}/metrics`);
+  const events = await get(`/v1/preview/training-jobs/${endedJobId}/events`);
+  return { ...names, modelId, endedJobId, logId: logs.data[0].id, eventId: events.data[0].id };
+}
+
+async function withQueuedJob(world: World, things: Things): Promise<Things> {
+  const headers = { "idempotency-key": things.idempotencyKey };
+  const request = { method: "POST", url: "/v1/preview/training-jobs", headers, body: jobOf(things) } as const;
+  const { id } = await send(world, things.entity, request);
+  return { ...things, jobId: id };
+}
+
+async function send(world: World, entity: string, request: Request): Promise<any> {
+  const answer = await world.ask(request, keyOf(entity));
+  assert.equal(answer.statusCode, 200, answer.body);
+  return answer.json();
+}
+
+export function groupsOf({ entity }: Pick<Things, "entity">): readonly object[] {
+  return [{ trajectories: [{ messages_and_choices: [{ role: "user", content: `said by ${entity}` }] }] }];
+}
+
+export function jobOf({ entity, modelId }: Pick<Things, "entity" | "modelId">): object {
+  return { model_id: modelId, trajectory_groups: groupsOf({ entity }) };
+}
+
+/** A feedback record in the entity's project. */
+export function recordOf({ entity, project, feedbackId }: Things, id = feedbackId): object {
+  return {
+    project_id: `${entity}/${project}`,
+    vendor_ref: `w:///${entity}/${project}/call/1`,
+    feedback_type: "any",
+    payload: { said: `by ${entity}` },
+    id,
+  };
+}
