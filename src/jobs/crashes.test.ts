@@ -1,9 +1,6 @@
 // Servers that die at any store call, before or after it took effect; attempts that are lost; jobs that are cancelled;
 // orderly restarts. Whatever the order, every job ends once, and every success is exactly one version.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/fake-clock.ts";
 import { isTerminal, type JobRunner, type JobStore } from "../domain/job.ts";
@@ -11,7 +8,8 @@ import { freshSeed, type Random, seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
-import { type Database, openDatabase } from "../storage/database.ts";
+import type { Database } from "../storage/database.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
@@ -28,22 +26,16 @@ test("every job ends once and every success is one version, whenever servers die
 });
 
 async function checkWorld(t: TestContext, random: Random): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "hone-crashes-"));
-  const database = await openDatabase({ file: join(folder, "hone.db") });
-  try {
-    const clock = new FakeClock();
-    await submitAll(database, clock);
-    let crashCount = 0;
-    for (let server = 0; !(await allEnded(database.jobs)); server++) {
-      assert.ok(server < 500, "the jobs end at last");
-      crashCount += await liveAndDie(database, clock, random);
-    }
-    t.diagnostic(`${crashCount} crashes`);
-    await checkEndings(database);
-  } finally {
-    await database.close();
-    rmSync(folder, { recursive: true });
+  const database = memoryStorage()();
+  const clock = new FakeClock();
+  await submitAll(database, clock);
+  let crashCount = 0;
+  for (let server = 0; !(await allEnded(database.jobs)); server++) {
+    assert.ok(server < 500, "the jobs end at last");
+    crashCount += await liveAndDie(database, clock, random);
   }
+  t.diagnostic(`${crashCount} crashes`);
+  await checkEndings(database);
 }
 
 async function submitAll(database: Database, clock: FakeClock): Promise<void> {

@@ -1,8 +1,6 @@
-// The queue on the SQLite store, with a runner that a test scripts and a clock that it moves.
+// The queue on the store in memory, which is done with a call as soon as nothing else runs; with a runner that a test
+// scripts and a clock that it moves.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { present } from "../domain/assert.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
@@ -12,7 +10,8 @@ import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
-import { type Database, openDatabase } from "../storage/database.ts";
+import type { Database } from "../storage/database.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { type JobSettings, jobSettings } from "./settings.ts";
@@ -82,13 +81,10 @@ class Bench {
   }
 
   static async open(t: TestContext): Promise<Bench> {
-    const folder = mkdtempSync(join(tmpdir(), "hone-jobs-"));
-    const database = await openDatabase({ file: join(folder, "hone.db") });
+    const database = memoryStorage()();
     const bench = new Bench(database);
     t.after(async () => {
       for (const queue of bench.#queues) await queue.stop();
-      await database.close();
-      rmSync(folder, { recursive: true });
     });
     for (const id of ["m", "n"]) {
       const createdAt = bench.clock.now();
