@@ -24,3 +24,18 @@ export function textOfPart(part: Json): string | null {
   const text = member === null ? null : part[member];
   return typeof text === "string" ? text : null;
 }
+
+/**
+ * The text of a message's content: its parts stand in lines of their own, as a template sees them that shows a text.
+ * Null where there is no content, or a part that holds no text.
+ */
+export function joinedText(content: Json): string | null {
+  if (content === null || typeof content === "string") return content;
+  if (!isList(content)) return null;
+  const texts = content.map(textOfPart);
+  return texts.includes(null) ? null : texts.join("\n");
+}
+
+function isList(content: Json): content is readonly Json[] {
+  return Array.isArray(content);
+}

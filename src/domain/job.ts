@@ -31,8 +31,10 @@ export interface JobCounts {
   readonly trajectories: number;
   readonly sequences: number;
   readonly trainableTokens: number;
-  /** Reason to count: `zero_variance`, `no_trainable_tokens`, `too_long`. */
+  /** Reason to trajectories of which something did not train for it; one may have several, and train with the rest. */
   readonly skipped: Readonly<Record<string, number>>;
+  /** Reason to groups that have such trajectories. */
+  readonly skippedGroups: Readonly<Record<string, number>>;
 }
 
 /** What every attempt at a job goes by, fixed at its first: another attempt then trains the same model. */

@@ -130,6 +130,7 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
         sequences: 2,
         trainableTokens: 10,
         skipped: {},
+        skippedGroups: {},
       };
       await report.started(stepCountOf(job.id), counts, { num_sequences: stepCountOf(job.id) });
       for (let index = 0; index < stepCountOf(job.id); index++) {

@@ -25,6 +25,7 @@ const counts = {
   sequences: 4,
   trainableTokens: 99,
   skipped: {},
+  skippedGroups: {},
 };
 const outcome: JobOutcome = {
   adapterFolder: "adapters/x",

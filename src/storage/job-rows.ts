@@ -56,10 +56,16 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     waitingFor: row.waiting_for,
     warnings: JSON.parse(row.warnings) as readonly string[],
     progress: row.progress === null ? null : (JSON.parse(row.progress) as JobProgress),
-    counts: row.counts === null ? null : (JSON.parse(row.counts) as JobCounts),
+    counts: row.counts === null ? null : countsOf(row.counts),
     resultStep: row.result_step,
     cancelRequested: row.cancel_requested === 1,
     contentHash: row.content_hash,
     pins: row.pins === null ? null : (JSON.parse(row.pins) as JobPins),
   };
+}
+
+/** Counts from before told no groups. */
+function countsOf(text: string): JobCounts {
+  const counts = JSON.parse(text) as Omit<JobCounts, "skippedGroups"> & Partial<JobCounts>;
+  return { ...counts, skippedGroups: counts.skippedGroups ?? {} };
 }

@@ -1,7 +1,7 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
 // objects, null members left out. Input is in the API's own spelling; nothing here knows a template.
 import { chatFault } from "../domain/chat.ts";
-import { textOfPart } from "../domain/content-part.ts";
+import { joinedText, textOfPart } from "../domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import type { Json, JsonObject, MessageRecord } from "../domain/trajectory.ts";
 import type { ContentFormat } from "./content-format.ts";
@@ -36,11 +36,13 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
 
 function toTemplateMessage(message: MessageRecord, format: ContentFormat, index: string): JsonObject {
   const { content, tool_calls: toolCalls, reasoning, reasoning_content: reasoningContent, ...rest } = message;
-  const texts = contentTexts(content ?? null);
   const thought = reasoning ?? reasoningContent ?? null;
   return {
     ...withoutNulls(rest),
-    content: format === "string" ? texts.join("\n") : texts.map((text) => ({ type: "text", text })),
+    content:
+      format === "string"
+        ? (joinedText(content ?? null) ?? "")
+        : contentTexts(content ?? null).map((text) => ({ type: "text", text })),
     ...(thought === null ? {} : { reasoning: thought, reasoning_content: thought }),
     ...(isJsonArray(toolCalls) && toolCalls.length > 0
       ? {

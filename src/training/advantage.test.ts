@@ -79,6 +79,24 @@ test("a full balance removes one sign wholly", () => {
   close(weigh([1, 1, 0], [5, 5, 5], -1).advantages, [0, 0, -3], 1e-6);
 });
 
+test("rewards near the greatest number there is give finite advantages of the right proportions", () => {
+  for (const scaleRewards of [true, false]) {
+    const config = resolveTrainingConfig({ scaleRewards });
+    const weighed = (rewards: readonly number[]): readonly number[] =>
+      weighSequences(
+        groupAdvantages(rewards, config).map((advantage) => ({
+          advantage,
+          trainableTokenCount: 5,
+          trajectoryTokenCount: 5,
+        })),
+        config,
+      ).map(({ advantage }) => advantage);
+    close(weighed([1.7e308, 1.7e308, 0, 0]), [1, 1, -1, -1], 1e-9);
+    close(weighed([1e308, 1e308, 1e308, -2e307]), [2 / 3, 2 / 3, 2 / 3, -2], 1e-9);
+    assert.ok(weighed([Number.MAX_VALUE, 0, -Number.MAX_VALUE]).every(Number.isFinite));
+  }
+});
+
 test("rewards that differ by rounding alone have no variance", () => {
   const config = resolveTrainingConfig({});
   assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], config), [0, 0, 0]);

@@ -2,6 +2,7 @@
 // Knows nothing of tokens but how many of them train.
 import { assert } from "../domain/assert.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
+import { clamped, mean, standardDeviation } from "../trajectories/statistics.ts";
 
 /** Rewards closer than this to the group's first count as equal: what is left is rounding. */
 const REWARD_RESOLUTION = 1e-12;
@@ -15,10 +16,9 @@ export function groupAdvantages(
   config: Pick<TrainingConfig, "scaleRewards">,
 ): number[] {
   if (!hasVariance(rewards)) return rewards.map(() => 0);
-  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-  const variance = rewards.reduce((sum, reward) => sum + (reward - mean) ** 2, 0) / rewards.length;
-  const scale = config.scaleRewards ? Math.sqrt(variance) + 1e-6 : 1;
-  return rewards.map((reward) => (reward - mean) / scale);
+  const center = mean(rewards);
+  const scale = config.scaleRewards ? standardDeviation(rewards) + 1e-6 : 1;
+  return rewards.map((reward) => clamped(reward - center) / scale);
 }
 
 /** Whether the rewards of the group differ at all. */
@@ -57,7 +57,7 @@ export function weighSequences(
   const rawWeights = sequences.map((sequence) => 1 / (sequence.trajectoryTokenCount + 1e-6));
   const meanWeight = tokenMean(sequences, rawWeights);
   const weights = rawWeights.map((weight) => weight / meanWeight);
-  const balanced = sequences.map(({ advantage }) => balance(advantage, config.advantageBalance));
+  const balanced = withinReach(sequences.map(({ advantage }) => balance(advantage, config.advantageBalance)));
   const mass = tokenMean(
     sequences,
     balanced.map((advantage, index) => Math.abs(advantage) * weights[index]),
@@ -65,6 +65,12 @@ export function weighSequences(
   // A mass of zero means that the balance removed everything; nothing is left to scale.
   const scale = mass > 0 ? mass : 1;
   return balanced.map((advantage, index) => ({ advantage: advantage / scale, weight: weights[index] }));
+}
+
+/** In another unit where they are so great that their sums would overflow: only their proportions count. */
+function withinReach(advantages: readonly number[]): readonly number[] {
+  const greatest = advantages.reduce((one, other) => Math.max(one, Math.abs(other)), 0);
+  return greatest > 1e150 ? advantages.map((advantage) => advantage / greatest) : advantages;
 }
 
 function balance(advantage: number, advantageBalance: number): number {

@@ -14,7 +14,7 @@ import { failureOf } from "../processes/failure.ts";
 import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import type { ConversationTokenizer } from "../trajectories/sequences.ts";
+import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";

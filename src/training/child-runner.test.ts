@@ -219,7 +219,8 @@ test("trains, publishes a version, and reports every step", async (t) => {
     trajectories: 6,
     sequences: 5,
     trainableTokens: 71,
-    skipped: { zero_variance: 1 },
+    skipped: { at_group_mean: 1 },
+    skippedGroups: { at_group_mean: 1 },
   });
   assert.deepEqual(started, [
     {
@@ -410,7 +411,7 @@ test("refuses jobs that cannot work, in the job's own words", async (t) => {
     (error) =>
       error instanceof ServiceError &&
       error.code === "invalid" &&
-      error.message.startsWith("trajectory_groups.0.trajectories.0: "),
+      error.message.startsWith("trajectory_groups.0.trajectories.0.messages_and_choices.0: "),
   );
   await assert.rejects(new Bench(t, null).run(1), rejectsWith("not_found"));
   await assert.rejects(new Bench(t).run(9, { from: 7 }), rejectsWith("internal"));

@@ -5,7 +5,7 @@ import type { MessageRecord } from "../domain/trajectory.ts";
 import type { ChatTemplate } from "../tokenizer/chat-template.ts";
 import { renderPrompt } from "../tokenizer/render-prompt.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import type { ConversationTokenizer } from "../trajectories/sequences.ts";
+import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 
 /** @param vocabularySize how many ids the model's logits cover */
 export function createConversationTokenizer(
@@ -17,12 +17,13 @@ export function createConversationTokenizer(
   return {
     vocabularySize,
     encode: (text) => tokenizer.encode(text, { addSpecialTokens: false }),
-    renderPrompt: (messages, tools) =>
+    renderPrompt: (messages, tools, promptArguments) =>
       renderPrompt(tokenizer, template, {
         // What has no role the template refuses, or leaves out, as it would in serving.
         messages: messages as readonly MessageRecord[],
         ...plainConversation,
         tools,
+        ...promptArguments,
       }),
     idOfToken: (text, bytes) => {
       idOfBytes ??= indexTokens(tokenizer);

@@ -11,7 +11,8 @@ import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import { type ConversationTokenizer, trainedIndices } from "../trajectories/sequences.ts";
+import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
 import { type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
@@ -164,7 +165,7 @@ test("reports the job's counts with the start and every step, and keeps the mean
   assert.equal("loss/entropy" in metrics, false);
   assert.equal(metrics["loss/first_max_logprob_difference"], bench.steps[0]["max_logprob_difference"]);
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
-  assert.equal(metrics["data/step_num_skipped_zero_variance"], 2);
+  assert.equal(metrics["data/step_num_skipped_at_group_mean"], 2);
   assert.ok(Object.values(metrics).every(Number.isFinite));
 });
 

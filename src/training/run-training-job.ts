@@ -5,7 +5,8 @@ import type { JobCounts, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import { type ConversationTokenizer, trainedIndices } from "../trajectories/sequences.ts";
+import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import { trainedIndices } from "../trajectories/sequences.ts";
 import { reinforcementLearningAdamW } from "./adamw.ts";
 import { type Metrics, startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "./job-metrics.ts";
 import { type OptimizerBatch, cutIntoBatches } from "./optimizer-batches.ts";
@@ -57,6 +58,7 @@ export async function runTrainingJob(
   const { counts } = data;
   const batches = cutIntoBatches(data.sequences, { batchTokens: settings.batchTokens, seed });
   await report.started(batches.length, counts, startMetrics(batches.length, counts));
+  for (const warning of data.warnings) await report.warned(warning);
   const trainer = await openTrainer(trainers, input);
   try {
     await warnOfFreshOptimizer(input.from, report);

@@ -5,8 +5,8 @@ import { readGoldenTraining } from "../../test/golden-training.ts";
 import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
 import type { JobCounts } from "../domain/job.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import type { ConversationTokenizer } from "../trajectories/sequences.ts";
+import type { HistoryItem, TrajectoryGroup } from "../domain/trajectory.ts";
+import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import { type TrainingData, prepareTrainingData } from "./training-data.ts";
 
 /** The golden trajectories carry their tokens: nothing has to be rendered. */
@@ -19,6 +19,12 @@ const tokenizer: ConversationTokenizer = {
 
 function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): Promise<TrainingData> {
   return prepareTrainingData(groups, resolveTrainingConfig({}), { tokenizer, sequenceLengthMax });
+}
+
+/** Choices that recorded no tokens. */
+function bareChoices(count: number): readonly HistoryItem[] {
+  const bare = { finish_reason: "stop", message: { role: "assistant", content: "hi" }, logprobs: null };
+  return Array.from({ length: count }, () => bare);
 }
 
 async function check(
@@ -73,31 +79,118 @@ test("a history that is too long still counts in its trajectory's weight", async
   assert.ok(Math.abs(ratio / expected - 1) < 1e-3, `${ratio} instead of ${expected}`);
 });
 
-test("counts what cannot train by its reason", async () => {
+test("counts what cannot train by its reason, in trajectories and in groups", async () => {
+  const counts = (skipped: JobCounts["skipped"], skippedGroups: JobCounts["skipped"]) => ({
+    skipped,
+    skippedGroups,
+  });
   await check(goldenGroups(), {
     groupsTrainable: 2,
     trajectories: 6,
     sequences: 5,
-    skipped: { zero_variance: 1 },
+    ...counts({ at_group_mean: 1 }, { at_group_mean: 1 }),
   });
   await check(
     goldenGroups(),
-    { groupsTrainable: 2, sequences: 3, skipped: { zero_variance: 1, too_long: 2 } },
+    {
+      groupsTrainable: 2,
+      sequences: 3,
+      ...counts({ at_group_mean: 1, too_long: 2 }, { at_group_mean: 1, too_long: 1 }),
+    },
     33,
   );
   const [sequence] = readGoldenTraining().sequences;
-  await check([groupOf([trajectoryOf(sequence, 0.1), trajectoryOf(sequence, 0.1)]), groupOf([])], {
-    groupsSubmitted: 2,
+  const alike = groupOf([trajectoryOf(sequence, 0.1), trajectoryOf(sequence, 0.1)]);
+  await check([alike, groupOf([]), groupOf([trajectoryOf(sequence, 1)])], {
+    groupsSubmitted: 3,
     groupsTrainable: 0,
     trainableTokens: 0,
-    skipped: { zero_variance: 2 },
+    ...counts({ zero_variance: 3 }, { zero_variance: 2 }),
   });
   const empty = { ...trajectoryOf(sequence, 0), messagesAndChoices: [] };
   await check([groupOf([empty, trajectoryOf(sequence, 1)])], {
     groupsTrainable: 1,
     sequences: 1,
-    skipped: { no_trainable_tokens: 1 },
+    ...counts({ no_trainable_tokens: 1 }, { no_trainable_tokens: 1 }),
   });
+});
+
+test("a reason counts once for a trajectory, however often it holds there", async () => {
+  const [sequence] = readGoldenTraining().sequences;
+  const history = {
+    messagesAndChoices: [...trajectoryOf(sequence).messagesAndChoices, ...bareChoices(2)],
+    tools: null,
+  };
+  const withHistories = { ...trajectoryOf(sequence, 1), additionalHistories: [history, history] };
+  const groups = [groupOf([withHistories, withHistories, trajectoryOf(sequence, 0)])];
+  const once = { skipped: { choice_without_tokens: 2 }, skippedGroups: { choice_without_tokens: 1 } };
+  await check(groups, { trajectories: 3, sequences: 7, ...once });
+  const tooLong = { skipped: { choice_without_tokens: 2, too_long: 3 } };
+  await check(groups, { sequences: 0, groupsTrainable: 0, ...tooLong }, sequence.token_ids.length - 1);
+});
+
+test("warns of what does not train and might have, with the first place of each reason", async () => {
+  const [sequence] = readGoldenTraining().sequences;
+  const good = trajectoryOf(sequence, 0);
+  const partly = {
+    ...trajectoryOf(sequence, 1),
+    additionalHistories: [{ messagesAndChoices: bareChoices(1), tools: null }],
+  };
+  const { warnings } = await prepare([
+    groupOf([good, good]),
+    groupOf([good, partly, { ...good, reward: 0.5 }]),
+    groupOf([partly, good]),
+  ]);
+  assert.deepEqual(warnings, [
+    "choice_without_tokens: of 2 trajectories in 2 groups something does not train; the first is " +
+      "trajectory_groups.1.trajectories.1.additional_histories.0.messages_and_choices.0: " +
+      "This choice recorded no tokens: neither token_ids, nor logprobs.content.",
+  ]);
+  const tooLong = await prepare([groupOf([good, partly])], sequence.token_ids.length - 1);
+  const length = sequence.token_ids.length;
+  assert.deepEqual(
+    tooLong.warnings[0],
+    "too_long: of 2 trajectories in 1 group something does not train; the first is trajectory_groups.0.trajectories.0: " +
+      `A sequence of it has ${length} tokens; at most ${length - 1} train.`,
+  );
+});
+
+test("an error names group, trajectory and turn", async () => {
+  const [sequence] = readGoldenTraining().sequences;
+  const [first, ...others] = trajectoryOf(sequence, 1).messagesAndChoices;
+  const wrong = {
+    ...first,
+    logprobs: { content: [{ token: "token_id:1", logprob: -1e308 }] },
+    token_ids: [1],
+  };
+  const groups = [
+    groupOf([]),
+    groupOf([
+      trajectoryOf(sequence, 0),
+      { ...trajectoryOf(sequence, 1), messagesAndChoices: [...others, wrong] },
+    ]),
+  ];
+  await assert.rejects(prepare(groups), {
+    code: "invalid",
+    message: `trajectory_groups.1.trajectories.1.messages_and_choices.${others.length}: A recorded choice contradicts itself: -1e+308 is no log-probability.`,
+  });
+});
+
+test("knows where each sequence comes from", async () => {
+  const [sequence] = readGoldenTraining().sequences;
+  const history = { messagesAndChoices: trajectoryOf(sequence).messagesAndChoices, tools: null };
+  const groups = [
+    groupOf([trajectoryOf(sequence, 0), { ...trajectoryOf(sequence, 1), additionalHistories: [history] }]),
+  ];
+  const { sequences, origins } = await prepare(groups);
+  const place = "trajectory_groups.0.trajectories";
+  assert.deepEqual(
+    sequences.map((each) => origins.get(each)),
+    [`${place}.0`, `${place}.1`, `${place}.1.additional_histories.0`].map((each) => ({
+      place: each,
+      isRendered: false,
+    })),
+  );
 });
 
 test("the sequences of one trajectory share its weight", async () => {

@@ -1,6 +1,6 @@
 // What a recorded Choice says about its tokens: ids, log-probabilities, and the prompt it answered.
 // Records come from clients, so everything is checked; what contradicts itself is refused, not repaired.
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { ChoiceRecord, Json, JsonObject } from "../domain/trajectory.ts";
 
 export interface RecordedTokens {
@@ -59,7 +59,7 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup): number {
   if (id !== null) return id;
   throw new ServiceError({
     code: "unsupported",
-    message: `The recorded token ${JSON.stringify(token ?? null)} is not one token of this model's vocabulary.`,
+    message: `The recorded token ${quoted(String(token))} is not one token of this model's vocabulary.`,
   });
 }
 

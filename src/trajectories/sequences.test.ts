@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import type { HistoryItem, JsonObject, Trajectory } from "../domain/trajectory.ts";
-import { type ConversationTokenizer, trajectorySequences } from "./sequences.ts";
+import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
+import { trajectorySequences } from "./sequences.ts";
 
 const encode = (text: string): number[] => Array.from(text, (letter) => letter.charCodeAt(0));
 const decode = (ids: Iterable<number>): string => String.fromCharCode(...ids);
@@ -73,11 +74,17 @@ function exactChoice(prompt: string, answer: string): JsonObject {
   });
 }
 
-/** Every sequence as text with trained tokens in brackets, and its old log-probabilities. */
-function check(given: Trajectory, expected: readonly (readonly [string, readonly number[]])[]): void {
+/**
+ * Every sequence as text with trained tokens in brackets, and its old log-probabilities; and what does not train, as
+ * `<reason> at <place>`.
+ */
+function check(
+  given: Trajectory,
+  expected: readonly (readonly [string, readonly number[]])[],
+  expectedUntrained: readonly string[] = [],
+): void {
   const result = trajectorySequences(given, toyTokenizer);
-  assert.ok("sequences" in result, `skipped: ${JSON.stringify(result)}`);
-  const shown = result.sequences.map((sequence): [string, number[]] => {
+  const shown = result.sequences.map(({ sequence }): [string, number[]] => {
     const text = Array.from(decode(sequence.tokenIds), (letter, index) =>
       sequence.mask[index] ? `[${letter}]` : letter,
     );
@@ -90,16 +97,18 @@ function check(given: Trajectory, expected: readonly (readonly [string, readonly
     ];
   });
   assert.deepEqual(shown, expected);
+  const untrained = result.untrained.map(({ reason, location }) => `${reason} at ${location.join(".")}`);
+  assert.deepEqual(untrained, expectedUntrained);
 }
 
-function checkSkipped(given: Trajectory, reason: string): void {
-  assert.deepEqual(trajectorySequences(given, toyTokenizer), { skipped: reason });
-}
-
-function checkRefused(given: Trajectory, pattern: RegExp): void {
+function checkRefused(given: Trajectory, pattern: RegExp, place = "messages_and_choices.0"): void {
   assert.throws(
     () => trajectorySequences(given, toyTokenizer),
-    (error) => error instanceof ServiceError && error.code === "invalid" && pattern.test(error.message),
+    (error) =>
+      error instanceof ServiceError &&
+      error.code === "invalid" &&
+      pattern.test(error.message) &&
+      error.faults[0]?.location.join(".") === place,
   );
 }
 
@@ -134,21 +143,93 @@ test("exact tokens without log-probabilities train with those of the current pol
   check(trajectory([user("x"), item]), [["u:x;a:[hi]", [NaN, NaN]]]);
 });
 
-test("a choice without tokens is context to those that have them", () => {
+test("a choice without tokens is context to those that have them, and is named", () => {
   const bare = choice("hi", { logprobs: null });
-  check(trajectory([user("x"), bare, user("y"), choice("ok", { logprobs: logprobsOf(["o"]) })]), [
-    ["u:x;a:hi;u:y;a:[o]", [-1]],
-  ]);
-  checkSkipped(trajectory([user("x"), bare, assistant("not a choice")]), "no_trainable_tokens");
+  check(
+    trajectory([user("x"), bare, user("y"), choice("ok", { logprobs: logprobsOf(["o"]) })]),
+    [["u:x;a:hi;u:y;a:[o]", [-1]]],
+    ["choice_without_tokens at messages_and_choices.1"],
+  );
+  check(
+    trajectory([user("x"), bare, assistant("not a choice")]),
+    [],
+    ["choice_without_tokens at messages_and_choices.1", "no_trainable_tokens at "],
+  );
+  const empty = choice("", { logprobs: null, token_ids: [] });
+  check(
+    trajectory([user("x"), empty]),
+    [],
+    ["choice_without_tokens at messages_and_choices.1", "no_trainable_tokens at "],
+  );
 });
 
 test("without any choice the text of assistant messages trains", () => {
   const calls = { role: "assistant", content: "no", tool_calls: [{ id: "1" }] };
-  check(trajectory([user("x"), assistant("hi"), calls, user("y"), assistant("ok")]), [
-    ["u:x;a:[hi];a:no;u:y;a:[ok]", [NaN, NaN, NaN, NaN]],
-  ]);
-  checkSkipped(trajectory([user("x"), { role: "assistant", content: null }]), "no_trainable_tokens");
-  checkSkipped(trajectory([]), "no_trainable_tokens");
+  check(
+    trajectory([user("x"), assistant("hi"), calls, user("y"), assistant("ok")]),
+    [["u:x;a:[hi];a:no;u:y;a:[ok]", [NaN, NaN, NaN, NaN]]],
+    ["message_without_text at messages_and_choices.2"],
+  );
+  check(
+    trajectory([user("x"), { role: "assistant", content: null }]),
+    [],
+    ["message_without_text at messages_and_choices.1", "no_trainable_tokens at "],
+  );
+  check(trajectory([]), [], ["no_trainable_tokens at "]);
+});
+
+test("assistant content in parts trains as its joined text does", () => {
+  const inParts = (...texts: readonly string[]): JsonObject => ({
+    role: "assistant",
+    content: texts.map((text) => ({ type: "text", text })),
+  });
+  const trained = (message: JsonObject): unknown =>
+    trajectorySequences(trajectory([user("x"), message]), toyTokenizer);
+  assert.deepEqual(trained(inParts("hi")), trained(assistant("hi")));
+  assert.deepEqual(trained(inParts("hi", "you")), trained(assistant("hi\nyou")));
+  const picture = { role: "assistant", content: [{ type: "image_url", image_url: { url: "x" } }] };
+  check(
+    trajectory([user("x"), assistant("hi"), picture]),
+    [["u:x;a:[hi]", [NaN, NaN]]],
+    ["message_without_text at messages_and_choices.2"],
+  );
+});
+
+test("assistant messages of a history without choices do not train beside choices, and are named", () => {
+  const history = (...items: readonly JsonObject[]) => ({ ...trajectory(items), tools: null });
+  const additionalHistories = [history(user("y"), assistant("ok")), history(user("z")), history()];
+  check(
+    trajectory([user("x"), assistant("few"), exactChoice("u:x;a:few;a:", "a;")], { additionalHistories }),
+    [["u:x;a:few;a:[a;]", [-1, -2]]],
+    ["history_without_choice at additional_histories.0"],
+  );
+});
+
+test("a history that cannot be read drops out alone", () => {
+  const unreadable = choice("é", { logprobs: logprobsOf(["é"]) });
+  const unrenderable = [{ role: "forbidden", content: "" }, choice("a", { logprobs: logprobsOf(["a"]) })];
+  const history = (...items: readonly JsonObject[]) => ({ ...trajectory(items), tools: null });
+  check(
+    trajectory([user("x"), exactChoice("u:x;a:", "a;"), unreadable], {
+      additionalHistories: [history(user("z"), exactChoice("u:z;a:", "b;")), history(...unrenderable)],
+    }),
+    [["u:z;a:[b;]", [-1, -2]]],
+    [
+      "unreadable_tokens at messages_and_choices.2",
+      "unrenderable at additional_histories.1.messages_and_choices.1",
+    ],
+  );
+});
+
+test("what the tokenizer knows and the model does not is not trained on, and is no contradiction", () => {
+  const small = { ...toyTokenizer, vocabularySize: 122 };
+  const read = (...items: readonly JsonObject[]): readonly string[] => {
+    const { sequences, untrained } = trajectorySequences(trajectory(items), small);
+    assert.deepEqual(sequences, []);
+    return untrained.map(({ reason, location }) => `${reason} at ${location.join(".")}`);
+  };
+  assert.deepEqual(read(user("{"), assistant("a")), ["unrenderable at messages_and_choices.1"]);
+  assert.deepEqual(read(user("a"), assistant("{")), ["unreadable_tokens at messages_and_choices.1"]);
 });
 
 test("additional histories train too", () => {
@@ -175,12 +256,56 @@ test("refusals train as answers do, and the first token of a sequence does not",
     token_ids: encode("ab"),
   });
   check(trajectory([bare]), [["a[b]", [-2]]]);
+  const one = choice("a", { logprobs: null, prompt_token_ids: [], token_ids: encode("a") });
+  check(
+    trajectory([exactChoice("u:x;a:", "a;")], {
+      additionalHistories: [{ ...trajectory([one]), tools: null }],
+    }),
+    [["u:x;a:[a;]", [-1, -2]]],
+    ["no_trainable_tokens at additional_histories.0"],
+  );
 });
 
-test("skips what cannot be read or rendered, and says which", () => {
-  checkSkipped(trajectory([user("x"), choice("é", { logprobs: logprobsOf(["é"]) })]), "unreadable_tokens");
-  const unrenderable = { role: "forbidden", content: "" };
-  checkSkipped(trajectory([unrenderable, choice("a", { logprobs: logprobsOf(["a"]) })]), "unrenderable");
+test("functions that stand by themselves are rendered as tools, and an empty list as none", () => {
+  const seen: unknown[] = [];
+  const tokenizer: ConversationTokenizer = {
+    ...toyTokenizer,
+    renderPrompt: (messages, tools, promptArguments) => {
+      seen.push(tools);
+      return toyTokenizer.renderPrompt(messages, tools, promptArguments);
+    },
+  };
+  const bare = { name: "f", description: "does", parameters: {} };
+  const whole = { type: "function", function: bare };
+  for (const tools of [[bare], [whole], [], null])
+    trajectorySequences(trajectory([user("x"), assistant("a")], { tools }), tokenizer);
+  assert.deepEqual(seen, [[whole], [whole], null, null]);
+});
+
+test("a prompt is rendered with what its record says of it, the choice's own word before the trajectory's", () => {
+  const seen: unknown[] = [];
+  const tokenizer: ConversationTokenizer = {
+    ...toyTokenizer,
+    renderPrompt: (messages, tools, promptArguments) => {
+      seen.push(promptArguments);
+      return toyTokenizer.renderPrompt(messages, tools, promptArguments);
+    },
+  };
+  const named = (fields: JsonObject): JsonObject => choice("a", { logprobs: logprobsOf(["a"]), ...fields });
+  const extra = { chat_template_kwargs: { enable_thinking: false }, documents: null };
+  const goesOn = { continue_final_message: true, chat_template_kwargs: { other: 1 } };
+  trajectorySequences(
+    trajectory([named({}), named(goesOn), named({ add_generation_prompt: false })], { extra }),
+    tokenizer,
+  );
+  trajectorySequences(trajectory([named({ documents: [{ text: "d" }] })]), tokenizer);
+  const templateArguments = { enable_thinking: false };
+  assert.deepEqual(seen, [
+    { templateArguments },
+    { templateArguments: { other: 1 }, continueFinalMessage: true, addGenerationPrompt: false },
+    { templateArguments, addGenerationPrompt: false },
+    { documents: [{ text: "d" }] },
+  ]);
 });
 
 test("refuses records that contradict themselves or belong to another model", () => {
@@ -199,4 +324,13 @@ test("refuses records that contradict themselves or belong to another model", ()
   });
   refused(withLogprob(3), /3 is no log-probability/);
   refused(withLogprob(-1e308), /-1e\+308 is no log-probability/);
+  checkRefused(
+    trajectory([user("x")], {
+      additionalHistories: [
+        { ...trajectory([user("x"), choice("", { ...exact, token_ids: [500] })]), tools: null },
+      ],
+    }),
+    /token id 500/,
+    "additional_histories.0.messages_and_choices.1",
+  );
 });

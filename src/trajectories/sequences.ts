@@ -1,24 +1,24 @@
 // From a recorded trajectory to token sequences that can train: which tokens, which of them are the model's own,
-// and what their log-probabilities were. Exact tokens where the record has them; otherwise the conversation is
-// rendered as serving would render it. Knows nothing of rewards.
+// and what their log-probabilities were; and what of it cannot train, and why. Knows nothing of rewards.
 //
 // A history becomes one sequence as long as every prompt begins with the sequence so far; where it does not
 // (the template dropped an earlier thought, the client edited a message), a new sequence starts, so that every
 // trained token stands behind exactly the prompt it answered.
 //
 // What is wrong with a trajectory: tokens that cannot be identified and conversations that the template refuses
-// skip it with a reason; records that contradict themselves, or that hold ids this model does not have, fail the
-// job, since they mean that the data belongs to another model.
-import { ServiceError } from "../domain/service-error.ts";
+// drop their history with a reason; records that contradict themselves, or that hold ids this model does not have, fail
+// the job, since they mean that the data belongs to another model.
+import { type History, type Trajectory, isChoiceRecord } from "../domain/trajectory.ts";
+import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
 import {
-  type ChoiceRecord,
-  type History,
-  type HistoryItem,
-  type JsonObject,
-  type Trajectory,
-  isChoiceRecord,
-} from "../domain/trajectory.ts";
-import { type TokenLookup, contradiction, readRecordedTokens } from "./recorded-choice.ts";
+  assistantTurns,
+  choiceTurns,
+  type HistoryTurns,
+  isAssistantMessage,
+  type Turn,
+  type Untrained,
+} from "./history-turns.ts";
+import { promptArgumentsOf } from "./prompt-arguments.ts";
 
 export interface TokenSequence {
   readonly tokenIds: Int32Array;
@@ -37,100 +37,80 @@ export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly 
   return indices;
 }
 
-/** The words of a model: what turning conversations into tokens needs to know of it. */
-export interface ConversationTokenizer {
-  /** Ids are in [0, vocabularySize). */
-  readonly vocabularySize: number;
-  /** The prompt that asks for the next assistant turn, as serving renders it; throws what the template raises. */
-  renderPrompt(messages: readonly JsonObject[], tools: readonly JsonObject[] | null): readonly number[];
-  /** Plain text, nothing added. */
-  encode(text: string): readonly number[];
-  readonly idOfToken: TokenLookup;
+/** A sequence and where it comes from. */
+export interface RecordedSequence {
+  /** Has at least one token that trains. */
+  readonly sequence: TokenSequence;
+  /** Of its history, within the trajectory; empty for the trajectory's own. */
+  readonly location: readonly string[];
+  /** Whether a prompt in it was rendered, since its record has none. */
+  readonly isRendered: boolean;
 }
 
-export type TrajectorySequences =
-  | { readonly sequences: readonly TokenSequence[] }
-  | { readonly skipped: "no_trainable_tokens" | "unreadable_tokens" | "unrenderable" };
+export interface TrajectorySequences {
+  readonly sequences: readonly RecordedSequence[];
+  /** What of the trajectory does not train. */
+  readonly untrained: readonly Untrained[];
+}
 
 /**
- * Turns a trajectory with all its histories into sequences, each with at least one trained token.
+ * Turns a trajectory with all its histories into sequences.
  *
- * @throws ServiceError `invalid` when a record contradicts itself or holds an id outside the vocabulary
+ * @throws ServiceError `invalid` when a record contradicts itself or holds an id outside the vocabulary; its fault says
+ *   where in the trajectory
  */
 export function trajectorySequences(
   trajectory: Trajectory,
   tokenizer: ConversationTokenizer,
 ): TrajectorySequences {
   const histories: readonly History[] = [trajectory, ...trajectory.additionalHistories];
-  const hasChoice = histories.some((history) => history.messagesAndChoices.some(isChoiceRecord));
-  const turnsOf = hasChoice ? choiceTurns : assistantTurns;
-  try {
-    const sequences = histories.flatMap((history) => joinTurns(turnsOf(history, tokenizer), tokenizer));
-    return sequences.length > 0 ? { sequences } : { skipped: "no_trainable_tokens" };
-  } catch (error) {
-    if (error instanceof TemplateFailure) return { skipped: "unrenderable" };
-    if (error instanceof ServiceError && error.code === "unsupported")
-      return { skipped: "unreadable_tokens" };
-    throw error;
-  }
+  const hasChoice = histories.some(holdsChoice);
+  const promptArguments = promptArgumentsOf(trajectory.extra);
+  const read = histories.map((history, index) => {
+    const location = index === 0 ? [] : ["additional_histories", String(index - 1)];
+    const { turns, untrained } = turnsOf(history, hasChoice, { tokenizer, location, promptArguments });
+    const joined = joinTurns(turns).map((growing) => ({ ...finished(growing), location }));
+    const sequences = joined.filter(({ sequence }) => sequence.mask.includes(1));
+    const isCut = sequences.length < joined.length;
+    return { sequences, untrained: isCut ? [...untrained, onlyTokenFirst(location)] : untrained };
+  });
+  const sequences = read.flatMap((history) => history.sequences);
+  const untrained = read.flatMap((history) => history.untrained);
+  return { sequences, untrained: sequences.length > 0 ? untrained : [...untrained, ...nothing(untrained)] };
 }
 
-/** One answer of the model and the prompt before it. */
-interface Turn {
-  readonly promptTokenIds: readonly number[];
-  readonly tokenIds: readonly number[];
-  readonly logprobs: readonly number[];
+function holdsChoice({ messagesAndChoices }: History): boolean {
+  return messagesAndChoices.some(isChoiceRecord);
 }
 
-/** The chat template raised while a conversation was rendered. */
-class TemplateFailure extends Error {}
-
-function* choiceTurns(history: History, tokenizer: ConversationTokenizer): Generator<Turn> {
-  for (const [index, item] of history.messagesAndChoices.entries()) {
-    if (!isChoiceRecord(item)) continue;
-    const recorded = readRecordedTokens(item, tokenizer.idOfToken);
-    if (recorded === null || recorded.tokenIds.length === 0) continue;
-    const { tokenIds, logprobs } = recorded;
-    const promptTokenIds = recorded.promptTokenIds ?? renderBefore(history, index, tokenizer);
-    yield { promptTokenIds, tokenIds, logprobs };
-  }
-}
-
-/** The text of assistant messages; a message with tool calls is context, since its tokens cannot be known. */
-function* assistantTurns(history: History, tokenizer: ConversationTokenizer): Generator<Turn> {
-  for (const [index, item] of history.messagesAndChoices.entries()) {
-    const { role, content, tool_calls: toolCalls } = item as JsonObject;
-    if (role !== "assistant" || typeof content !== "string") continue;
-    if (Array.isArray(toolCalls) && toolCalls.length > 0) continue;
-    const tokenIds = tokenizer.encode(content);
-    if (tokenIds.length === 0) continue;
-    const promptTokenIds = renderBefore(history, index, tokenizer);
-    yield { promptTokenIds, tokenIds, logprobs: tokenIds.map(() => NaN) };
-  }
-}
-
-function renderBefore(history: History, index: number, tokenizer: ConversationTokenizer): readonly number[] {
-  const messages = history.messagesAndChoices.slice(0, index).map(asMessage);
-  try {
-    return tokenizer.renderPrompt(messages, history.tools);
-  } catch (cause) {
-    throw new TemplateFailure("the chat template refused the conversation", { cause });
-  }
-}
-
-/** The message a client would send back in the next request. */
-function asMessage(item: HistoryItem): JsonObject {
-  return isChoiceRecord(item) ? messageOfChoice(item) : item;
-}
-
-function messageOfChoice({ message }: ChoiceRecord): JsonObject {
-  const toolCalls = message["tool_calls"];
-  const hasToolCalls = Array.isArray(toolCalls) && toolCalls.length > 0;
+/** Assistant messages train where a trajectory holds no Choice at all. */
+function turnsOf(
+  history: History,
+  hasChoice: boolean,
+  context: Parameters<typeof choiceTurns>[1],
+): HistoryTurns {
+  if (!hasChoice) return assistantTurns(history, context);
+  const isLeftOut = !holdsChoice(history) && history.messagesAndChoices.some(isAssistantMessage);
+  if (!isLeftOut) return choiceTurns(history, context);
+  const detail = "Its assistant messages are no choices, and the trajectory has choices elsewhere.";
   return {
-    role: "assistant",
-    content: message["content"] ?? null,
-    ...(hasToolCalls ? { tool_calls: toolCalls } : {}),
+    turns: [],
+    untrained: [{ reason: "history_without_choice", location: context.location, detail }],
   };
+}
+
+function onlyTokenFirst(location: readonly string[]): Untrained {
+  const detail = "Its only token is the first of its sequence, which nothing predicts.";
+  return { reason: "no_trainable_tokens", location, detail };
+}
+
+/** Why nothing of a trajectory trains, unless its histories say that of themselves. */
+function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
+  const isSaid = untrained.some(({ reason }) =>
+    ["unreadable_tokens", "unrenderable", "no_trainable_tokens"].includes(reason),
+  );
+  const detail = "It holds neither a choice with tokens nor an assistant message with text.";
+  return isSaid ? [] : [{ reason: "no_trainable_tokens", location: [], detail }];
 }
 
 /** A sequence while turns are still being added. */
@@ -138,27 +118,22 @@ interface Growing {
   readonly tokenIds: number[];
   readonly mask: number[];
   readonly logprobs: number[];
+  isRendered: boolean;
 }
 
-function joinTurns(turns: Iterable<Turn>, tokenizer: ConversationTokenizer): TokenSequence[] {
+function joinTurns(turns: readonly Turn[]): readonly Growing[] {
   const sequences: Growing[] = [];
   for (const turn of turns) {
-    checkIds([...turn.promptTokenIds, ...turn.tokenIds], tokenizer.vocabularySize);
     let current = sequences.at(-1);
     if (current === undefined || !startsWith(turn.promptTokenIds, current.tokenIds)) {
-      current = { tokenIds: [], mask: [], logprobs: [] };
+      current = { tokenIds: [], mask: [], logprobs: [], isRendered: false };
       sequences.push(current);
     }
     append(current, turn.promptTokenIds.slice(current.tokenIds.length), null);
     append(current, turn.tokenIds, turn.logprobs);
+    current.isRendered ||= turn.isRendered;
   }
-  return sequences.map(finished).filter((sequence) => sequence.mask.includes(1));
-}
-
-function checkIds(ids: readonly number[], vocabularySize: number): void {
-  const wrong = ids.find((id) => id < 0 || id >= vocabularySize);
-  if (wrong === undefined) return;
-  throw contradiction(`it holds token id ${wrong}, and this model's ids end at ${vocabularySize - 1}`);
+  return sequences;
 }
 
 function startsWith(ids: readonly number[], beginning: readonly number[]): boolean {
@@ -175,10 +150,13 @@ function append(sequence: Growing, ids: readonly number[], logprobs: readonly nu
   });
 }
 
-function finished(sequence: Growing): TokenSequence {
+function finished({ tokenIds, mask, logprobs, isRendered }: Growing): Omit<RecordedSequence, "location"> {
   return {
-    tokenIds: Int32Array.from(sequence.tokenIds),
-    mask: Uint8Array.from(sequence.mask),
-    oldLogprobs: Float32Array.from(sequence.logprobs),
+    sequence: {
+      tokenIds: Int32Array.from(tokenIds),
+      mask: Uint8Array.from(mask),
+      oldLogprobs: Float32Array.from(logprobs),
+    },
+    isRendered,
   };
 }

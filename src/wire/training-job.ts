@@ -168,6 +168,7 @@ export function trainingJobBody(
             sequences: counts.sequences,
             trainable_tokens: counts.trainableTokens,
             skipped: counts.skipped,
+            skipped_groups: counts.skippedGroups,
           },
     result_step: job.resultStep,
   };

@@ -223,4 +223,5 @@ const noCounts = {
   sequences: 0,
   trainableTokens: 0,
   skipped: {},
+  skippedGroups: {},
 };

@@ -120,6 +120,7 @@ export const sampleCounts: JobCounts = {
   sequences: 4,
   trainableTokens: 99,
   skipped: { zero_variance: 1 },
+  skippedGroups: { zero_variance: 1 },
 };
 
 /** A group with everything that JSON and text columns could spoil. */
