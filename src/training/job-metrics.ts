@@ -1,9 +1,9 @@
 // The numbers of a training job under the names that clients know them by: what its start and each of its steps report,
 // and what its version keeps as their means. Pure.
 import type { JobCounts } from "../domain/job.ts";
-import { trainedIndices } from "../trajectories/sequences.ts";
+import { greatestDifference } from "./logprob-difference.ts";
 import type { OptimizerBatch } from "./optimizer-batches.ts";
-import type { ForwardBackwardResult, ForwardResult, OptimizerStepResult } from "./trainer.ts";
+import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
 /** By name; all finite. */
 export type Metrics = Readonly<Record<string, number>>;
@@ -31,7 +31,7 @@ export function stepMetrics({ batch, gradient, step, learningRate }: StepRecord)
     ...(entropy === undefined ? {} : { entropy }),
     ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
     learning_rate: learningRate,
-    max_logprob_difference: greatestDifference(batch, gradient),
+    max_logprob_difference: greatestDifference(batch, gradient).nats,
   };
 }
 
@@ -72,22 +72,6 @@ function meansOf(steps: readonly Metrics[]): Metrics {
     means[meanName] = steps.reduce((sum, step) => sum + step[name], 0) / steps.length;
   }
   return { ...means, "loss/first_max_logprob_difference": steps[0]["max_logprob_difference"] };
-}
-
-/**
- * The greatest |current - recorded| log-probability of the batch: at a job's first step, on data of the version
- * it starts from, the difference between serving and training.
- */
-function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): number {
-  let greatest = 0;
-  batch.forEach((sequence, row) =>
-    trainedIndices(sequence).forEach((index, position) => {
-      const difference = Math.abs(logprobs[row][position] - sequence.oldLogprobs[index]);
-      // False where nothing was recorded.
-      if (difference > greatest) greatest = difference;
-    }),
-  );
-  return greatest;
 }
 
 function countMetrics(counts: JobCounts): Metrics {

@@ -175,6 +175,7 @@ test("recorded log-probabilities that serving cannot have given are warned of, o
   const difference = bench.steps[0]["max_logprob_difference"];
   assert.ok(difference > 0.05, "the recorded ones are made up");
   assert.equal(bench.warnings.length, 1);
+  assert.match(bench.warnings[0], /trajectory_groups\.\d\.trajectories\.\d.* Its tokens are exact/);
   assert.ok(bench.warnings[0].includes(`${difference.toPrecision(3)} nats`));
   const unrecorded = new Bench(t);
   const groups = someGroups().map((group) => ({
@@ -186,6 +187,25 @@ test("recorded log-probabilities that serving cannot have given are warned of, o
   }));
   await unrecorded.run({ groups });
   assert.deepEqual(unrecorded.warnings, []);
+});
+
+test("what does not train is warned of before the first step, and told again alike", async (t) => {
+  const bench = new Bench(t);
+  const [group, ...others] = someGroups();
+  const bare = { finish_reason: "stop", message: { role: "assistant", content: "" } };
+  const trajectories = group.trajectories.map((trajectory) => ({
+    ...trajectory,
+    messagesAndChoices: [...trajectory.messagesAndChoices, bare],
+  }));
+  const seen: (readonly string[])[] = [];
+  const on = { stepped: async () => void seen.push([...bench.warnings]) };
+  const { counts } = await bench.run({ groups: [{ ...group, trajectories }, ...others], on });
+  assert.deepEqual(counts.skipped, { choice_without_tokens: 2, at_group_mean: 2 });
+  assert.deepEqual(counts.skippedGroups, { choice_without_tokens: 1, at_group_mean: 2 });
+  assert.match(seen[0][0], /^choice_without_tokens: of 2 trajectories in 1 group /);
+  const again = new Bench(t);
+  await again.run({ groups: [{ ...group, trajectories }, ...others] });
+  assert.deepEqual(again.warnings, bench.warnings);
 });
 
 test("the seed decides the first adapter and the order of the steps, and nothing else does", async (t) => {

@@ -1,7 +1,7 @@
 // One training job from its trajectories to a published version. The story alone: who computes, where files lie and
 // how progress becomes durable are given.
 import type { Clock } from "../domain/clock.ts";
-import type { JobCounts, JobOutcome, JobReport } from "../domain/job.ts";
+import type { JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
@@ -9,11 +9,12 @@ import type { ConversationTokenizer } from "../trajectories/conversation-tokeniz
 import { trainedIndices } from "../trajectories/sequences.ts";
 import { reinforcementLearningAdamW } from "./adamw.ts";
 import { type Metrics, startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "./job-metrics.ts";
+import { differenceWarning, greatestDifference } from "./logprob-difference.ts";
 import { type OptimizerBatch, cutIntoBatches } from "./optimizer-batches.ts";
 import { publishAdapter } from "./publish.ts";
 import type { PinnedSettings } from "./settings.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
-import { prepareTrainingData } from "./training-data.ts";
+import { prepareTrainingData, type TrainingData } from "./training-data.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
@@ -62,7 +63,7 @@ export async function runTrainingJob(
   const trainer = await openTrainer(trainers, input);
   try {
     await warnOfFreshOptimizer(input.from, report);
-    const steps = await takeSteps(trainer, batches, { ...input, counts, report });
+    const steps = await takeSteps(trainer, batches, { ...input, data, report });
     if (steps.length > 0) await requireServable(trainer, batches, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
     const seconds = (clock.monotonicMs() - startMs) / 1000;
@@ -115,7 +116,7 @@ async function requireServable(
 }
 
 interface StepContext extends Pick<TrainingJobInput, "config" | "settings" | "signal"> {
-  readonly counts: JobCounts;
+  readonly data: TrainingData;
   readonly report: JobReport;
 }
 
@@ -125,7 +126,7 @@ async function takeSteps(
   recorded: readonly OptimizerBatch[],
   context: StepContext,
 ): Promise<readonly Metrics[]> {
-  const { config, settings, counts, report } = context;
+  const { config, settings, data, report } = context;
   const { learningRate } = config;
   const { weightDecay, gradientNormMax } = settings;
   const optimizer = { ...reinforcementLearningAdamW, weightDecay, gradientNormMax, learningRate };
@@ -139,23 +140,12 @@ async function takeSteps(
     const step = await trainer.optimStep(optimizer, callOf(`step ${index}`, context));
     const metrics = stepMetrics({ batch: recorded[index], gradient, step, learningRate });
     steps.push(metrics);
-    if (index === 0) await warnOfDifference(metrics, report);
-    await report.stepped(index, stepEventMetrics(metrics, counts));
+    const warning =
+      index === 0 ? differenceWarning(greatestDifference(recorded[0], gradient), data.origins) : null;
+    if (warning !== null) await report.warned(warning);
+    await report.stepped(index, stepEventMetrics(metrics, data.counts));
   }
   return steps;
-}
-
-/** Between log-probabilities of serving and of training one and the same token, in nats: rounding stays far below. */
-const differenceExpectedMax = 0.05;
-
-async function warnOfDifference(firstStep: Metrics, report: JobReport): Promise<void> {
-  const { max_logprob_difference: difference } = firstStep;
-  if (difference <= differenceExpectedMax) return;
-  await report.warned(
-    `At the first step recorded and computed log-probabilities differ by up to ${difference.toPrecision(3)} nats, ` +
-      `where ${differenceExpectedMax} is the most that rounding explains: the rollouts are of another version, or stood ` +
-      "behind other prompts than those trained here. Send choices with prompt_token_ids and token_ids, as the server gave them.",
-  );
 }
 
 /** The same batches with what the model gives now in place of what was recorded. */

@@ -55,11 +55,12 @@ function tokenIdOf(entry: JsonObject, lookup: TokenLookup): number {
   if (named !== null) return named;
   const { token, bytes } = entry;
   const isByteList = Array.isArray(bytes) && bytes.every((byte) => typeof byte === "number");
-  const id = typeof token === "string" ? lookup(token, isByteList ? bytes : null) : null;
+  const text = typeof token === "string" ? token : "";
+  const id = lookup(text, isByteList ? bytes : null);
   if (id !== null) return id;
   throw new ServiceError({
     code: "unsupported",
-    message: `The recorded token ${quoted(String(token))} is not one token of this model's vocabulary.`,
+    message: `The recorded token ${quoted(text)} is not one token of this model's vocabulary.`,
   });
 }
 

@@ -26,10 +26,20 @@ const metrics = Type.Object(
   { additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]) },
 );
 
+/** Training computes in float32, where a number of greater size is infinite. */
+const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
 const logprobList = nullable(
-  Type.Array(Type.Object({ token: Type.String(), logprob: nullable(Type.Number()) }, open)),
+  Type.Array(Type.Object({ token: Type.String(), logprob: nullable(logprob) }, open)),
 );
 const tokenIds = nullable(Type.Array(Type.Integer({ minimum: 0 })));
+
+/** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
+const promptFields = {
+  documents: nullable(Type.Array(anyObject)),
+  chat_template_kwargs: nullable(anyObject),
+  add_generation_prompt: nullable(Type.Boolean()),
+  continue_final_message: nullable(Type.Boolean()),
+};
 
 /** A message or a recorded Choice; which of the two it must be is checked apart. */
 const historyItem = Type.Object(
@@ -39,6 +49,7 @@ const historyItem = Type.Object(
     logprobs: nullable(Type.Object({ content: logprobList, refusal: logprobList }, open)),
     token_ids: tokenIds,
     prompt_token_ids: tokenIds,
+    ...promptFields,
   },
   { ...open, title: "MessageOrChoice" },
 );
@@ -60,6 +71,7 @@ export const trajectorySchema = Type.Object(
     metadata: nullable(anyObject),
     logs: nullable(Type.Array(Type.Unknown())),
     start_time: nullable(Type.String({ format: "date-time" })),
+    ...promptFields,
   },
   { ...open, title: "Trajectory" },
 );

@@ -140,6 +140,21 @@ test("reads the configuration: nulls are defaults, the other spelling of tau, un
   await server.close();
 });
 
+test("refuses a log-probability that training's numbers cannot hold, and what a prompt cannot be made with", async () => {
+  const { server, modelId } = await withModel();
+  const entry = { token: "token_id:5", logprob: -1e308, bytes: [], top_logprobs: [] };
+  const least = { ...choice, logprobs: { content: [{ ...entry, logprob: -3.4e38 }], refusal: null } };
+  const wrong = { ...choice, logprobs: { content: [entry], refusal: null }, chat_template_kwargs: [] };
+  const trajectory = { messages_and_choices: [least, wrong], add_generation_prompt: "yes" };
+  const item = "trajectory_groups.0.trajectories.0.messages_and_choices.1";
+  await refuses(server, { model_id: modelId, trajectory_groups: [{ trajectories: [trajectory] }] }, [
+    [`${item}.logprobs.content.0.logprob`, /greater than or equal to -3\.4028.*e\+38/],
+    [`${item}.chat_template_kwargs`, /dict/],
+    ["trajectory_groups.0.trajectories.0.add_generation_prompt", /boolean/],
+  ]);
+  await server.close();
+});
+
 test("names every fault of a job at once", async () => {
   const { server, modelId } = await withModel();
   const trajectory = {

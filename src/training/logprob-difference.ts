@@ -1,0 +1,55 @@
+// How far recorded log-probabilities are from those that training computes of the same tokens. At a job's first step, on
+// data of the version it starts from, that is the difference between serving and training: what is beyond rounding has a
+// cause that whoever sent the job should know.
+import { trainedIndices } from "../trajectories/sequences.ts";
+import type { OptimizerBatch } from "./optimizer-batches.ts";
+import type { ForwardResult, TrainingSequence } from "./trainer.ts";
+import type { SequenceOrigin } from "./training-data.ts";
+
+export interface LogprobDifference {
+  /** The greatest |computed - recorded|; 0 where nothing was recorded. */
+  readonly nats: number;
+  /** Where it is; null where nothing was recorded, or all is equal. */
+  readonly sequence: TrainingSequence | null;
+}
+
+/** @param batch with the log-probabilities as recorded, NaN where unknown */
+export function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
+  let greatest: LogprobDifference = { nats: 0, sequence: null };
+  batch.forEach((sequence, row) =>
+    trainedIndices(sequence).forEach((index, position) => {
+      const nats = Math.abs(logprobs[row][position] - sequence.oldLogprobs[index]);
+      // False where nothing was recorded.
+      if (nats > greatest.nats) greatest = { nats, sequence };
+    }),
+  );
+  return greatest;
+}
+
+/** Between serving and training one and the same token behind the same prompt: rounding stays far below. */
+const expectedNatsMax = 0.05;
+
+/** What to tell whoever sent the job, with the likely cause; null where rounding explains the difference. */
+export function differenceWarning(
+  { nats, sequence }: LogprobDifference,
+  origins: ReadonlyMap<TrainingSequence, SequenceOrigin>,
+): string | null {
+  if (nats <= expectedNatsMax) return null;
+  const origin = sequence === null ? undefined : origins.get(sequence);
+  const place = origin === undefined ? "" : ` (${origin.place})`;
+  return (
+    `At the first step recorded and computed log-probabilities differ by up to ${nats.toPrecision(3)} nats${place}, ` +
+    `where ${expectedNatsMax} is the most that rounding explains. ${causes[origin?.isRendered === true ? "rendered" : "exact"]}`
+  );
+}
+
+const causes = {
+  rendered:
+    "It has choices without prompt_token_ids, whose prompts were rendered from the messages: the rollout likely stood behind " +
+    "another prompt. Send choices with prompt_token_ids and token_ids, as the server gave them, or record on the choice, or " +
+    "on the trajectory, what the request said of its prompt: tools, chat_template_kwargs, add_generation_prompt, " +
+    "continue_final_message.",
+  exact:
+    "Its tokens are exact, so the rollout is likely of another version than the one that training starts from, or of " +
+    "another model.",
+} as const;

@@ -1,0 +1,119 @@
+// Rollouts that came as streams, of which a client kept what such libraries keep: texts and log-probabilities, no ids of
+// prompts. The model's template reads `enable_thinking`, so that another way to render shows. From chat to job, over HTTP.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+import { model, registerModel } from "./served-jobs.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+const dataFolder = newDataFolder();
+let server: RunningServer;
+before(async () => (server = await startServer({ dataFolder, flags: model })));
+after(async () => {
+  await server.terminate();
+  removeDataFolder(dataFolder);
+});
+
+/** How one group of rollouts is made and recorded. */
+interface Rollouts {
+  /** What the request holds beside the model and a few settings. */
+  readonly request: Body & { readonly messages: readonly Body[] };
+  /** What the client puts beside a Choice that it gathered. */
+  readonly ofChoice?: Body;
+  /** What it puts beside a trajectory. */
+  readonly ofTrajectory?: Body;
+}
+
+/** The choices of a streamed answer as a client gathers them that keeps texts and log-probabilities alone. */
+async function streamedChoices(modelId: string, request: Body): Promise<readonly Body[]> {
+  const body = { model: modelId, n: 3, max_tokens: 20, temperature: 1, seed: 5, stream: true, ...request };
+  const answer = await call(server, "POST", "/v1/chat/completions", { body });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const choices = [0, 1, 2].map((index) => ({ index, text: "", logprobs: [] as Body[] }));
+  for (const line of String(answer.body).split("\n")) {
+    if (!line.startsWith("data: {")) continue;
+    for (const { index, delta, logprobs } of JSON.parse(line.slice(6)).choices) {
+      choices[index].text += delta.content ?? "";
+      choices[index].logprobs.push(...(logprobs?.content ?? []));
+    }
+  }
+  return choices.map(({ index, text, logprobs }) => ({
+    index,
+    finish_reason: "stop",
+    message: { role: "assistant", content: text },
+    logprobs: { content: logprobs },
+  }));
+}
+
+/** Trains on one group of rollouts; what the job warns of, and the first step's greatest difference. */
+async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts) {
+  const modelId = await registerModel(server, name);
+  const choices = await streamedChoices(modelId, request);
+  const trajectories = choices.map((choice, reward) => ({
+    messages_and_choices: [...request.messages, { ...choice, ...ofChoice }],
+    reward,
+    ...ofTrajectory,
+  }));
+  const created = await call(server, "POST", "/v1/preview/training-jobs", {
+    body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
+  });
+  assert.equal(created.status, 200, JSON.stringify(created.body));
+  const job = await eventually("the job ends", async () => {
+    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${created.body.id}`);
+    assert.ok(!["failed", "cancelled"].includes(body.state), JSON.stringify(body));
+    return body.state === "succeeded" ? body : null;
+  });
+  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`);
+  const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];
+  return { warnings: job.warnings as readonly string[], difference };
+}
+
+async function trainsAsServed(name: string, rollouts: Rollouts): Promise<void> {
+  const { warnings, difference } = await train(name, rollouts);
+  assert.ok(difference > 0 && difference < 1e-4, `the difference is ${difference}`);
+  assert.deepEqual(warnings, []);
+}
+
+async function warnsOfPrompt(name: string, rollouts: Rollouts): Promise<void> {
+  const { warnings, difference } = await train(name, rollouts);
+  assert.ok(difference > 0.05, `the difference is ${difference}`);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /differ by up to \S+ nats \(trajectory_groups\.0\.trajectories\.\d\)/);
+  assert.match(warnings[0] ?? "", /without prompt_token_ids, whose prompts were rendered from the messages/);
+}
+
+const question = { role: "user", content: "Say something." };
+const begun = { role: "assistant", content: "Well" };
+const lookUp = { name: "look_up", description: "Looks up.", parameters: { type: "object", properties: {} } };
+
+test("a streamed rollout trains behind the prompt that it was served", () =>
+  trainsAsServed("plain", { request: { messages: [{ role: "system", content: "Be brief." }, question] } }));
+
+test("a streamed rollout with tools trains behind them, also where functions stand by themselves", () =>
+  trainsAsServed("tools", {
+    request: { messages: [question], tools: [{ type: "function", function: lookUp }] },
+    ofTrajectory: { tools: [lookUp] },
+  }));
+
+test("a streamed rollout that goes on with a message trains behind it where the record says so", () =>
+  trainsAsServed("goes-on", {
+    request: { messages: [question, begun], continue_final_message: true },
+    ofChoice: { continue_final_message: true },
+  }));
+
+test("a prompt that the record does not tell is warned of in the job, with its trajectory and the likely cause", () =>
+  warnsOfPrompt("untold", { request: { messages: [question, begun], continue_final_message: true } }));
+
+test("template arguments in the record decide how the prompt is rendered", () =>
+  warnsOfPrompt("told-otherwise", {
+    request: { messages: [question] },
+    ofTrajectory: { chat_template_kwargs: { enable_thinking: false } },
+  }));
