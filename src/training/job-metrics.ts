@@ -2,7 +2,7 @@
 // and what its version keeps as their means. Pure.
 import type { JobCounts } from "../domain/job.ts";
 import { greatestDifference } from "./logprob-difference.ts";
-import type { OptimizerBatch } from "./optimizer-batches.ts";
+import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
 /** By name; all finite. */

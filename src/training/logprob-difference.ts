@@ -2,9 +2,9 @@
 // data of the version it starts from, that is the difference between serving and training: what is beyond rounding has a
 // cause that whoever sent the job should know.
 import { trainedIndices } from "../trajectories/sequences.ts";
-import type { OptimizerBatch } from "./optimizer-batches.ts";
+import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardResult, TrainingSequence } from "./trainer.ts";
-import type { SequenceOrigin } from "./training-data.ts";
+import type { SequenceOrigin } from "./data/training-data.ts";
 
 export interface LogprobDifference {
   /** The greatest |computed - recorded|; 0 where nothing was recorded. */

@@ -10,11 +10,11 @@ import { trainedIndices } from "../trajectories/sequences.ts";
 import { reinforcementLearningAdamW } from "./adamw.ts";
 import { type Metrics, startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "./job-metrics.ts";
 import { differenceWarning, greatestDifference } from "./logprob-difference.ts";
-import { type OptimizerBatch, cutIntoBatches } from "./optimizer-batches.ts";
+import { type OptimizerBatch, cutIntoBatches } from "./data/optimizer-batches.ts";
 import { publishAdapter } from "./publish.ts";
 import type { PinnedSettings } from "./settings.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
-import { prepareTrainingData, type TrainingData } from "./training-data.ts";
+import { prepareTrainingData, type TrainingData } from "./data/training-data.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;

@@ -13,7 +13,7 @@ import type { WeightSource } from "../../graph/weight-source.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
-import { cutByLength } from "../optimizer-batches.ts";
+import { cutByLength } from "../data/optimizer-batches.ts";
 import {
   type ForwardBackwardResult,
   type ForwardResult,

@@ -1,7 +1,7 @@
 // Which sequences share an optimizer step. Sequences of like length go together, so that little is padding when a batch
 // is computed as rows; the order of the steps is shuffled. The same sequences and seed always give the same batches.
-import { seededRandom, shuffled } from "../domain/random.ts";
-import type { TrainingSequence } from "./trainer.ts";
+import { seededRandom, shuffled } from "../../domain/random.ts";
+import type { TrainingSequence } from "../trainer.ts";
 
 /** The sequences of one optimizer step. */
 export type OptimizerBatch = readonly TrainingSequence[];

@@ -1,9 +1,9 @@
 // Optimizer batches: every sequence once, within the budget, the same each time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "../domain/random.ts";
+import { seededRandom } from "../../domain/random.ts";
 import { cutByLength, cutIntoBatches } from "./optimizer-batches.ts";
-import type { TrainingSequence } from "./trainer.ts";
+import type { TrainingSequence } from "../trainer.ts";
 
 function sequenceOf(length: number): TrainingSequence {
   return {

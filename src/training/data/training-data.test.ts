@@ -1,12 +1,12 @@
 // What of a job's trajectories trains, and the counts of what does not.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readGoldenTraining } from "../../test/golden-training.ts";
-import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
-import type { JobCounts } from "../domain/job.ts";
-import { resolveTrainingConfig } from "../domain/training-config.ts";
-import type { HistoryItem, TrajectoryGroup } from "../domain/trajectory.ts";
-import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import { readGoldenTraining } from "../../../test/golden-training.ts";
+import { goldenGroups, groupOf, trajectoryOf } from "../../../test/golden-trajectories.ts";
+import type { JobCounts } from "../../domain/job.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import type { HistoryItem, TrajectoryGroup } from "../../domain/trajectory.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { type TrainingData, prepareTrainingData } from "./training-data.ts";
 
 /** The golden trajectories carry their tokens: nothing has to be rendered. */

@@ -1,19 +1,19 @@
 // What of a job's trajectories can train: sequences with advantages and weights, and the counts of all that cannot.
 // Pure; the same trajectories always give the same data.
-import type { JobCounts } from "../domain/job.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import type { TrainingConfig } from "../domain/training-config.ts";
-import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
-import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import type { JobCounts } from "../../domain/job.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { TrainingConfig } from "../../domain/training-config.ts";
+import type { Trajectory, TrajectoryGroup } from "../../domain/trajectory.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import {
   type RecordedSequence,
   trainedIndices,
   trajectorySequences,
   type TrajectorySequences,
-} from "../trajectories/sequences.ts";
+} from "../../trajectories/sequences.ts";
 import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
 import { type Skip, type SkipReason, Skips } from "./skips.ts";
-import type { TrainingSequence } from "./trainer.ts";
+import type { TrainingSequence } from "../trainer.ts";
 
 export interface TrainingData {
   /** In the order of the trajectories. */

@@ -1,7 +1,7 @@
 // Counts what of a job's trajectories does not train, by reason, and keeps the first place of each for whoever sent the
 // job. Pure.
-import { cut } from "../domain/service-error.ts";
-import type { UntrainedReason } from "../trajectories/history-turns.ts";
+import { cut } from "../../domain/service-error.ts";
+import type { UntrainedReason } from "../../trajectories/history-turns.ts";
 
 /** Beside what cannot train, what would train nothing, and what does not fit. */
 export type SkipReason =

@@ -1,8 +1,8 @@
 // From rewards to advantages and weights: the group baseline of GRPO, then one scale for the whole job.
 // Knows nothing of tokens but how many of them train.
-import { assert } from "../domain/assert.ts";
-import type { TrainingConfig } from "../domain/training-config.ts";
-import { clamped, mean, standardDeviation } from "../trajectories/statistics.ts";
+import { assert } from "../../domain/assert.ts";
+import type { TrainingConfig } from "../../domain/training-config.ts";
+import { clamped, mean, standardDeviation } from "../../trajectories/statistics.ts";
 
 /** Rewards closer than this to the group's first count as equal: what is left is rounding. */
 const REWARD_RESOLUTION = 1e-12;

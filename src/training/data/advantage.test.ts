@@ -1,8 +1,8 @@
 // Advantages and weights against the reference values and against worked examples.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goldenConfig, readGoldenTraining } from "../../test/golden-training.ts";
-import { resolveTrainingConfig } from "../domain/training-config.ts";
+import { goldenConfig, readGoldenTraining } from "../../../test/golden-training.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
 
 function close(actual: readonly number[], expected: readonly number[], tolerance: number): void {
