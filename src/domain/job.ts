@@ -182,6 +182,8 @@ export interface JobStore {
   ): Promise<readonly string[]>;
   /** Puts a job this owner runs back in the queue; false when it is not this owner's. */
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
+  /** How many queued jobs wait for each of the things that `release` and `holdBack` named, the most first. */
+  countWaiting(): Promise<readonly { readonly waitingFor: string; readonly count: number }[]>;
   /** Ends every wait that `release` or `holdBack` began: whoever starts tries at once. */
   endWaits(): Promise<void>;
   /** Adds to the job's warnings, once. */

@@ -32,6 +32,8 @@ export interface HttpDependencies {
   readonly engineHealth: () => EngineHealth;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;
+  /** Resolves when training jobs get on; rejects as one of `checks` does. */
+  readonly checkJobs: () => Promise<void>;
   /** Further parts of the server by name, each with what rejects when it is not well; a ServiceError says it to everybody. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
   /** Names of the base models, the default first. */

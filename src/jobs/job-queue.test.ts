@@ -318,7 +318,8 @@ test("jobs of different models may run together, those of one model wait", async
     [await bench.state("m1"), await bench.state("m2"), await bench.state("n1")],
     ["running", "queued", "running"],
   );
-  assert.deepEqual(queue.status(), { runningCount: 2, runningCountMax: 3, watcherCount: 0 });
+  const { runningCount, runningCountMax, watcherCount } = queue.status();
+  assert.deepEqual([runningCount, runningCountMax, watcherCount], [2, 3, 0]);
 });
 
 test("a lost attempt is tried again after a growing wait, and repeats no event", async (t) => {
@@ -722,6 +723,29 @@ test("a running job keeps its lease when the clock steps", async (t) => {
     const job = await bench.database.jobs.find("a");
     assert.deepEqual([job?.state, job?.attemptCount], ["running", 1]);
   }
+});
+
+test("a queue that can take up no job says why, without what is internal, and goes on when it can", async (t) => {
+  const bench = await Bench.open(t);
+  const { jobs } = bench.database;
+  const faults = [
+    new Error("at /secret/path"),
+    new ServiceError({ code: "unavailable", message: "It is locked." }),
+  ];
+  const claim: JobStore["claim"] = async (...args) => {
+    const fault = faults.shift();
+    if (fault !== undefined) throw fault;
+    return jobs.claim(...args);
+  };
+  const queue = bench.build(twoSteps, { pollMs: 1000 }, "server", { ...jobs, claim });
+  await bench.submit(bench.build(twoSteps), "a");
+  await queue.start();
+  await bench.clock.advance(0);
+  assert.equal(queue.status().claimFault, "The server's log says why.");
+  await bench.clock.advance(1000);
+  assert.equal(queue.status().claimFault, "It is locked.");
+  await bench.clock.advance(1000);
+  assert.deepEqual([queue.status().claimFault, await bench.state("a")], [null, "succeeded"]);
 });
 
 test("a full queue refuses jobs until one has ended", async (t) => {

@@ -10,7 +10,7 @@ import {
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError } from "../domain/missing-base.ts";
 import { allItems } from "../domain/page.ts";
-import { notFound } from "../domain/service-error.ts";
+import { notFound, ServiceError } from "../domain/service-error.ts";
 import { Attempt, type AttemptDependencies } from "./attempt.ts";
 import { EventWatch } from "./event-watch.ts";
 import { Notifier } from "./notifier.ts";
@@ -30,6 +30,8 @@ export class JobQueue implements Service {
   /** By job, how often in a row it met an obstacle. */
   readonly #waitCounts = new Map<string, number>();
   #loops: Promise<unknown> | null = null;
+  /** Why no job could be claimed the last time, for people; null when one could, or there was none. */
+  #claimFault: string | null = null;
 
   constructor(dependencies: AttemptDependencies, settings: JobSettings) {
     this.#dependencies = dependencies;
@@ -121,11 +123,14 @@ export class JobQueue implements Service {
     readonly runningCount: number;
     readonly runningCountMax: number;
     readonly watcherCount: number;
+    /** Why no job can be taken up, for people. */
+    readonly claimFault: string | null;
   } {
     return {
       runningCount: this.#attempts.size,
       runningCountMax: this.#settings.concurrency,
       watcherCount: this.#events.watcherCount,
+      claimFault: this.#claimFault,
     };
   }
 
@@ -160,8 +165,11 @@ export class JobQueue implements Service {
     try {
       const now = clock.now();
       const leaseUntil = new Date(now.getTime() + this.#settings.leaseMs);
-      return await jobs.claim(owner, now, leaseUntil, { baseModels: runner.baseModels });
+      const job = await jobs.claim(owner, now, leaseUntil, { baseModels: runner.baseModels });
+      this.#claimFault = null;
+      return job;
     } catch (error) {
+      this.#claimFault = error instanceof ServiceError ? error.message : "The server's log says why.";
       logger.error({ err: error }, "no job could be claimed; trying again");
       return null;
     }

@@ -16,8 +16,8 @@ import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
-import { createAdapterCheck } from "./adapter-check.ts";
-import { createDiskCheck } from "./disk-check.ts";
+import { createAdapterCheck } from "./checks/adapter-check.ts";
+import { createDiskCheck } from "./checks/disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
@@ -25,6 +25,7 @@ import { databaseFile } from "./keys.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
 import { keepDataPrivate } from "./private-files.ts";
+import { createQueueCheck } from "./checks/queue-check.ts";
 import { sweepDataFolder } from "./sweep.ts";
 import { createServedBases, engineHealth, type EngineBase } from "./served-bases.ts";
 
@@ -166,6 +167,7 @@ async function construct(
     chat,
     engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
+    checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
       disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),

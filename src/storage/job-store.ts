@@ -63,6 +63,7 @@ type AttemptQueries = Pick<
   JobStore,
   | "claim"
   | "holdBack"
+  | "countWaiting"
   | "pin"
   | "heartbeat"
   | "rescue"
@@ -80,6 +81,17 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
       claimJob(database, { owner, at, leaseUntil, baseModels }),
     holdBack: (baseModels, waitingFor) =>
       database.transaction().execute((transaction) => holdBack(transaction, baseModels, waitingFor)),
+    countWaiting: () =>
+      database
+        .selectFrom("jobs")
+        .select(({ fn }) => ["waiting_for as waitingFor", fn.countAll<number>().as("count")])
+        .where("state", "=", "queued")
+        .where("waiting_for", "is not", null)
+        .groupBy("waiting_for")
+        .orderBy("count", "desc")
+        .orderBy("waiting_for")
+        .$narrowType<{ waitingFor: string }>()
+        .execute(),
     pin: async (id, owner, pins) => {
       const row = await database
         .updateTable("jobs")

@@ -62,6 +62,11 @@ test("a part that is not well says why, and is well again when it is", async () 
   server.state.diskFault = new Error("of /secret/path");
   assert.equal((await get(server, "/v1/system-check")).json<Record<string, unknown>>()["disk"], "failed");
   server.state.diskFault = null;
+  server.state.jobFault = new ServiceError({ code: "unavailable", message: "2 training jobs wait." });
+  const stuck = await get(server, "/v1/system-check");
+  const { cpu_queue: queue } = stuck.json<Record<string, unknown>>();
+  assert.deepEqual([stuck.statusCode, queue], [503, "2 training jobs wait."]);
+  server.state.jobFault = null;
   assert.equal((await get(server, "/v1/system-check")).statusCode, 200);
   await server.close();
 });

@@ -49,12 +49,10 @@ function healthOf({ engineHealth, isDraining }: HttpDependencies): Health {
 
 async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {
   const { state, reason } = dependencies.engineHealth();
-  const database = await outcomeOf(dependencies.checkDatabase);
   return {
     api: dependencies.isDraining() ? "draining" : "ok",
-    database,
-    // Jobs wait in the database; generations wait in the engine.
-    cpu_queue: database,
+    database: await outcomeOf(dependencies.checkDatabase),
+    cpu_queue: await outcomeOf(dependencies.checkJobs),
     gpu_queue: state === "ready" ? "ok" : `${state}: ${reason}`,
     ...Object.fromEntries(
       await Promise.all(

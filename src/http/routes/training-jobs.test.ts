@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
+import {
+  bearer,
+  fakeServer,
+  type FakeServerOptions,
+  keys,
+  playJob,
+  registeredModel,
+} from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Body = Record<string, unknown>;
@@ -10,8 +17,10 @@ type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; re
 
 const path = "/v1/preview/training-jobs";
 
-async function withModel(): Promise<{ readonly server: Server; readonly modelId: string }> {
-  const server = await fakeServer();
+async function withModel(
+  options: FakeServerOptions = {},
+): Promise<{ readonly server: Server; readonly modelId: string }> {
+  const server = await fakeServer(options);
   return { server, modelId: await registeredModel(server) };
 }
 
@@ -290,6 +299,17 @@ test("an idempotency key answers the same body with the same job, and another bo
   assert.equal(other.statusCode, 409);
   assert.deepEqual(other.json<Refusal>().detail[0]?.loc, ["header", "idempotency-key"]);
   assert.equal((await post(server, body, { "idempotency-key": "x".repeat(257) })).statusCode, 422);
+  await server.close();
+});
+
+test("a full queue answers 429 and when to try again, and stores nothing", async () => {
+  const { server, modelId } = await withModel({ jobSettings: { queuedMax: 1 } });
+  const body = { model_id: modelId, trajectory_groups: [] };
+  assert.equal((await post(server, body)).statusCode, 200);
+  const refused = await post(server, body);
+  assert.equal(refused.statusCode, 429);
+  assert.equal(refused.headers["retry-after"], "60");
+  assert.equal((await get(server, path)).json<{ data: [] }>().data.length, 1);
   await server.close();
 });
 

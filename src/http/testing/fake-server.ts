@@ -14,7 +14,7 @@ import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
-import { jobSettings } from "../../jobs/settings.ts";
+import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
 import { createModelService } from "../../models/model-service.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
@@ -31,6 +31,7 @@ export interface FakeServerOptions {
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
   readonly auth?: "on" | "off";
+  readonly jobSettings?: Partial<JobSettings>;
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
   /** Real services over the server's stores, instead of fakes. */
@@ -70,12 +71,18 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const feedback = new FakeFeedback();
   await addKeys(database.keys);
   const engine: EngineHealth = { state: "ready", reason: "" };
-  const state = { engine, isDraining: false, isDatabaseDown: false, diskFault: null as Error | null };
+  const state = {
+    engine,
+    isDraining: false,
+    isDatabaseDown: false,
+    diskFault: null as Error | null,
+    jobFault: null as Error | null,
+  };
   const baseModels = ["tiny", "small"];
   const clock = options.clock ?? systemClock;
   const jobQueue = new JobQueue(
     { jobs, models, runner: noRunner, clock, logger: silentLogger, owner: "server" },
-    defaultsOf(jobSettings),
+    { ...defaultsOf(jobSettings), ...options.jobSettings },
   );
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
@@ -85,6 +92,9 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     engineHealth: () => state.engine,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");
+    },
+    checkJobs: async () => {
+      if (state.jobFault !== null) throw state.jobFault;
     },
     checks: {
       disk: async () => {

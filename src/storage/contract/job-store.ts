@@ -236,8 +236,15 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(await waiting(), ["for great", null, null]);
     await jobs.holdBack(["great"], (baseModel) => `for ${baseModel}`);
     assert.deepEqual(await waiting(), ["for great", null, "for tiny"]);
+    await jobs.create(sampleJob("m3", "m", { waitingFor: "for tiny" }), [], null);
+    assert.deepEqual(await jobs.countWaiting(), [
+      { waitingFor: "for tiny", count: 2 },
+      { waitingFor: "for great", count: 1 },
+    ]);
+    await jobs.requestCancel("m3", moment(11));
+    assert.equal((await jobs.countWaiting())[0]?.count, 1);
     await jobs.endWaits();
-    assert.deepEqual(await waiting(), [null, null, null]);
+    assert.deepEqual(await waiting(), [null, null, null, "for tiny"], "one that has ended stays as it was");
     assert.equal((await claim("great"))?.id, "g1");
   });
 

@@ -119,6 +119,14 @@ function attempts(
             change(tables, one.job.id, { waitingFor: waitingFor(baseModel) });
         }
       }),
+    countWaiting: () =>
+      exclusively(({ jobs }) => {
+        const reasons = jobs.flatMap(({ job }) => (job.state === "queued" ? (job.waitingFor ?? []) : []));
+        return [...new Set(reasons)]
+          .toSorted()
+          .map((waitingFor) => ({ waitingFor, count: reasons.filter((one) => one === waitingFor).length }))
+          .toSorted((one, other) => other.count - one.count);
+      }),
     pin: (id, owner, pins) =>
       exclusively((tables) => {
         const { job } = requireRunning(tables, id, owner);

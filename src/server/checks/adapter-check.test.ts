@@ -4,11 +4,11 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
-import { adapterFolderOf } from "../domain/model.ts";
-import { sampleModel, sampleVersion } from "../storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../storage/testing/memory-database.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { FakeClock } from "../../domain/fake-clock.ts";
+import { adapterFolderOf } from "../../domain/model.ts";
+import { sampleModel, sampleVersion } from "../../storage/contract/storage-under-test.ts";
+import { memoryStorage } from "../../storage/testing/memory-database.ts";
+import { silentLogger } from "../../telemetry/logger.ts";
 import { createAdapterCheck } from "./adapter-check.ts";
 
 test("adapters that are missing or cut short are named until they are whole again", async (t) => {

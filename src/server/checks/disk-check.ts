@@ -1,8 +1,8 @@
 // Whether there is room to write where the server's data lies: it writes a little, and removes it again.
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../domain/clock.ts";
-import { fullDiskError } from "../domain/full-disk.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { fullDiskError } from "../../domain/full-disk.ts";
 
 /** Bytes written to see that there is room: as much as a small job needs. */
 const probeBytes = 1 << 20;

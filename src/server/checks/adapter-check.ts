@@ -1,12 +1,12 @@
 // Whether the adapters that chats run on are there and whole, as far as sizes and headers tell. Reads no weights.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../domain/clock.ts";
-import type { ModelStore } from "../domain/model.ts";
-import { allItems } from "../domain/page.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import { readSafetensorsHeader } from "../model/safetensors.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { ModelStore } from "../../domain/model.ts";
+import { allItems } from "../../domain/page.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { readSafetensorsHeader } from "../../model/safetensors.ts";
+import type { Logger } from "../../telemetry/logger.ts";
 
 /** Everybody may ask, and every model has a file: what was found holds for a while, in milliseconds. */
 const holdsMs = 10_000;

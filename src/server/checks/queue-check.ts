@@ -1,0 +1,34 @@
+// Whether training jobs get on: what those wait for that the machine does not let run, and why none can be taken up.
+import type { Clock } from "../../domain/clock.ts";
+import type { JobStore } from "../../domain/job.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { JobQueue } from "../../jobs/job-queue.ts";
+
+/** Everybody may ask, so what was found holds for a while, in milliseconds. */
+const holdsMs = 1000;
+
+export interface QueueCheckDependencies {
+  readonly jobs: Pick<JobStore, "countWaiting">;
+  readonly jobQueue: Pick<JobQueue, "status">;
+  readonly clock: Clock;
+}
+
+/** A check that rejects with what jobs wait for, other than their turn; whose they are it does not say. */
+export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
+  let last: { readonly at: number; readonly result: Promise<void> } | null = null;
+  return () => {
+    const at = dependencies.clock.monotonicMs();
+    if (last === null || at - last.at >= holdsMs) last = { at, result: check(dependencies) };
+    return last.result;
+  };
+}
+
+async function check({ jobs, jobQueue }: QueueCheckDependencies): Promise<void> {
+  const { claimFault } = jobQueue.status();
+  const waiting = await jobs.countWaiting();
+  const faults = waiting.map(
+    ({ waitingFor, count }) => `${count} training ${count === 1 ? "job waits" : "jobs wait"}: ${waitingFor}`,
+  );
+  if (claimFault !== null) faults.unshift(`No training job can be taken up: ${claimFault}`);
+  if (faults.length > 0) throw new ServiceError({ code: "unavailable", message: faults.join(" ") });
+}

@@ -1,0 +1,121 @@
+// What a running server says of itself when something of it is broken or missing, and what becomes of what depends on it.
+// A full disk is full-disk.test.ts.
+import assert from "node:assert/strict";
+import { existsSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
+
+const systemCheck = (server: RunningServer) => call(server, "GET", "/v1/system-check");
+const chat = (server: RunningServer, name: string) =>
+  call(server, "POST", "/v1/chat/completions", {
+    body: { model: name, messages: [{ role: "user", content: "hi" }], max_tokens: 2 },
+  });
+
+/** Step and whether there is an optimizer's state, of every version. */
+async function checkpointsOf(server: RunningServer, modelId: string): Promise<unknown> {
+  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
+  return body.data.map((item: { step: number; has_optimizer_state: boolean }) => [
+    item.step,
+    item.has_optimizer_state,
+  ]);
+}
+
+test("only the newest version keeps its optimizer's state, and a job without one says so", async () => {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: model });
+  try {
+    const modelId = await registerModel(server, "m");
+    const fileOf = (step: number, name: string): string =>
+      join(dataFolder, "adapters", modelId, `${step}`, name);
+    for (let job = 0; job < 2; job++) await finish(server, await submitJob(server, modelId, 1));
+    await eventually("the older state is gone", async () =>
+      existsSync(fileOf(1, "optimizer.safetensors")) ? null : true,
+    );
+    assert.ok(existsSync(fileOf(1, "adapter_model.safetensors")));
+    assert.ok(existsSync(fileOf(2, "optimizer.safetensors")));
+    assert.deepEqual(await checkpointsOf(server, modelId), [
+      [0, false],
+      [1, false],
+      [2, true],
+    ]);
+    await call(server, "DELETE", `/v1/preview/models/${modelId}/checkpoints`, { body: { steps: [2] } });
+    const jobId = await submitJob(server, modelId, 1);
+    await finish(server, jobId);
+    const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
+    assert.match(job.warnings.join(), /fresh optimizer/);
+    assert.deepEqual(await checkpointsOf(server, modelId), [
+      [0, false],
+      [1, false],
+      [3, true],
+    ]);
+  } finally {
+    await server.terminate();
+    removeDataFolder(dataFolder);
+  }
+});
+
+test("an adapter that cannot be read is named by the system check, and a chat on it fails without internals", async () => {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: model });
+  try {
+    const modelId = await registerModel(server, "m");
+    await finish(server, await submitJob(server, modelId, 1));
+    truncateSync(join(dataFolder, "adapters", modelId, "1", "adapter_model.safetensors"), 100);
+    const red = await systemCheck(server);
+    assert.equal(red.status, 503);
+    assert.match(red.body.adapters, new RegExp(`${modelId}:step1`));
+    const failed = await chat(server, "p/m");
+    assert.equal(failed.status, 500);
+    for (const body of [red.body, failed.body]) assert.ok(!JSON.stringify(body).includes(dataFolder));
+    assert.equal((await chat(server, "p/m:step0")).status, 200);
+  } finally {
+    await server.terminate();
+    removeDataFolder(dataFolder);
+  }
+});
+
+test("a job whose base model is missing is named by the system check, waits, and is finished when it is back", async () => {
+  const dataFolder = newDataFolder();
+  let server = await startServer({ dataFolder, flags: model });
+  try {
+    const modelId = await registerModel(server, "m");
+    await server.terminate();
+    const [flag = "", tiny = ""] = model;
+    server = await startServer({ dataFolder, flags: [flag, tiny.replace("tiny=", "other=")] });
+    const trajectories = [1, 0].map((reward) => ({
+      messages_and_choices: [
+        { role: "user", content: "hi" },
+        { role: "assistant", content: `${reward}` },
+      ],
+      reward,
+    }));
+    const submitted = await call(server, "POST", "/v1/preview/training-jobs", {
+      body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
+    });
+    const jobId: string = submitted.body.id;
+    const missing = /does not serve the base model "tiny"/;
+    const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
+    assert.equal(job.state, "queued");
+    assert.match(job.waiting_for, missing);
+    const red = await systemCheck(server);
+    assert.equal(red.status, 503);
+    assert.match(red.body.cpu_queue, missing);
+    assert.equal((await chat(server, "p/m")).status, 400);
+    await server.terminate();
+    server = await startServer({ dataFolder, flags: model });
+    await finish(server, jobId);
+    assert.equal((await systemCheck(server)).status, 200);
+  } finally {
+    await server.terminate();
+    removeDataFolder(dataFolder);
+  }
+});
