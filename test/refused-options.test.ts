@@ -124,6 +124,22 @@ for (const [field, value] of Object.entries(notServed)) {
   });
 }
 
+test("what nobody serves and what the engine lacks are refused together, each once", async () => {
+  const { detail, error } = await refusal({
+    echo: true,
+    prompt_logprobs: 1,
+    min_p: 0.1,
+    cache_salt: "s",
+    structured_outputs: { regex: "a", _backend: "x" },
+  });
+  const names = ["echo", "prompt_logprobs", "structured_outputs", "min_p", "cache_salt"];
+  assert.deepEqual(
+    detail.map(({ loc }) => loc),
+    names.map((name) => ["body", name]),
+  );
+  for (const name of names) assert.equal(error.message.split(`${name} is not supported`).length, 2, name);
+});
+
 test("media is refused by the place of each part", async () => {
   const content = [
     { type: "text", text: "see" },

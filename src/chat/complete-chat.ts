@@ -9,6 +9,7 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createChatMetrics } from "./chat-metrics.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
+import { refuseMissingFeatures } from "./missing-features.ts";
 import { planGeneration } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 import { generationDeltas, usageAtStart } from "./generation-deltas.ts";
@@ -52,6 +53,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const model = await dependencies.directory.resolve(request.identity.model, caller);
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
+    refuseMissingFeatures(request, base.engine.capabilities);
     const plan = planGeneration(request, model, base);
     throwIfAborted(signal);
 

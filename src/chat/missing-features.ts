@@ -5,7 +5,7 @@ import {
   featuresOf,
   type EngineCapabilities,
   type EngineFeature,
-  type GenerationRequest,
+  type FeatureRequest,
 } from "../domain/generation.ts";
 import { plainSampling } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -27,18 +27,32 @@ const fieldsOf: { readonly [Feature in EngineFeature]: readonly ChatField[] } = 
   transfer: ["identity.transfer"],
 };
 
-/** @throws ServiceError `unsupported` naming every field that asks for what the engine cannot do */
-export function refuseMissingFeatures(
-  request: ChatRequest,
-  generation: GenerationRequest,
-  { features }: EngineCapabilities,
-): void {
-  const faults = featuresOf(generation)
+/** @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do */
+export function refuseMissingFeatures(request: ChatRequest, { features }: EngineCapabilities): void {
+  const faults = featuresOf(featureRequest(request))
     .filter((feature) => !features.has(feature))
     .flatMap((feature) => fieldsOf[feature])
     .filter((field) => asks(request, field))
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
-  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
+  const all = [...request.unserved, ...faults];
+  if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
+}
+
+/** The request before any prompt is made of it: no feature depends on that. */
+function featureRequest({ identity, sampling, constraint, stopping, output }: ChatRequest): FeatureRequest {
+  const { seed, badWords, ...given } = sampling;
+  const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  return {
+    // Words are as many as the lists of ids that they become.
+    sampling: { ...plainSampling, ...chosen, badWords: (badWords ?? []).map(() => []), seed: seed ?? 0 },
+    constraint,
+    stopping,
+    outputs: output,
+    choices: output.choices,
+    priority: identity.priority,
+    cacheSalt: identity.cacheSalt,
+    transfer: identity.transfer,
+  };
 }
 
 /** Of several fields that ask for one feature those that do: a sampling parameter at its plain value asks for nothing. */

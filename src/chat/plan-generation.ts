@@ -7,7 +7,6 @@ import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import { refuseMissingFeatures } from "./missing-features.ts";
 import { renderChatPrompt } from "./render-prompt.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
@@ -20,8 +19,9 @@ export interface GenerationPlan {
 }
 
 /**
+ * @param request asks for nothing that the engine cannot do
  * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit, and for what the engine cannot do
+ * not fit
  */
 export function planGeneration(request: ChatRequest, model: ResolvedModel, base: ServedBase): GenerationPlan {
   const { identity, stopping, output } = request;
@@ -55,7 +55,6 @@ export function planGeneration(request: ChatRequest, model: ResolvedModel, base:
     cacheSalt: identity.cacheSalt,
     transfer: identity.transfer,
   };
-  refuseMissingFeatures(request, generation, base.engine.capabilities);
   const header = {
     model: model.name,
     fingerprint: model.fingerprint,

@@ -104,9 +104,12 @@ export interface ChatRequest {
   readonly constraint: Constraint | null;
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
+  /** Options that were asked for and that chat has not, where they were sent: refused together with what the engine lacks. */
+  readonly unserved: readonly Fault[];
 }
 
-type FieldsOf<Group extends keyof ChatRequest> = `${Group}.${string & keyof ChatRequest[Group]}`;
+type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved">> =
+  `${Group}.${string & keyof ChatRequest[Group]}`;
 
 /** A field of a request by its name, such as `sampling.minP`. */
 export type ChatField =

@@ -141,7 +141,16 @@ export type EngineFeature =
   | "cache-salt"
   | "transfer";
 
-const featureRules: Readonly<Record<EngineFeature, (request: GenerationRequest) => boolean>> = {
+/** What of a request asks for features. */
+export type FeatureRequest = Pick<
+  GenerationRequest,
+  "sampling" | "constraint" | "choices" | "priority" | "cacheSalt" | "transfer"
+> & {
+  readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;
+  readonly outputs: Pick<GenerationRequest["outputs"], "promptLogprobCount">;
+};
+
+const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => boolean>> = {
   "min-p": ({ sampling }) => sampling.minP > 0,
   penalties: ({ sampling }) =>
     sampling.repetitionPenalty !== 1 || sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0,
@@ -159,7 +168,7 @@ const featureRules: Readonly<Record<EngineFeature, (request: GenerationRequest) 
 };
 
 /** Which features a request asks for. */
-export function featuresOf(request: GenerationRequest): readonly EngineFeature[] {
+export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
   // The record's keys are the features.
   const features = Object.keys(featureRules) as EngineFeature[];
   return features.filter((feature) => featureRules[feature](request));

@@ -45,6 +45,21 @@ export function readForm<Schema extends TObject>(
   value: unknown,
   checkApart?: (findings: Findings) => void,
 ): Checked<Static<Schema>> {
+  const { unserved: faults, ...result } = readWithUnserved(form, value, checkApart);
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
+  return result;
+}
+
+/**
+ * As {@link readForm}, for whoever may find more that cannot be honoured, and throws for all of it together.
+ *
+ * @throws ServiceError `invalid` as there
+ */
+export function readWithUnserved<Schema extends TObject>(
+  form: BodyForm<Schema, string>,
+  value: unknown,
+  checkApart?: (findings: Findings) => void,
+): Checked<Static<Schema>> & { readonly unserved: readonly Fault[] } {
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
@@ -55,8 +70,7 @@ export function readForm<Schema extends TObject>(
     location: ["body", field],
     ...unserved(field),
   }));
-  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
-  return result;
+  return { ...result, unserved: faults };
 }
 
 type Rules = Readonly<Record<string, FieldRule<string>>>;

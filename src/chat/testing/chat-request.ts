@@ -45,6 +45,7 @@ const plainRequest: ChatRequest = {
     spacesBetweenSpecialTokens: true,
     includeReasoning: true,
   },
+  unserved: [],
 };
 
 /** Fields that differ from those of a plain request, in their groups. */
@@ -55,6 +56,7 @@ export interface RequestChanges {
   readonly constraint?: Constraint;
   readonly stopping?: Partial<ChatRequest["stopping"]>;
   readonly output?: Partial<ChatRequest["output"]>;
+  readonly unserved?: ChatRequest["unserved"];
 }
 
 export function chatRequest(changes: RequestChanges = {}): ChatRequest {
@@ -65,5 +67,6 @@ export function chatRequest(changes: RequestChanges = {}): ChatRequest {
     constraint: changes.constraint ?? null,
     stopping: { ...plainRequest.stopping, ...changes.stopping },
     output: { ...plainRequest.output, ...changes.output },
+    unserved: changes.unserved ?? [],
   };
 }

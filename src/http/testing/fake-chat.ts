@@ -2,6 +2,7 @@
 import type { Caller } from "../../domain/access.ts";
 import type { ChatDelta, ChatEvent, ChatFinish, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { ChatPort } from "../dependencies.ts";
 
 /** What the fake knows of the request it answers. */
@@ -51,6 +52,8 @@ export class FakeChat implements ChatPort {
     this.#onSeen();
     const { pieces, finish, isTrained, refusal, failure, hangs } = this.script;
     if (refusal !== null) throw refusal;
+    const { unserved } = request;
+    if (unserved.length > 0) throw new ServiceError({ code: "unsupported", faults: unserved });
     signal.throwIfAborted();
     const wantsLogprobs =
       request.output.logprobs !== null && (request.output.logprobs !== undefined || isTrained);

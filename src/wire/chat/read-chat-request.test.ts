@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../../chat/testing/chat-request.ts";
 import type { ConstraintRule } from "../../domain/constraint.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
@@ -10,28 +10,34 @@ import { readChatRequest } from "./read-chat-request.ts";
 const messages = [{ role: "user", content: "hi" }];
 const limits = defaultsOf(httpSettings);
 
-function refuses(
-  body: object,
-  code: "invalid" | "unsupported",
-  faults: readonly (readonly [string, string | RegExp])[],
-) {
+type ExpectedFault = readonly [place: string, message: string | RegExp];
+
+function refuses(body: object, code: "invalid" | "unserved", faults: readonly ExpectedFault[]) {
+  if (code === "unserved") {
+    checkFaults(readChatRequest({ messages, ...body }, limits).request.unserved, faults);
+    return;
+  }
   assert.throws(
     () => readChatRequest({ messages, ...body }, limits),
     (error) => {
       assert.ok(error instanceof ServiceError, String(error));
       assert.equal(error.code, code, error.message);
-      assert.deepEqual(
-        error.faults.map(({ location }) => location.join(".")),
-        faults.map(([place]) => `body${place}`),
-      );
-      faults.forEach(([, message], index) => {
-        const said = error.faults[index]?.message ?? "";
-        if (message instanceof RegExp) assert.match(said, message);
-        else assert.equal(said, message);
-      });
+      checkFaults(error.faults, faults);
       return true;
     },
   );
+}
+
+function checkFaults(found: readonly Fault[], expected: readonly ExpectedFault[]): void {
+  assert.deepEqual(
+    found.map(({ location }) => location.join(".")),
+    expected.map(([place]) => `body${place}`),
+  );
+  expected.forEach(([, message], index) => {
+    const said = found[index]?.message ?? "";
+    if (message instanceof RegExp) assert.match(said, message);
+    else assert.equal(said, message);
+  });
 }
 
 /** The request that is read, and nothing else of it, differs so from a plain one. */
@@ -436,15 +442,15 @@ test("refuses every known option that chat cannot honour, by name, all at once",
   };
   refuses(
     asked,
-    "unsupported",
+    "unserved",
     Object.keys(asked).map((name) => [
       `.${name}`,
       `${name} is not supported by this server; leave it out or at its default.`,
     ]),
   );
-  refuses({ vllm_xargs: { a: 1 } }, "unsupported", [[".vllm_xargs", /not supported/]]);
+  refuses({ vllm_xargs: { a: 1 } }, "unserved", [[".vllm_xargs", /not supported/]]);
   for (const outputs of [{ disable_any_whitespace: true }, { regex: "a", _backend: "x" }]) {
-    refuses({ structured_outputs: outputs }, "unsupported", [[".structured_outputs", /not supported/]]);
+    refuses({ structured_outputs: outputs }, "unserved", [[".structured_outputs", /not supported/]]);
   }
 });
 

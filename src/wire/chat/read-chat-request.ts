@@ -1,10 +1,11 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
 import type { ChatOutput, ChatPrompt, ChatRequest, ChatSampling } from "../../domain/chat.ts";
 import { newUuid } from "../../domain/ids.ts";
+import type { Fault } from "../../domain/service-error.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
 import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
 import type { WirePlaces } from "../places.ts";
-import { readForm } from "../body.ts";
+import { readWithUnserved } from "../body.ts";
 import { readConstraint } from "./chat-constraint.ts";
 import { chatForm, chatPlaces } from "./chat-fields.ts";
 import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
@@ -32,16 +33,30 @@ export interface ReadChatRequest {
 /**
  * Checks the whole body and reads it.
  *
- * @throws ServiceError `invalid` with every fault of shape, type, range and combination; when there is none,
- *   `unsupported` with every option that cannot be honoured
+ * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and with every option that cannot
+ *   be honoured; where there are only the latter, they stand in the request
  */
 export function readChatRequest(value: unknown, limits: ChatLimits): ReadChatRequest {
   refuseBeyondLimits(value, limits);
-  const { value: body, ignored } = readForm(chatForm, value);
-  return { request: toRequest(body), form: formOf(body), places: chatPlaces(body), ignored };
+  const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
+  return {
+    request: { ...toRequest(servedPart(body, unserved)), unserved },
+    form: formOf(body),
+    places: chatPlaces(body),
+    ignored,
+  };
 }
 
-function toRequest(body: ChatRequestBody): ChatRequest {
+/** The body without the fields at fault, none of which must be there: what is not served comes to chat at its default. */
+function servedPart(body: ChatRequestBody, unserved: readonly Fault[]): ChatRequestBody {
+  const names = new Set(unserved.map(({ location }) => location[1]));
+  return {
+    ...Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))),
+    messages: body.messages,
+  };
+}
+
+function toRequest(body: ChatRequestBody): Omit<ChatRequest, "unserved"> {
   const { stop } = body;
   return {
     identity: {
