@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { IdempotencyKey, JobDraft } from "../domain/job.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
 import { storeGroups } from "./groups.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "./schema.ts";
@@ -90,6 +90,6 @@ async function findByIdempotency(
   if (row.body_hash === bodyHash) return row.job_id;
   throw new ServiceError({
     code: "conflict",
-    message: `The idempotency key ${JSON.stringify(key)} was used with another body. Use a new key for a new job.`,
+    message: `The idempotency key ${quoted(key)} was used with another body. Use a new key for a new job.`,
   });
 }
