@@ -19,6 +19,11 @@ export interface RunningServer {
 
 const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
 
+function launchByClock(clockFile: string): string {
+  const follow = `followClockFile(${JSON.stringify(clockFile)});`;
+  return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} ${launch}`;
+}
+
 export function newDataFolder(): string {
   return mkdtempSync(join(tmpdir(), "hone-test-"));
 }
@@ -31,14 +36,22 @@ export function removeDataFolder(folder: string): void {
 export async function startServer(options: {
   readonly dataFolder: string;
   readonly flags?: readonly string[];
+  /** Says by how many milliseconds its clock is ahead; see stepped-clock.ts. */
+  readonly clockFile?: string;
+  /** The limit on its open files, set by a shell. */
+  readonly openFilesMax?: number;
 }): Promise<RunningServer> {
-  const { dataFolder, flags = [] } = options;
+  const { dataFolder, flags = [], clockFile, openFilesMax } = options;
+  const shell =
+    openFilesMax === undefined ? [] : ["bash", "-c", `ulimit -n ${openFilesMax} && exec "$@"`, "--"];
+  const [command, ...commandFlags] = [...shell, process.execPath];
   const child = spawn(
-    process.execPath,
+    command,
     [
+      ...commandFlags,
       "--input-type=module",
       "-e",
-      launch,
+      clockFile === undefined ? launch : launchByClock(clockFile),
       "serve",
       "--port",
       "0",
@@ -53,7 +66,7 @@ export async function startServer(options: {
   let output = "";
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
-    const deadline = setTimeout(() => reject(new Error(`not listening after 60 s:\n${output}`)), 60_000);
+    const deadline = setTimeout(() => reject(new Error(`not listening after 180 s:\n${output}`)), 180_000);
     const onData = (data: Buffer): void => {
       output += data.toString();
       const match = /listening on (http:\S+)/.exec(output);

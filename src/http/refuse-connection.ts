@@ -48,9 +48,8 @@ function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${text}`);
 }
 
-/** Takes no more connections than that, and answers with a body what Node would refuse without one. */
-export function boundConnections(app: FastifyInstance, countMax: number): void {
-  app.server.maxConnections = countMax;
+/** Answers with a body what Node would refuse without one. */
+export function answerBesideRoutes(app: FastifyInstance): void {
   app.server.on("connect", (_request, socket) => {
     socket.on("error", () => socket.destroy());
     refuse(socket, noProxy);

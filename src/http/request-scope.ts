@@ -9,6 +9,7 @@ import { authenticate, openCaller, type AuthenticationScheme } from "./credentia
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
+import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
 
@@ -35,6 +36,7 @@ declare module "fastify" {
 export interface GuardCounts {
   readonly inFlight: InFlight;
   readonly failedLogins: FailedLogins;
+  readonly connections: Connections;
 }
 
 /** Guards every route of the scope with the scheme. */
@@ -42,7 +44,7 @@ export function guard(
   scope: FastifyInstance,
   scheme: AuthenticationScheme,
   dependencies: HttpDependencies,
-  { inFlight, failedLogins }: GuardCounts,
+  { inFlight, failedLogins, connections }: GuardCounts,
 ): void {
   scope.addHook("onRequest", async (request: FastifyRequest, reply: FastifyReply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
@@ -58,8 +60,8 @@ export function guard(
         : await authenticate(dependencies.keys, scheme, request.headers.authorization, () =>
             failedLogins.count({ address: request.ip, requestId: request.id }),
           );
-    const leave = inFlight.enter(request.caller.keyId);
-    reply.raw.once("close", leave);
+    reply.raw.once("close", inFlight.enter(request.caller.keyId));
+    reply.raw.once("close", connections.enter(request.raw.socket));
   });
 }
 

@@ -17,7 +17,8 @@ import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./exposure.ts";
-import { boundConnections, refuseConnection } from "./refuse-connection.ts";
+import { answerBesideRoutes, refuseConnection } from "./refuse-connection.ts";
+import { Connections } from "./connections.ts";
 import { measureRequests } from "./request-metrics.ts";
 import { RouteTable } from "./route-table.ts";
 import { chatCompletionRoutes } from "./routes/chat-completions.ts";
@@ -55,11 +56,13 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     frameworkErrors: (error, request, reply) => answerError(error, request, reply, dependencies),
     clientErrorHandler: refuseConnection,
   });
-  boundConnections(app, settings.connections);
+  answerBesideRoutes(app);
+  const connections = new Connections(settings.connections, metrics);
+  connections.watch(app.server);
   const routes = new RouteTable();
   const inFlight = new InFlight(settings.requestsPerKey);
   const failedLogins = new FailedLogins({ clock, audit, metrics }, settings.failedLoginsPerMinute);
-  const counts = { inFlight, failedLogins };
+  const counts = { inFlight, failedLogins, connections };
   app.decorateRequest("caller", null as unknown as Caller);
   app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
   breakOffOnClose(app, clock, inFlight);

@@ -111,7 +111,8 @@ export const httpSettings = {
     default: 4096,
     min: 1,
     max: 1_000_000,
-    about: "Most connections at once; more are closed.",
+    about:
+      "Most connections at once, fewer where the process may open few files; one more closes the oldest that showed no key.",
   },
   requestsPerKey: {
     kind: "integer",

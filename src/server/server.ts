@@ -24,6 +24,7 @@ import { ensureFirstKey, type FirstKey } from "./first-key.ts";
 import { databaseFile } from "./keys.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
+import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
 import { sweepDataFolder } from "./sweep.ts";
@@ -163,6 +164,9 @@ async function construct(
     dataFolder,
   });
 
+  const connections = connectionsThatFit(config.http.connections, openFilesMax());
+  if (connections < config.http.connections)
+    logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const http = await createHttpServer({
     chat,
     engineHealth: () => engineHealth(bases),
@@ -185,7 +189,7 @@ async function construct(
     logger,
     audit,
     clock,
-    settings: config.http,
+    settings: { ...config.http, connections },
     auth: config.server.auth,
     defaultEntity: config.server.entity,
     version,

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { test } from "node:test";
+import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+
+async function listening(connections: number): Promise<Server> {
+  const server = await fakeServer({ settings: { connections } });
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  return server;
+}
+
+/** A connection that the server has seen, since it answered there. */
+async function connected(server: Server, request: string): Promise<Socket> {
+  const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
+  socket.on("error", () => undefined).write(request);
+  await once(socket, "data");
+  return socket;
+}
+
+const unknown = "GET /health HTTP/1.1\r\nhost: a\r\n\r\n";
+const known = `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer()}\r\n\r\n`;
+const body = JSON.stringify({ ...helloBody, stream: true });
+const stream = [
+  "POST /v1/chat/completions HTTP/1.1\r\nhost: a",
+  `authorization: ${bearer()}`,
+  "content-type: application/json",
+  `content-length: ${body.length}\r\n\r\n${body}`,
+].join("\r\n");
+
+test("one connection too many closes the oldest that showed no key", async () => {
+  const server = await listening(3);
+  const oldest = await connected(server, unknown);
+  const keyed = await connected(server, known);
+  const younger = await connected(server, unknown);
+  const closed = once(oldest, "close");
+  const newcomer = await connected(server, unknown);
+  await closed;
+  assert.deepEqual(
+    [keyed, younger, newcomer].map((socket) => socket.readyState),
+    ["open", "open", "open"],
+  );
+  await server.close();
+});
+
+test("where all showed a key, the one that has been idle longest goes, and none that is at work", async () => {
+  const server = await listening(2);
+  server.chat.script.hangs = true;
+  const idle = await connected(server, known);
+  const running = await connected(server, stream);
+  const idleClosed = once(idle, "close");
+  const other = await connected(server, stream);
+  await idleClosed;
+  const newcomer = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
+  newcomer.on("error", () => undefined);
+  await once(newcomer, "close");
+  assert.deepEqual([running.readyState, other.readyState], ["open", "open"]);
+  await server.close();
+});

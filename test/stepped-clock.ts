@@ -1,0 +1,19 @@
+// Lets a test step the wall clock of a server's process: it is ahead of the machine's by as much as a file says.
+import { readFileSync } from "node:fs";
+
+const lookEveryMs = 20;
+
+/** From now on the process's time is ahead by the milliseconds in the file; negative is behind. */
+export function followClockFile(file: string): void {
+  const machineDate = Date;
+  const read = (): number => Number(readFileSync(file, "utf8"));
+  let aheadMs = read();
+  setInterval(() => {
+    aheadMs = read();
+  }, lookEveryMs).unref();
+  const now = (): number => machineDate.now() + aheadMs;
+  globalThis.Date = new Proxy(machineDate, {
+    construct: (target, given: unknown[]) => Reflect.construct(target, given.length === 0 ? [now()] : given),
+    get: (target, name) => (name === "now" ? now : Reflect.get(target, name)),
+  });
+}
