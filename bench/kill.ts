@@ -1,18 +1,30 @@
-// Kills a server and its processes at random, many times, and reports what became of the work:
-// `node dist/bench/kill.js --count 200 --seed 1`. Ends with status 1 when anything was lost, doubled, failed or left over.
+// Kills a server and its processes at random, many times, while its disk fills, its clock steps and its database is locked,
+// and reports what became of the work: `node dist/bench/kill.js --count 200 --seed 1`. Ends with status 1 when anything
+// was lost, doubled, failed or left over.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../src/domain/random.ts";
-import { killAtRandom } from "../test/kills.ts";
+import { killAtRandom } from "../test/kills/kill-at-random.ts";
+
+const help = `Kills a server and its processes at random and reports, as JSON, what became of the work.
+
+  --count <count>  how many kills (default 200)
+  --seed <seed>    which ones (default: a new one)
+  --help           print this
+`;
 
 const { values } = parseArgs({
-  options: { count: { type: "string", default: "200" }, seed: { type: "string" } },
+  options: {
+    count: { type: "string", default: "200" },
+    seed: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
 });
-const seed = Number(values.seed ?? freshSeed());
-const report = await killAtRandom({
-  seed,
-  count: Number(values.count),
-  log: (line) => process.stderr.write(`${line}\n`),
-});
-process.stdout.write(`${JSON.stringify({ seed, ...report }, null, 2)}\n`);
-const { lost, doubled, failed, leftOver } = report;
-process.exitCode = [lost, doubled, failed, leftOver].every((list) => list.length === 0) ? 0 : 1;
+if (values.help) process.stdout.write(help);
+else await run(Number(values.seed ?? freshSeed()), Number(values.count));
+
+async function run(seed: number, count: number): Promise<void> {
+  const report = await killAtRandom({ seed, count, log: (line) => process.stderr.write(`${line}\n`) });
+  process.stdout.write(`${JSON.stringify({ seed, ...report }, null, 2)}\n`);
+  const { lost, doubled, failed, leftOver } = report;
+  process.exitCode = [lost, doubled, failed, leftOver].every((list) => list.length === 0) ? 0 : 1;
+}

@@ -1,49 +1,15 @@
 // A server whose disk is full for a while: on a small file system in memory, where this machine lets tests mount one.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { call, eventually, startServer } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
-
-interface SmallDisk {
-  readonly folder: string;
-  /** Leaves no room. */
-  fill(): void;
-  free(): void;
-}
-
-/** Null where nothing may be mounted. */
-function smallDisk(t: TestContext): SmallDisk | null {
-  const folder = mkdtempSync(join(tmpdir(), "hone-disk-"));
-  const mount = spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", folder]);
-  t.after(() => {
-    if (mount.status === 0) spawnSync("umount", ["--lazy", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  });
-  if (mount.status !== 0) return null;
-  const filler = join(folder, "filler");
-  return {
-    folder,
-    fill: () => {
-      const descriptor = openSync(filler, "a");
-      try {
-        for (;;) writeSync(descriptor, new Uint8Array(4096));
-      } catch {
-        // Full.
-      } finally {
-        closeSync(descriptor);
-      }
-    },
-    free: () => rmSync(filler, { force: true }),
-  };
-}
+import { mountSmallDisk } from "./small-disk.ts";
 
 test("a full disk refuses writes by name, lets jobs wait, and is told until there is room", async (t) => {
-  const disk = smallDisk(t);
+  const disk = mountSmallDisk(24);
   if (disk === null) return t.skip("nothing can be mounted here");
+  t.after(() => disk.remove());
   const dataFolder = join(disk.folder, "data");
   let server = await startServer({ dataFolder, flags: model });
   try {

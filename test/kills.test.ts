@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { freshSeed } from "../src/domain/random.ts";
-import { killAtRandom } from "./kills.ts";
+import { killAtRandom } from "./kills/kill-at-random.ts";
 
-test("whatever dies, nothing acknowledged is lost or doubled, no job fails, and no file is left over", async (t) => {
+test("whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, and no file is left over", async (t) => {
   const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
   t.diagnostic(`TEST_SEED=${seed}`);
   const { lost, doubled, failed, leftOver, acknowledged } = await killAtRandom({ seed, count: 10 });

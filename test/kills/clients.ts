@@ -1,0 +1,179 @@
+// Clients of a server that dies and comes back: they send jobs, logs and feedback, cancel and delete, send again what was
+// not answered, and remember what they were told.
+import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { call, type RunningServer } from "../running-server.ts";
+
+export interface SentJob {
+  readonly body: { readonly model_id: string };
+  /** Null while no answer came. */
+  id: string | null;
+}
+
+export class Clients {
+  isOver = false;
+  readonly modelIds: readonly string[];
+  /** By idempotency key, everything that was sent. */
+  readonly jobs = new Map<string, SentJob>();
+  /** Jobs whose cancelling was acknowledged. */
+  readonly cancelled = new Set<string>();
+  /** Models whose deletion was acknowledged. */
+  readonly deleted = new Set<string>();
+  /** Models that came into being on the way and stay. */
+  readonly kept = new Set<string>();
+  readonly logs = new Set<string>();
+  readonly feedback = new Set<string>();
+  readonly #server: () => RunningServer;
+  readonly #random: Random;
+
+  constructor(server: () => RunningServer, modelIds: readonly string[], seed: number) {
+    this.#server = server;
+    this.modelIds = modelIds;
+    this.#random = seededRandom("clients", seed);
+  }
+
+  /** Resolves when `isOver` is set and what each of them was about is done. */
+  async run(): Promise<void> {
+    await Promise.all([
+      this.#repeat((index) => this.#sendJob(index)),
+      this.#repeat((index) => this.#sendAndWithdraw(index)),
+      this.#repeat((index) => this.#sendLog(index)),
+      this.#repeat((index) => this.#sendFeedback(index)),
+    ]);
+  }
+
+  /**
+   * Sends every job once more, of models that are there.
+   *
+   * @returns in words, those that got another id than before
+   */
+  async resendJobs(): Promise<readonly string[]> {
+    const changed: string[] = [];
+    for (const [key, sent] of this.jobs) {
+      if (this.deleted.has(sent.body.model_id)) continue;
+      const id = await this.#submit(key, sent.body);
+      if (sent.id !== null && sent.id !== id) changed.push(`${key}: ${sent.id}, then ${id}`);
+      sent.id = id;
+    }
+    return changed;
+  }
+
+  async unfinishedCount(): Promise<number> {
+    const answers = await Promise.all(
+      ["queued", "running"].map((state) => this.#try("GET", `/v1/preview/training-jobs?state=${state}`)),
+    );
+    return answers.reduce((sum, answer) => sum + (answer?.status === 200 ? answer.body.data.length : 100), 0);
+  }
+
+  async #repeat(send: (index: number) => Promise<void>): Promise<void> {
+    for (let index = 0; !this.isOver; index++) {
+      await send(index);
+      await pause();
+    }
+  }
+
+  /** Every other one that is not answered at once is left to be sent again at the end. */
+  async #sendJob(index: number): Promise<void> {
+    const modelId = this.modelIds[index % this.modelIds.length] ?? "";
+    const key = `job-${index}`;
+    const sent: SentJob = { body: jobOf(modelId, key), id: null };
+    this.jobs.set(key, sent);
+    const answer = await this.#try("POST", jobsPath, sent.body, { "idempotency-key": key });
+    if (answer?.status === 200) sent.id = answer.body.id;
+    else if (this.#random.uniform() < 0.5) sent.id = await this.#submit(key, sent.body);
+    while (!this.isOver && (await this.unfinishedCount()) > 3) await pause();
+  }
+
+  /** A model that comes and, every other time, goes, with a job that is mostly cancelled. */
+  async #sendAndWithdraw(index: number): Promise<void> {
+    const registration = {
+      project: "p",
+      name: `passing-${index}`,
+      base_model: "tiny",
+      return_existing: true,
+    };
+    const modelId: string = (await this.#insist("POST", "/v1/preview/models", registration)).id;
+    const key = `passing-${index}`;
+    const sent: SentJob = { body: jobOf(modelId, key), id: null };
+    this.jobs.set(key, sent);
+    sent.id = await this.#submit(key, sent.body);
+    for (let pauses = this.#random.index(10); pauses > 0; pauses--) await pause();
+    if (this.#random.uniform() < 0.7) {
+      await this.#insist("POST", `${jobsPath}/${sent.id}/cancel`);
+      this.cancelled.add(sent.id);
+    }
+    if (this.#random.uniform() < 0.5) {
+      await this.#insist("DELETE", `/v1/preview/models/${modelId}`);
+      this.deleted.add(modelId);
+    } else this.kept.add(modelId);
+    for (let pauses = 0; !this.isOver && pauses < 10; pauses++) await pause();
+  }
+
+  /** A log has no key: one whose answer was lost may be stored or not, and is not sent again. */
+  async #sendLog(index: number): Promise<void> {
+    const marker = `log-${index}`;
+    const body = { trajectory_groups: [{ trajectories: [{ reward: 1, metadata: { marker } }] }] };
+    const answer = await this.#try("POST", `/v1/preview/models/${this.modelIds[0]}/log`, body);
+    if (answer?.status === 200) this.logs.add(marker);
+  }
+
+  async #sendFeedback(index: number): Promise<void> {
+    const id = `feedback-${index}`;
+    await this.#insist("POST", "/feedback/create", feedbackOf(id, "first"));
+    this.feedback.add(id);
+  }
+
+  async #submit(key: string, body: object): Promise<string> {
+    return (await this.#insist("POST", jobsPath, body, { "idempotency-key": key })).id;
+  }
+
+  /** Sends again until it is acknowledged; that it is gone already is as good for what was to be deleted. */
+  async #insist(method: string, path: string, body?: unknown, headers = {}): Promise<any> {
+    for (;;) {
+      const answer = await this.#try(method, path, body, headers);
+      if (answer?.status === 200 || (method === "DELETE" && answer?.status === 404)) return answer.body;
+      if (answer !== null && answer.status < 500) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+      await pause();
+    }
+  }
+
+  /** Null when there was no answer. */
+  async #try(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+    const scheme = path.startsWith("/feedback") ? "Basic" : "Bearer";
+    return call(this.#server(), method, path, { body, headers, scheme }).catch(() => null);
+  }
+}
+
+const jobsPath = "/v1/preview/training-jobs";
+
+/** The same key always gives the same job. */
+function jobOf(
+  modelId: string,
+  key: string,
+): SentJob["body"] & { readonly trajectory_groups: readonly unknown[] } {
+  const random = seededRandom("rollouts", key);
+  const text = (): string => Array.from({ length: 12 }, () => random.index(1000)).join(" ");
+  const groups = Array.from({ length: 4 }, () => ({
+    trajectories: [0, 1].map((reward) => ({
+      messages_and_choices: [
+        { role: "user", content: text() },
+        { role: "assistant", content: text() },
+      ],
+      reward,
+    })),
+  }));
+  return { model_id: modelId, trajectory_groups: groups };
+}
+
+export function feedbackOf(id: string, note: string): object {
+  return {
+    id,
+    project_id: "local/p",
+    weave_ref: "weave:///local/p/call/1",
+    feedback_type: "note",
+    payload: { note },
+  };
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 100));
+}

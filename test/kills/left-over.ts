@@ -1,0 +1,22 @@
+// What lies in the data folder of a server that has ended, and belongs to nothing.
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+/** The steps of every model there is. */
+export type Steps = ReadonlyMap<string, readonly string[]>;
+
+export function leftOver(dataFolder: string, steps: Steps): readonly string[] {
+  const namesIn = (...parts: readonly string[]): readonly string[] =>
+    existsSync(join(dataFolder, ...parts)) ? readdirSync(join(dataFolder, ...parts)) : [];
+  const found = namesIn("jobs").map((name) => `jobs/${name}`);
+  found.push(...namesIn().filter((name) => name.startsWith(".disk-check")));
+  found.push(...namesIn("cache").filter((name) => name.includes("partial")));
+  for (const modelId of namesIn("adapters")) {
+    const known = steps.get(modelId);
+    if (known === undefined) found.push(`adapters/${modelId}`);
+    else
+      for (const name of namesIn("adapters", modelId))
+        if (!known.includes(name)) found.push(`adapters/${modelId}/${name}`);
+  }
+  return found;
+}

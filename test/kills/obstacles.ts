@@ -1,0 +1,101 @@
+// What machines do beside killing: the disk fills and is freed, the clock steps, somebody else holds the database.
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite from "libsql";
+import type { Random } from "../../src/domain/random.ts";
+import { newDataFolder, removeDataFolder } from "../running-server.ts";
+import { mountSmallDisk } from "../small-disk.ts";
+
+const obstacles = ["full disk", "clock step", "locked database"] as const;
+export type Obstacle = (typeof obstacles)[number];
+
+/** More than the jobs of a long run write. */
+const diskMebibytes = 384;
+const dayMs = 86_400_000;
+/** Nothing else happens here meanwhile. */
+const lockWaitMs = 300;
+
+/** The machine of one run: its data folder, its clock, and what may stand in a server's way on it. */
+export class Machine {
+  readonly dataFolder: string;
+  readonly clockFile: string;
+  readonly counts: Record<Obstacle, number> = { "full disk": 0, "clock step": 0, "locked database": 0 };
+  readonly #disk = mountSmallDisk(diskMebibytes);
+  readonly #clockFolder = mkdtempSync(join(tmpdir(), "hone-clock-"));
+  /** What takes each obstacle in force away again; a clock stays where it was set. */
+  readonly #inForce = new Map<Obstacle, () => void>();
+
+  constructor() {
+    this.dataFolder = this.#disk === null ? newDataFolder() : join(this.#disk.folder, "data");
+    this.clockFile = join(this.#clockFolder, "ahead");
+    this.#setClock(0);
+  }
+
+  /** Steps the clock, or puts an obstacle there that goes by itself after some seconds; null where none can be. */
+  begin(random: Random): Obstacle | null {
+    const aheadMs = Math.round((random.uniform() - 0.5) * 2 * dayMs);
+    const durationMs = 500 + random.index(5000);
+    const kind = obstacles.filter((name) => !this.#inForce.has(name))[random.index(3 - this.#inForce.size)];
+    if (kind === undefined) return null;
+    if (kind === "clock step") this.#setClock(aheadMs);
+    else {
+      const end = kind === "full disk" ? this.#fillDisk() : this.#lock();
+      if (end === null) return null;
+      const timer = setTimeout(() => this.#end(kind), durationMs);
+      this.#inForce.set(kind, () => {
+        clearTimeout(timer);
+        end();
+      });
+    }
+    this.counts[kind] += 1;
+    return kind;
+  }
+
+  /** @returns whether there were any */
+  endAll(): boolean {
+    const kinds = [...this.#inForce.keys()];
+    for (const kind of kinds) this.#end(kind);
+    return kinds.length > 0;
+  }
+
+  remove(): void {
+    this.endAll();
+    removeDataFolder(this.dataFolder);
+    this.#disk?.remove();
+    rmSync(this.#clockFolder, { recursive: true, force: true });
+  }
+
+  #end(kind: Obstacle): void {
+    this.#inForce.get(kind)?.();
+    this.#inForce.delete(kind);
+  }
+
+  #fillDisk(): (() => void) | null {
+    const disk = this.#disk;
+    disk?.fill();
+    return disk === null ? null : () => disk.free();
+  }
+
+  #setClock(aheadMs: number): void {
+    // Renamed, so that nobody reads half a number.
+    writeFileSync(`${this.clockFile}.new`, String(aheadMs));
+    renameSync(`${this.clockFile}.new`, this.clockFile);
+  }
+
+  #lock(): (() => void) | null {
+    const database = new Sqlite(join(this.dataFolder, "hone.db"));
+    try {
+      database.exec(`PRAGMA busy_timeout = ${lockWaitMs}`);
+      database.exec("BEGIN IMMEDIATE");
+    } catch {
+      // The server writes all the time, or the disk is full.
+      database.close();
+      return null;
+    }
+    return () => {
+      database.exec("ROLLBACK");
+      database.close();
+    };
+  }
+}

@@ -1,0 +1,50 @@
+// A small file system in memory that can be filled and freed, where this machine lets tests mount one.
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface SmallDisk {
+  readonly folder: string;
+  /** Leaves no room. */
+  fill(): void;
+  free(): void;
+  /** Takes it away with everything on it. */
+  remove(): void;
+}
+
+/** Null where nothing may be mounted. */
+export function mountSmallDisk(mebibytes: number): SmallDisk | null {
+  const folder = mkdtempSync(join(tmpdir(), "hone-disk-"));
+  const mount = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${mebibytes}m`, "tmpfs", folder]);
+  const remove = (): void => {
+    if (mount.status === 0) spawnSync("umount", ["--lazy", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  if (mount.status !== 0) {
+    remove();
+    return null;
+  }
+  const filler = join(folder, "filler");
+  return {
+    folder,
+    fill: () => {
+      // Large pieces first, which are faster, then what is left in small ones.
+      for (const size of [1 << 20, 4096]) appendUntilFull(filler, size);
+    },
+    free: () => rmSync(filler, { force: true }),
+    remove,
+  };
+}
+
+function appendUntilFull(file: string, size: number): void {
+  const descriptor = openSync(file, "a");
+  const piece = new Uint8Array(size);
+  try {
+    for (;;) writeSync(descriptor, piece);
+  } catch {
+    // Full.
+  } finally {
+    closeSync(descriptor);
+  }
+}
