@@ -1,5 +1,6 @@
 // The texts that a constraint allows, as a parser that any tokenizer's masks can be made from. Knows no tokens.
-import type { Constraint } from "../domain/constraint.ts";
+import type { Constraint, ConstraintOptions } from "../domain/constraint.ts";
+import type { Json } from "../domain/trajectory.ts";
 import { unreachable } from "../domain/assert.ts";
 import { ConstraintRefusal, limitExceeded, StepBudget } from "./limits.ts";
 import type { GrammarLimits } from "./limits.ts";
@@ -12,16 +13,9 @@ import { plainSpelling } from "./regex/characters.ts";
 import { Expressions } from "./regex/expressions.ts";
 import type { Expression } from "./regex/expressions.ts";
 import { wholeMatch } from "./regex/express-pattern.ts";
+import { readJsonSchema } from "./schema/json-schema.ts";
+import type { Workshop } from "./workshop.ts";
 import { parsePattern } from "./regex/parse-pattern.ts";
-
-/** What a language is built with: one set of expressions, states and rules, under one budget. */
-export interface Workshop {
-  readonly limits: GrammarLimits;
-  readonly budget: StepBudget;
-  readonly expressions: Expressions;
-  readonly automaton: Automaton;
-  readonly rules: Rules;
-}
 
 export interface Language {
   readonly limits: GrammarLimits;
@@ -29,6 +23,8 @@ export interface Language {
   readonly machine: Machine;
   /** The state before the first byte. */
   readonly start: ParserState;
+  /** For JSON: a value as the language writes it, with its properties in the schema's order. Null for other texts. */
+  readonly textOf: ((value: Json) => string) | null;
 }
 
 /**
@@ -41,12 +37,12 @@ export function readLanguage(constraint: Constraint, limits: GrammarLimits): Lan
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);
   const rules = new Rules(limits);
-  const production = productionOf(constraint, { limits, budget, expressions, automaton, rules });
+  const { production, textOf } = read(constraint, { limits, budget, expressions, automaton, rules });
   const machine = new Machine({ automaton, rules }, limits, budget);
   const start = machine.start(production);
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd) throw unsatisfiable(constraint.kind);
-  return { limits, budget, machine, start };
+  return { limits, budget, machine, start, textOf };
 }
 
 /** Whether the language holds the text as a whole. */
@@ -60,14 +56,22 @@ export function accepts({ machine, budget, start }: Language, text: string): boo
   return machine.threads(state).mayEnd;
 }
 
-function productionOf(constraint: Constraint, workshop: Workshop): Production {
+interface Reading {
+  readonly production: Production;
+  readonly textOf: Language["textOf"];
+}
+
+function read(constraint: Constraint, workshop: Workshop): Reading {
+  const lexeme = (expression: Expression): Reading => ({ production: [terminal(expression)], textOf: null });
   switch (constraint.kind) {
     case "regex":
-      return [terminal(patternText(constraint.pattern, workshop))];
+      return lexeme(patternText(constraint.pattern, workshop));
     case "choice":
-      return [terminal(anyOf(constraint.choices, workshop))];
+      return lexeme(anyOf(constraint.choices, workshop));
     case "json-schema":
+      return readSchema(constraint.schema, constraint, workshop);
     case "json-object":
+      return readSchema({ type: "object" }, constraint, workshop);
     case "grammar":
     case "structural-tag":
       throw new ConstraintRefusal({
@@ -79,6 +83,12 @@ function productionOf(constraint: Constraint, workshop: Workshop): Production {
     default:
       return unreachable(constraint);
   }
+}
+
+function readSchema(schema: Json, options: ConstraintOptions, workshop: Workshop): Reading {
+  checkLength(JSON.stringify(schema).length, workshop.limits);
+  const { symbol, textOf } = readJsonSchema(schema, options, workshop);
+  return { production: [symbol], textOf };
 }
 
 function patternText(pattern: string, { limits, expressions }: Workshop): Expression {

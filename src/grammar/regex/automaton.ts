@@ -70,50 +70,55 @@ export class Automaton {
 
   /** Whether a text matches as a whole. */
   matches(expression: Expression, text: Uint8Array): boolean {
-    let state = this.start(expression);
-    for (const byte of text) state = this.next(state, byte);
-    return this.#isAccepting[state] === 1;
+    const { expressions } = this;
+    const rest = text.reduce((left, byte) => expressions.derivative(left, byte), expression);
+    return expressions.isNullable(rest);
   }
 
-  /**
-   * Whether no text matches the expression: a search for an accepting one among its derivatives, remembered for every
-   * expression on the way.
-   */
+  /** Whether no text matches the expression. */
   isEmpty(expression: Expression): boolean {
     const { expressions } = this;
     if (expressions.isPlain(expression)) return expression === nothing;
-    const known = this.#canMatch.get(expression);
-    if (known !== undefined) return !known;
-    const visited = new Set([expression]);
-    const path: { readonly at: Expression; branch: number }[] = [{ at: expression, branch: 0 }];
-    for (let step = path.at(-1); step !== undefined; step = path.at(-1)) {
-      if (this.#surelyMatches(step.at)) {
-        for (const { at } of path) this.#canMatch.set(at, true);
-        return false;
-      }
-      const next = this.#unvisited(step, visited);
-      if (next === null) path.pop();
-      else path.push({ at: next, branch: 0 });
+    const node = expressions.node(expression);
+    switch (node.kind) {
+      case "sequence":
+        return this.isEmpty(node.head) || this.isEmpty(node.tail);
+      case "or":
+        return node.parts.every((part) => this.isEmpty(part));
+      case "repeat":
+        return node.min > 0 && this.isEmpty(node.part);
+      default:
+        return !this.#findMatch(expression);
     }
-    for (const dead of visited) this.#canMatch.set(dead, false);
-    return true;
+  }
+
+  /**
+   * Searches the derivatives, nearest first, for one that surely matches something, and remembers what it found of every
+   * expression on the way. Going deep first would count a long repetition to its end.
+   */
+  #findMatch(expression: Expression): boolean {
+    const known = this.#canMatch.get(expression);
+    if (known !== undefined) return known;
+    const { expressions } = this;
+    const cameFrom = new Map<Expression, Expression>([[expression, nothing]]);
+    for (const at of cameFrom.keys()) {
+      if (this.#surelyMatches(at)) {
+        for (let on = at; on !== nothing; on = cameFrom.get(on) ?? nothing) this.#canMatch.set(on, true);
+        return true;
+      }
+      for (const byte of expressions.classes.firsts) {
+        const next = expressions.derivative(at, byte);
+        if (next !== nothing && !cameFrom.has(next) && this.#canMatch.get(next) !== false)
+          cameFrom.set(next, at);
+      }
+    }
+    for (const dead of cameFrom.keys()) this.#canMatch.set(dead, false);
+    return false;
   }
 
   #surelyMatches(expression: Expression): boolean {
     if (this.expressions.isNullable(expression) || this.#canMatch.get(expression) === true) return true;
-    return expression !== nothing && this.expressions.isPlain(expression);
-  }
-
-  #unvisited(step: { readonly at: Expression; branch: number }, visited: Set<Expression>): Expression | null {
-    const { firsts } = this.expressions.classes;
-    while (step.branch < firsts.length) {
-      const next = this.expressions.derivative(step.at, firsts[step.branch]);
-      step.branch += 1;
-      if (next === nothing || visited.has(next) || this.#canMatch.get(next) === false) continue;
-      visited.add(next);
-      return next;
-    }
-    return null;
+    return this.expressions.isPlain(expression);
   }
 
   #addState(expression: Expression): LexerState {

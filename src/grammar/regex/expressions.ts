@@ -33,7 +33,12 @@ interface Facts {
   readonly isPlain: boolean;
   /** How deep taking its derivative recurses. */
   readonly depth: number;
+  /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
+  readonly firsts: ByteSet;
 }
+
+const noBytes = byteRange(1, 0);
+const allBytes = byteRange(0, 255);
 
 /** Nesting of derivatives beyond this would endanger the stack; patterns are held to far less. */
 const depthMax = 1_500;
@@ -54,13 +59,21 @@ export class Expressions {
   constructor(limits: GrammarLimits, budget: StepBudget) {
     this.#limits = limits;
     this.#budget = budget;
-    this.#add("nothing", { kind: "nothing" }, { isNullable: false, isPlain: true, depth: 0 });
-    this.#add("empty", { kind: "empty" }, { isNullable: true, isPlain: true, depth: 0 });
+    this.#add(
+      "nothing",
+      { kind: "nothing" },
+      { isNullable: false, isPlain: true, depth: 0, firsts: noBytes },
+    );
+    this.#add("empty", { kind: "empty" }, { isNullable: true, isPlain: true, depth: 0, firsts: noBytes });
     this.anything = this.#add(
       "n0",
       { kind: "not", part: nothing },
-      { isNullable: true, isPlain: true, depth: 1 },
+      { isNullable: true, isPlain: true, depth: 1, firsts: allBytes },
     );
+  }
+
+  get size(): number {
+    return this.#nodes.length;
   }
 
   node(expression: Expression): ExpressionNode {
@@ -81,7 +94,11 @@ export class Expressions {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     this.classes.split(set);
-    return this.#add(key, { kind: "bytes", set }, { isNullable: false, isPlain: true, depth: 0 });
+    return this.#add(
+      key,
+      { kind: "bytes", set },
+      { isNullable: false, isPlain: true, depth: 0, firsts: set },
+    );
   }
 
   range(low: number, high: number): Expression {
@@ -116,6 +133,7 @@ export class Expressions {
         isNullable: first.isNullable && second.isNullable,
         isPlain: first.isPlain && second.isPlain,
         depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
+        firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
       },
     );
   }
@@ -151,7 +169,7 @@ export class Expressions {
     return this.#add(
       `n${part}`,
       { kind: "not", part },
-      { isNullable: !isNullable, isPlain: false, depth: depth + 1 },
+      { isNullable: !isNullable, isPlain: false, depth: depth + 1, firsts: allBytes },
     );
   }
 
@@ -167,7 +185,7 @@ export class Expressions {
     return this.#add(
       `r${part},${least},${max}`,
       { kind: "repeat", part, min: least, max },
-      { isNullable: least === 0, isPlain: facts.isPlain, depth: facts.depth + 1 },
+      { ...facts, isNullable: least === 0, depth: facts.depth + 1 },
     );
   }
 
@@ -180,17 +198,18 @@ export class Expressions {
     const key = `m${divisor},${scale},${remainder},${fractionDigits}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    for (const byte of [...digitBytes, pointByte]) this.classes.split(bytesOf([byte]));
+    for (const byte of numberCharacters) this.classes.split(bytesOf([byte]));
     return this.#add(
       key,
       { kind: "multiple", multiple },
-      { isNullable: isMultiple(multiple), isPlain: false, depth: 0 },
+      { isNullable: isMultiple(multiple), isPlain: false, depth: 0, firsts: numberBytes },
     );
   }
 
   /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
   derivative(expression: Expression, byte: number): Expression {
     const first = this.classes.first[byte];
+    if (!hasByte(this.#facts[expression].firsts, first)) return nothing;
     const key = expression * 256 + first;
     const known = this.#derivatives.get(key);
     if (known !== undefined) return known;
@@ -271,6 +290,9 @@ export class Expressions {
           kind === "or" ? facts.some((one) => one.isNullable) : facts.every((one) => one.isNullable),
         isPlain: kind === "or" && facts.every((one) => one.isPlain),
         depth: Math.max(...facts.map(({ depth }) => depth)) + 1,
+        firsts: facts
+          .map(({ firsts }) => firsts)
+          .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
       },
     );
   }
@@ -289,4 +311,5 @@ export class Expressions {
   }
 }
 
-const digitBytes = Array.from("0123456789", (digit) => digit.charCodeAt(0));
+const numberCharacters = [...Array.from("0123456789", (digit) => digit.charCodeAt(0)), pointByte];
+const numberBytes = bytesOf(numberCharacters);

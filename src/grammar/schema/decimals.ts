@@ -1,0 +1,177 @@
+// Decimal numbers as texts: bounds, equality and multiples are expressions over digits, so that intersection and
+// complement of numbers are those of texts. Exponents are written only where a number is not constrained.
+import type { Expression, Expressions } from "../regex/expressions.ts";
+import { divisorMax } from "../regex/multiple.ts";
+
+/** A bound below or above which numbers lie. */
+export interface Bound {
+  /** A finite number as `plainDecimal` writes it. */
+  readonly decimal: string;
+  readonly isExclusive: boolean;
+}
+
+export interface NumberTexts {
+  /** Any JSON number. */
+  readonly any: Expression;
+  /** Numbers without exponent. */
+  readonly decimal: Expression;
+  /** Whole numbers without fraction. */
+  readonly integer: Expression;
+  /** Whole numbers, with a fraction of zeros or without. */
+  readonly whole: Expression;
+  atLeast(bound: Bound): Expression;
+  atMost(bound: Bound): Expression;
+  equal(decimal: string): Expression;
+  /** Null where the divisor has too many digits. */
+  multipleOf(decimal: string): Expression | null;
+}
+
+export function numberTexts(expressions: Expressions): NumberTexts {
+  const digit = anyDigit(expressions);
+  const text = (literal: string) => byteText(expressions, literal);
+  const sign = expressions.optional(text("-"));
+  const natural = expressions.or(
+    text("0"),
+    expressions.sequence(expressions.range(0x31, 0x39), expressions.repeat(digit, 0)),
+  );
+  const fraction = expressions.sequence(text("."), expressions.repeat(digit, 1));
+  const zeros = expressions.sequence(text("."), expressions.repeat(text("0"), 1));
+  const exponent = expressions.sequence(
+    expressions.or(text("e"), text("E")),
+    expressions.optional(expressions.or(text("+"), text("-"))),
+    expressions.repeat(digit, 1),
+  );
+  const size = expressions.sequence(natural, expressions.optional(fraction));
+  const decimal = expressions.sequence(sign, size);
+  const sizes = { expressions, natural, fraction, size, zeros };
+
+  const signed = (isNegative: boolean, of: Expression) =>
+    isNegative ? expressions.sequence(text("-"), of) : of;
+  const atLeast = ({ decimal: bound, isExclusive }: Bound): Expression => {
+    const { isNegative, digits } = parts(bound);
+    if (isNegative) return expressions.or(size, signed(true, sizeAtMost(sizes, digits, isExclusive)));
+    const positive = sizeAtLeast(sizes, digits, isExclusive);
+    return isZero(digits) && !isExclusive
+      ? expressions.or(positive, signed(true, equalSize(sizes, digits)))
+      : positive;
+  };
+  const equal = (value: string): Expression => {
+    const { isNegative, digits } = parts(value);
+    const same = equalSize(sizes, digits);
+    return isZero(digits) ? expressions.or(same, signed(true, same)) : signed(isNegative, same);
+  };
+  return {
+    any: expressions.sequence(decimal, expressions.optional(exponent)),
+    decimal,
+    integer: expressions.sequence(sign, natural),
+    whole: expressions.sequence(sign, natural, expressions.optional(zeros)),
+    atLeast,
+    atMost: ({ decimal: bound, isExclusive }) =>
+      expressions.and(decimal, expressions.not(atLeast({ decimal: bound, isExclusive: !isExclusive }))),
+    equal,
+    multipleOf: (value) => {
+      const [whole, behind = ""] = value.split(".");
+      const divisor = Number(whole + behind);
+      if (divisor > divisorMax) return null;
+      const state = { divisor, scale: behind.length, remainder: 0, fractionDigits: -1 };
+      return expressions.and(decimal, expressions.sequence(sign, expressions.multiple(state)));
+    },
+  };
+}
+
+interface Sizes {
+  readonly expressions: Expressions;
+  readonly natural: Expression;
+  readonly fraction: Expression;
+  /** A number without its sign. */
+  readonly size: Expression;
+  /** A point and zeros. */
+  readonly zeros: Expression;
+}
+
+interface Digits {
+  readonly whole: string;
+  /** Without zeros at the end. */
+  readonly behind: string;
+}
+
+function parts(decimal: string): { readonly isNegative: boolean; readonly digits: Digits } {
+  const isNegative = decimal.startsWith("-");
+  const [whole, behind = ""] = decimal.replace("-", "").split(".");
+  return { isNegative, digits: { whole, behind: behind.replace(/0+$/, "") } };
+}
+
+const isZero = ({ whole, behind }: Digits): boolean => whole === "0" && behind === "";
+
+function equalSize({ expressions, zeros }: Sizes, { whole, behind }: Digits): Expression {
+  if (behind === "") return expressions.sequence(byteText(expressions, whole), expressions.optional(zeros));
+  return expressions.sequence(
+    byteText(expressions, `${whole}.${behind}`),
+    expressions.repeat(byteText(expressions, "0"), 0),
+  );
+}
+
+/** Sizes of at least, or above, the digits: longer, or greater at the first place that differs, or equal. */
+function sizeAtLeast(sizes: Sizes, digits: Digits, isExclusive: boolean): Expression {
+  const { expressions, fraction } = sizes;
+  const { whole, behind } = digits;
+  const digit = anyDigit(expressions);
+  const anyFraction = expressions.optional(fraction);
+  const options: Expression[] = [];
+  const nonZero = expressions.range(0x31, 0x39);
+  options.push(expressions.sequence(nonZero, expressions.repeat(digit, whole.length), anyFraction));
+  for (let place = 0; place < whole.length; place++) {
+    if (whole[place] === "9") continue;
+    options.push(
+      expressions.sequence(
+        byteText(expressions, whole.slice(0, place)),
+        expressions.range(whole.charCodeAt(place) + 1, 0x39),
+        expressions.repeat(digit, whole.length - place - 1, whole.length - place - 1),
+        anyFraction,
+      ),
+    );
+  }
+  for (let place = 0; place < behind.length; place++) {
+    if (behind[place] === "9") continue;
+    options.push(
+      expressions.sequence(
+        byteText(expressions, `${whole}.${behind.slice(0, place)}`),
+        expressions.range(behind.charCodeAt(place) + 1, 0x39),
+        expressions.repeat(digit, 0),
+      ),
+    );
+  }
+  options.push(
+    expressions.sequence(
+      byteText(expressions, behind === "" ? whole : `${whole}.${behind}`),
+      behind === "" ? anyFraction : expressions.repeat(digit, 0),
+    ),
+  );
+  const atLeast = expressions.or(...options);
+  return isExclusive ? expressions.and(atLeast, expressions.not(equalSize(sizes, digits))) : atLeast;
+}
+
+function sizeAtMost(sizes: Sizes, digits: Digits, isExclusive: boolean): Expression {
+  const { expressions, size } = sizes;
+  return expressions.and(size, expressions.not(sizeAtLeast(sizes, digits, !isExclusive)));
+}
+
+const anyDigit = (expressions: Expressions): Expression => expressions.range(0x30, 0x39);
+
+/** The characters, all below 128, in this order. */
+function byteText(expressions: Expressions, text: string): Expression {
+  return expressions.literal(new TextEncoder().encode(text));
+}
+
+/** A finite number written without an exponent, as short as it can be. */
+export function plainDecimal(value: number): string {
+  const text = String(Object.is(value, -0) ? 0 : value);
+  const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text);
+  if (match === null) return text;
+  const [, sign, whole, behind = "", power] = match;
+  const digits = whole + behind;
+  const point = whole.length + Number(power);
+  if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`;
+  if (point >= digits.length) return `${sign}${digits}${"0".repeat(point - digits.length)}`;
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}

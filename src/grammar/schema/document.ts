@@ -1,0 +1,172 @@
+// A JSON Schema document as places that can be named: every subschema by its pointer, and what references lead to.
+// Nothing is fetched; a reference to another document is refused.
+import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import { quoted } from "../../domain/service-error.ts";
+import { ConstraintRefusal } from "../limits.ts";
+
+/** A schema within the document. */
+export interface SchemaPlace {
+  /** Places count from 0 in the order in which they are met. */
+  readonly index: number;
+  readonly schema: Json;
+  /** Such as `#/properties/name`. */
+  readonly pointer: string;
+}
+
+/** Keywords that hold a schema, a list of schemas or schemas by name: where identifiers are looked for. */
+const schemaKeywords =
+  "items additionalItems additionalProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(
+    " ",
+  );
+const mapKeywords = "properties patternProperties dependentSchemas dependencies $defs definitions".split(" ");
+
+const unnamedDocument = "schema:///document";
+
+export class SchemaDocument {
+  /** Up to draft 7 whatever stands beside a reference is ignored. */
+  readonly ignoresBesideReferences: boolean;
+  readonly root: SchemaPlace;
+  readonly #usesPlainId: boolean;
+  readonly #places: SchemaPlace[] = [];
+  readonly #byPointer = new Map<string, SchemaPlace>();
+  /** Pointers of schemas with an identifier of their own, by it. */
+  readonly #resources = new Map<string, string>();
+  readonly #anchors = new Map<string, string>();
+
+  constructor(schema: Json) {
+    const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
+    this.ignoresBesideReferences = /draft-0[3-7]/.test(dialect);
+    this.#usesPlainId = /draft-0[34]/.test(dialect);
+    this.#resources.set(unnamedDocument, "#");
+    this.#index(schema, "#", unnamedDocument);
+    this.root = this.place(schema, "#");
+  }
+
+  at(index: number): SchemaPlace {
+    return this.#places[index];
+  }
+
+  /** The place of a schema; always the same for the same pointer. */
+  place(schema: Json, pointer: string): SchemaPlace {
+    const known = this.#byPointer.get(pointer);
+    if (known !== undefined) return known;
+    const place = { index: this.#places.length, schema, pointer };
+    this.#places.push(place);
+    this.#byPointer.set(pointer, place);
+    return place;
+  }
+
+  /** A schema that holds for one value only, made for an entry of `enum` or `const`. */
+  literal(value: Json, pointer: string): SchemaPlace {
+    return this.place({ const: value }, `value ${pointer}`);
+  }
+
+  /**
+   * Where a reference leads.
+   *
+   * @throws ConstraintRefusal for another document, and for a place that does not exist
+   */
+  resolve(from: SchemaPlace, reference: string): SchemaPlace {
+    const [path, fragment = ""] = reference.split("#", 2);
+    const resource = this.#resourceOf(from.pointer);
+    const target = this.#resources.get(resolved(path, resource.url));
+    if (target === undefined) throw remoteReference(from, reference);
+    const name = decoded(fragment);
+    if (name !== "" && !name.startsWith("/")) {
+      const anchor = this.#anchors.get(`${resolved(path, resource.url)}#${name}`);
+      if (anchor === undefined) throw missingTarget(from, reference);
+      return this.#find(anchor, from, reference);
+    }
+    return this.#find(`${target}${name}`, from, reference);
+  }
+
+  #resourceOf(pointer: string): { readonly url: string; readonly pointer: string } {
+    let best = { url: unnamedDocument, pointer: "#" };
+    for (const [url, start] of this.#resources) {
+      if ((pointer === start || pointer.startsWith(`${start}/`)) && start.length >= best.pointer.length)
+        best = { url, pointer: start };
+    }
+    return best;
+  }
+
+  #find(pointer: string, from: SchemaPlace, reference: string): SchemaPlace {
+    const known = this.#byPointer.get(pointer);
+    if (known !== undefined) return known;
+    let value: Json | undefined = this.root.schema;
+    for (const part of pointer.split("/").slice(1)) {
+      const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (Array.isArray(value)) value = value[Number(key)];
+      else value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    }
+    if (value === undefined) throw missingTarget(from, reference);
+    return this.place(value, pointer);
+  }
+
+  /** Notes the identifiers and anchors at and below a schema. */
+  #index(schema: Json, pointer: string, base: string): void {
+    if (!isObject(schema)) return;
+    let url = base;
+    const id = this.#usesPlainId ? schema.id : schema.$id;
+    if (typeof id === "string") {
+      if (id.startsWith("#")) this.#anchors.set(`${base}${id}`, pointer);
+      else {
+        url = resolved(id.split("#", 1)[0], base);
+        this.#resources.set(url, pointer);
+      }
+    }
+    if (typeof schema.$anchor === "string") this.#anchors.set(`${url}#${schema.$anchor}`, pointer);
+    for (const [keyword, value] of Object.entries(schema)) {
+      const below = `${pointer}/${escaped(keyword)}`;
+      if (mapKeywords.includes(keyword) && isObject(value)) {
+        for (const [name, inner] of Object.entries(value))
+          this.#index(inner, `${below}/${escaped(name)}`, url);
+      } else if (schemaKeywords.includes(keyword) && Array.isArray(value)) {
+        for (const [index, inner] of value.entries()) this.#index(inner, `${below}/${index}`, url);
+      } else if (schemaKeywords.includes(keyword)) this.#index(value, below, url);
+    }
+  }
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A key as a part of a pointer (RFC 6901). */
+export function escaped(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function resolved(path: string, base: string): string {
+  if (path === "") return base;
+  try {
+    return new URL(path, base).href;
+  } catch {
+    return path;
+  }
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
+}
+
+function remoteReference(from: SchemaPlace, reference: string): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "not-exact",
+    subject: "$ref",
+    place: `${from.pointer}/$ref`,
+    message: `The reference ${quoted(reference)} at ${from.pointer}/$ref leads to another document. Put that schema into $defs.`,
+  });
+}
+
+function missingTarget(from: SchemaPlace, reference: string): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "malformed",
+    subject: "$ref",
+    place: `${from.pointer}/$ref`,
+    message: `The reference ${quoted(reference)} at ${from.pointer}/$ref leads nowhere in the schema.`,
+  });
+}

@@ -1,0 +1,67 @@
+// What a value must satisfy, as a small integer: a conjunction of schemas, each asked for or ruled out. Equal
+// conjunctions are the same number, and there are only so many of them, so that recursive schemas come to an end.
+import type { SchemaDocument, SchemaPlace } from "./document.ts";
+import { isObject } from "./document.ts";
+
+export type Goal = number;
+
+/** Every value will do. */
+export const anyValue: Goal = 0;
+/** No value will do. */
+export const noValue: Goal = 1;
+
+/** A schema that a value must satisfy, or must not. */
+export interface Literal {
+  readonly place: SchemaPlace;
+  readonly isNegated: boolean;
+}
+
+export class Goals {
+  readonly #document: SchemaDocument;
+  /** Numbers of literals: the place's index doubled, plus one where it is negated. */
+  readonly #conjunctions: (readonly number[])[] = [[], []];
+  readonly #known = new Map<string, Goal>([["", anyValue]]);
+
+  constructor(document: SchemaDocument) {
+    this.#document = document;
+  }
+
+  of(place: SchemaPlace, isNegated = false): Goal {
+    const { schema, index } = place;
+    if (schema === true || (isObject(schema) && Object.keys(schema).length === 0))
+      return isNegated ? noValue : anyValue;
+    if (schema === false) return isNegated ? anyValue : noValue;
+    return this.#intern([index * 2 + (isNegated ? 1 : 0)]);
+  }
+
+  literals(goal: Goal): readonly Literal[] {
+    return this.#conjunctions[goal].map((number) => ({
+      place: this.#document.at(number >>> 1),
+      isNegated: number % 2 === 1,
+    }));
+  }
+
+  and(one: Goal, other: Goal): Goal {
+    if (one === noValue || other === noValue) return noValue;
+    if (one === anyValue || one === other) return other;
+    if (other === anyValue) return one;
+    const numbers = new Set([...this.#conjunctions[one], ...this.#conjunctions[other]]);
+    for (const number of numbers) if (numbers.has(number ^ 1)) return noValue;
+    return this.#intern([...numbers].sort((first, second) => first - second));
+  }
+
+  /** The goals of which a value that misses this one satisfies at least one. */
+  not(goal: Goal): readonly Goal[] {
+    if (goal === noValue) return [anyValue];
+    return this.#conjunctions[goal].map((number) => this.#intern([number ^ 1]));
+  }
+
+  #intern(numbers: readonly number[]): Goal {
+    const key = numbers.join(",");
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    this.#conjunctions.push(numbers);
+    this.#known.set(key, this.#conjunctions.length - 1);
+    return this.#conjunctions.length - 1;
+  }
+}

@@ -1,0 +1,47 @@
+// A first look at whether a shape has any values, deep enough to tell apart the branches that people write: other types,
+// other constants, other required properties. Answers yes only where it is sure; the exact answer is in plans.ts.
+import { ConstraintRefusal } from "../limits.ts";
+import type { Goal } from "./goals.ts";
+import { itemGoal } from "./shapes.ts";
+import type { Shape } from "./shapes.ts";
+import type { Texts } from "./texts.ts";
+
+interface Look {
+  readonly texts: Texts;
+  shapes(goal: Goal): readonly Shape[];
+}
+
+const depthMax = 5;
+
+export function isHopeless(look: Look, shape: Shape, depth = 0): boolean {
+  const { automaton } = look.texts.workshop;
+  switch (shape.type) {
+    case "number":
+      return automaton.isEmpty(look.texts.number(shape));
+    case "string":
+      return automaton.isEmpty(look.texts.string(shape));
+    case "array": {
+      const needed = Math.min(shape.min, shape.prefix.length + 1);
+      return Array.from({ length: needed }, (_, index) => itemGoal(shape, index)).some((goal) =>
+        isHopelessGoal(look, goal, depth + 1),
+      );
+    }
+    case "object":
+      return shape.declared.some(
+        ({ goal, isRequired }) => isRequired && isHopelessGoal(look, goal, depth + 1),
+      );
+    default:
+      return false;
+  }
+}
+
+function isHopelessGoal(look: Look, goal: Goal, depth: number): boolean {
+  if (depth > depthMax) return false;
+  try {
+    return look.shapes(goal).every((shape) => isHopeless(look, shape, depth));
+  } catch (error) {
+    // A schema that is being read right now cannot say yet; one that is refused will be when its turn comes.
+    if (error instanceof ConstraintRefusal && error.kind !== "limit") return false;
+    throw error;
+  }
+}

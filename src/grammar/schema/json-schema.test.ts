@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { ConstraintOptions } from "../../domain/constraint.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { accepts, readLanguage } from "../language.ts";
+import type { Language } from "../language.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../limits.ts";
+import { CompiledConstraint } from "../matcher.ts";
+import { jsonSchema } from "../testing/constraints.ts";
+import { isValid } from "../testing/naive-validator.ts";
+import { schemas, values } from "../testing/random-schemas.ts";
+import { vocabularyOf } from "../testing/vocabularies.ts";
+import { randomWalk } from "../testing/walk.ts";
+
+const seed = Number(process.env.SEED ?? 20_261_122);
+const vocabulary = vocabularyOf([
+  '{"',
+  '":',
+  '",',
+  '"}',
+  "a",
+  "ab",
+  "true",
+  "null",
+  "[]",
+  "{}",
+  "},",
+  '":"',
+  "1.5",
+  "é",
+  "\\u00",
+]);
+
+const read = (schema: Json, options: Partial<ConstraintOptions> = {}): Language =>
+  readLanguage(jsonSchema(schema, options), defaultGrammarLimits);
+
+/** Null where the schema is refused; its having no values is the empty language. */
+function readOrRefuse(schema: Json): Language | "no values" | null {
+  try {
+    return read(schema);
+  } catch (error) {
+    assert.ok(error instanceof ConstraintRefusal, String(error));
+    return error.kind === "unsatisfiable" ? "no values" : null;
+  }
+}
+
+test("accepts exactly the values for which the schema holds", () => {
+  let servedCount = 0;
+  let validCount = 0;
+  fc.assert(
+    fc.property(schemas, fc.array(values, { minLength: 12, maxLength: 12 }), (schema, samples) => {
+      const language = readOrRefuse(schema);
+      if (language === null) return;
+      servedCount += 1;
+      for (const value of samples) {
+        const expected = isValid(schema, value);
+        const accepted: boolean =
+          language !== "no values" && accepts(language, language.textOf?.(value) ?? "");
+        assert.equal(accepted, expected, JSON.stringify({ schema, value }));
+        validCount += expected ? 1 : 0;
+      }
+    }),
+    { seed, numRuns: 700 },
+  );
+  assert.ok(servedCount > 600 && validCount > 1_500, `${servedCount} schemas, ${validCount} valid values`);
+});
+
+test("whatever the masks let through is valid, and no way ends nowhere", () => {
+  let finishedCount = 0;
+  const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
+  fc.assert(
+    fc.property(schemas, draws, (schema, numbers) => {
+      const language = readOrRefuse(schema);
+      if (language === null || language === "no values") return;
+      const walk = randomWalk(new CompiledConstraint(language, vocabulary), () => numbers.next().value, 60);
+      if (!walk.isFinished) return;
+      finishedCount += 1;
+      const text = new TextDecoder().decode(walk.text);
+      assert.ok(isValid(schema, JSON.parse(text) as Json), JSON.stringify({ schema, text }));
+    }),
+    { seed, numRuns: 250 },
+  );
+  assert.ok(finishedCount > 100, `${finishedCount} walks came to an end`);
+});
+
+/** Each schema with texts that it writes and texts that it does not. */
+const cases: readonly (readonly [schema: Json, accepted: readonly string[], others: readonly string[]])[] = [
+  [{ type: "integer" }, ["0", "-12"], ["01", "1.0", "1e3", "+1", ""]],
+  [{ type: "number" }, ["0.50", "1e3", "-1.5E-7"], [".5", "1.", "NaN"]],
+  [{ minimum: 3, maximum: 120, type: "integer" }, ["3", "119", "120"], ["2", "121", "-3", "0"]],
+  [
+    { exclusiveMinimum: -1.5, type: "number" },
+    ["-1.4", "-1.49", "0", "7.25"],
+    ["-1.5", "-1.50", "-2", "1e3"],
+  ],
+  [{ type: "number", multipleOf: 0.01 }, ["1.25", "3", "0.10", "0.500"], ["1.255", "0.001"]],
+  [{ const: 1.5 }, ["1.5"], ["1.50", "1"]],
+  [{ type: "number", not: { const: 1.5 } }, ["1.51", "1"], ["1.5", "1.50"]],
+  [
+    { type: "string", maxLength: 2 },
+    ['"é"', '"\\ud83d\\ude00😀"', '"\\n\\u0041"', '""'],
+    ['"abc"', '"\n"', '"\\ud83d"'],
+  ],
+  [{ type: "string", pattern: "^a/b$" }, ['"a/b"', '"a\\/b"', '"\\u0061/b"'], ['"ab"']],
+  [{ enum: ["é", "a", 1, null, [1, { b: 2 }]] }, ['"é"', "1", "null", '[1,{"b":2}]'], ['"b"', "[1]"]],
+  [
+    { properties: { a: { type: "null" } }, required: ["a"], type: "object" },
+    ['{"a":null}', '{ "a" : null , "b":[{}] }'],
+    ["{}", '{"b":1,"a":null}', '{"\\u0061":null}', '{"a":null,"\\u0061":1}'],
+  ],
+  [{ type: "array", items: { $ref: "#" } }, ["[]", "[[],[[]]]", "[ [ ] ]"], ["[1]", "[[]"]],
+  [{ $ref: "#/$defs/a%20b", $defs: { "a b": { $anchor: "x", type: "null" } } }, ["null"], ["1"]],
+  [{ $ref: "#x", $defs: { y: { $anchor: "x", const: 1 } } }, ["1"], ["2"]],
+  [
+    {
+      $id: "https://a.example/s",
+      $ref: "t#/$defs/u",
+      $defs: { t: { $id: "t", $defs: { u: { const: 7 } } } },
+    },
+    ["7"],
+    ["8"],
+  ],
+  [
+    {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $ref: "#/definitions/n",
+      type: "string",
+      definitions: { n: { const: 1 } },
+    },
+    ["1"],
+    ['"a"'],
+  ],
+  [{ items: [{ const: 1 }], additionalItems: false }, ["[]", "[1]"], ["[2]", "[1,1]"]],
+  [
+    {
+      minimum: 2,
+      exclusiveMinimum: true,
+      type: "integer",
+      $schema: "http://json-schema.org/draft-04/schema#",
+    },
+    ["3"],
+    ["2"],
+  ],
+  [{ type: "string", nullable: true }, ["null", '"a"'], ["1"]],
+  [
+    { type: "string", format: "date" },
+    ['"2024-02-29"', '"1999-12-31"'],
+    ['"2023-02-29"', '"2024-13-01"', '"2024-04-31"'],
+  ],
+  [
+    { type: "string", format: "date-time" },
+    ['"2024-02-29T23:59:00.5Z"', '"2024-01-01T00:00:00+02:00"'],
+    ['"2024-02-29"', '"2024-01-01T24:00:00Z"'],
+  ],
+  [{ type: "string", format: "duration" }, ['"P1Y2M3DT4H"', '"PT5M"', '"P2W"'], ['"P"', '"P1H"', '"PT"']],
+  [{ type: "string", format: "email" }, ['"a.b@c.org"'], ['"a"', '"a..b@c"', '"@c"']],
+  [
+    { type: "string", format: "ipv6" },
+    ['"::1"', '"1:2:3:4:5:6:7:8"', '"::ffff:1.2.3.4"', '"fe80::1:2"'],
+    ['":::"', '"1:2:3"', '"1::2::3"', '"12345::"'],
+  ],
+  [{ type: "string", format: "ipv4" }, ['"127.0.0.1"'], ['"256.0.0.1"', '"1.2.3"']],
+  [
+    { type: "string", format: "uri" },
+    ['"https://u@a.example:8/b?c#d"', '"urn:x:y"'],
+    ['"//a"', '"a b:c"', '"http://[::1"'],
+  ],
+  [{ type: "string", format: "hostname" }, ['"a-b.c"'], ['"-a"', '"a..b"', '"a_b"']],
+  [{ type: "string", format: "uuid" }, ['"123e4567-e89b-12d3-a456-426614174000"'], ['"123e4567"']],
+  [{ format: "int32" }, ["1", '"a"'], []],
+];
+
+test("writes what the keywords allow, and nothing else", () => {
+  for (const [schema, accepted, others] of cases) {
+    const language = read(schema);
+    for (const text of accepted) assert.ok(accepts(language, text), `${JSON.stringify(schema)} ${text}`);
+    for (const text of others) assert.ok(!accepts(language, text), `${JSON.stringify(schema)} ${text}`);
+  }
+});
+
+test("refuses a keyword that is not served exactly, with its place", () => {
+  const branches = { oneOf: [{ required: ["a"] }, { uniqueItems: true }] };
+  for (const [schema, kind, subject, place] of [
+    [
+      { properties: { a: { unevaluatedProperties: false } } },
+      "not-exact",
+      "unevaluatedProperties",
+      "#/properties/a/unevaluatedProperties",
+    ],
+    [{ items: { uniqueItems: true } }, "not-exact", "uniqueItems", "#/items/uniqueItems"],
+    [branches, "not-exact", "uniqueItems", "#/oneOf/1/uniqueItems"],
+    [
+      { allOf: [{ contains: { const: 1 } }, { contains: { const: 2 } }] },
+      "not-exact",
+      "contains",
+      "#/allOf/1/contains",
+    ],
+    [{ minProperties: 3 }, "not-exact", "minProperties", "#/minProperties"],
+    [{ format: "regex" }, "not-exact", "format", "#/format"],
+    [{ pattern: "(a)\\1" }, "not-exact", "a back reference", "#/pattern, position 3"],
+    [{ $ref: "https://example.org/other.json" }, "not-exact", "$ref", "#/$ref"],
+    [{ $ref: "#/$defs/none" }, "malformed", "$ref", "#/$ref"],
+    [{ allOf: [{ $ref: "#" }] }, "malformed", "$ref", "#"],
+    [{ properties: { "a/b": { type: "text" } } }, "malformed", "type", "#/properties/a~1b/type"],
+    [{ minItems: -1 }, "malformed", "minItems", "#/minItems"],
+    [{ required: "a" }, "malformed", "required", "#/required"],
+    [{ type: "object", required: ["a"], properties: { a: false } }, "unsatisfiable", "json-schema", ""],
+    [
+      {
+        allOf: Array.from({ length: 12 }, (_, i) => ({
+          anyOf: [{ required: [`a${i}`] }, { required: [`b${i}`] }],
+        })),
+      },
+      "limit",
+      "alternatives",
+      "",
+    ],
+  ] as const)
+    assert.throws(
+      () => read(schema as Json),
+      (error: unknown) => {
+        assert.ok(error instanceof ConstraintRefusal, String(error));
+        assert.deepEqual([error.kind, error.subject, error.place], [kind, subject, place], error.message);
+        return true;
+      },
+    );
+});
+
+test("a schema that only leads to itself has no values", () => {
+  assert.throws(() => read({ type: "object", properties: { a: { $ref: "#" } }, required: ["a"] }), /No text/);
+  assert.ok(accepts(read({ type: "object", properties: { a: { $ref: "#" } } }), '{"a":{"a":{}}}'));
+});
+
+test("blanks are any, none, or what a pattern allows", () => {
+  const schema = { type: "object", properties: { a: { type: "array" } }, required: ["a"] };
+  assert.ok(accepts(read(schema), '{\n\t"a" :\r [ 1 ,2 ]\n}'));
+  const compact = read(schema, { allowsAnyWhitespace: false });
+  assert.ok(accepts(compact, '{"a":[1,2]}') && !accepts(compact, '{"a": [1,2]}'));
+  const spaced = read(schema, { whitespacePattern: "[ ]?" });
+  assert.ok(
+    accepts(spaced, '{ "a" : [1 , 2]}') && !accepts(spaced, '{  "a":[]}') && !accepts(spaced, '{\n"a":[]}'),
+  );
+});
+
+test("names beside the declared ones can be switched off", () => {
+  const options = { allowsAdditionalProperties: false };
+  const schema = { type: "object", properties: { a: true }, patternProperties: { "^x": { type: "null" } } };
+  assert.ok(accepts(read(schema, options), '{"a":{"b":1},"x":null}'));
+  assert.ok(!accepts(read(schema, options), '{"b":1}'));
+});
+
+test("writes a value in the schema's order", () => {
+  const schema = {
+    properties: { b: { properties: { d: true, c: true } }, a: true },
+    items: { required: ["z"] },
+  };
+  const language = read(schema);
+  assert.equal(language.textOf?.({ x: 1, a: 2, b: { c: 1, d: 2 } }), '{"b":{"d":2,"c":1},"a":2,"x":1}');
+});

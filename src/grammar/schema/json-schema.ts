@@ -1,0 +1,29 @@
+// A JSON Schema as a grammar that writes exactly its values, and a value as the text that the grammar would write: with
+// its properties in the schema's order.
+import type { ConstraintOptions } from "../../domain/constraint.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import type { GrammarSymbol } from "../parser/rules.ts";
+import type { Workshop } from "../workshop.ts";
+import { SchemaDocument } from "./document.ts";
+import type { Goal } from "./goals.ts";
+import { jsonStyle } from "./json-style.ts";
+import { Meanings } from "./meanings.ts";
+import { Plans } from "./plans.ts";
+import { orderedText } from "./ordered-text.ts";
+import { RuleWriter } from "./write-rules.ts";
+
+export interface SchemaGrammar {
+  readonly symbol: GrammarSymbol;
+  /** The JSON of a value with every object's properties in the schema's order, as far as the value fits the schema. */
+  readonly textOf: (value: Json) => string;
+}
+
+/** @throws ConstraintRefusal for a keyword that is malformed or not served exactly, and at a limit */
+export function readJsonSchema(schema: Json, options: ConstraintOptions, workshop: Workshop): SchemaGrammar {
+  const document = new SchemaDocument(schema);
+  const meanings = new Meanings(document, workshop);
+  const root: Goal = meanings.goals.of(document.root);
+  const plans = new Plans(meanings, root, options);
+  const writer = new RuleWriter(plans, jsonStyle(workshop, options));
+  return { symbol: writer.value(root), textOf: (value) => orderedText(plans, root, value) };
+}

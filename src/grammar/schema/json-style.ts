@@ -1,0 +1,45 @@
+// The blanks between the tokens of JSON, as a request has them.
+import type { ConstraintOptions } from "../../domain/constraint.ts";
+import { plainSpelling } from "../regex/characters.ts";
+import type { Expression } from "../regex/expressions.ts";
+import { emptyText } from "../regex/expressions.ts";
+import { wholeMatch } from "../regex/express-pattern.ts";
+import { parsePattern } from "../regex/parse-pattern.ts";
+import { bytesOf } from "../regex/byte-set.ts";
+import type { Workshop } from "../workshop.ts";
+
+/** The signs of JSON, each with the blanks that may stand around it. */
+export interface JsonStyle {
+  readonly comma: Expression;
+  readonly colon: Expression;
+  /** An opening bracket or brace, with the blanks behind it. */
+  readonly open: (bracket: "[" | "{") => Expression;
+  /** A closing one, with the blanks before it. */
+  readonly close: (bracket: "]" | "}") => Expression;
+  /** A closing one right behind the blanks of the opening one. */
+  readonly closeEmpty: (bracket: "]" | "}") => Expression;
+}
+
+export function jsonStyle(workshop: Workshop, options: ConstraintOptions): JsonStyle {
+  const { expressions } = workshop;
+  const blanks = blanksOf(workshop, options);
+  const sign = (text: string) => expressions.range(text.charCodeAt(0), text.charCodeAt(0));
+  return {
+    comma: expressions.sequence(blanks, sign(","), blanks),
+    colon: expressions.sequence(blanks, sign(":"), blanks),
+    open: (bracket) => expressions.sequence(sign(bracket), blanks),
+    close: (bracket) => expressions.sequence(blanks, sign(bracket)),
+    closeEmpty: (bracket) => sign(bracket),
+  };
+}
+
+function blanksOf(workshop: Workshop, options: ConstraintOptions): Expression {
+  const { expressions, limits } = workshop;
+  if (options.whitespacePattern !== null) {
+    const place = "whitespace_pattern";
+    const wording = { expressions, spelling: plainSpelling(expressions), place };
+    return wholeMatch(wording, parsePattern(options.whitespacePattern, limits, place));
+  }
+  if (!options.allowsAnyWhitespace) return emptyText;
+  return expressions.repeat(expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d])), 0);
+}

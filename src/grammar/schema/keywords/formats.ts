@@ -1,0 +1,80 @@
+// The formats that are asserted, as patterns of the whole text, each from the document that defines it.
+
+const hour = "(?:[01]\\d|2[0-3])";
+const minute = "[0-5]\\d";
+/** RFC 3339, section 5.6; a leap second where UTC has them. */
+const time = `(?:${hour}:${minute}:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-]${hour}:${minute})|23:59:60(?:\\.\\d+)?[Zz])`;
+/** RFC 3339 with the days that each month has, leap years included. */
+const leapYear = "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)";
+const date =
+  "(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))" +
+  `|${leapYear}-02-29)`;
+/** RFC 3339, appendix A. */
+const durationTime = "T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)";
+const duration = `P(?:\\d+W|(?:\\d+D|\\d+M(?:\\d+D)?|\\d+Y(?:\\d+M(?:\\d+D)?)?)(?:${durationTime})?|${durationTime})`;
+/** RFC 1123, section 2.1. */
+const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const hostname = `${label}(?:\\.${label})*`;
+/** RFC 2673, section 3.2. */
+const byte = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const ipv4 = `${byte}(?:\\.${byte}){3}`;
+/** RFC 4291, section 2.2: up to seven groups around one gap. */
+const group = "[0-9A-Fa-f]{1,4}";
+const lastGroups = `(?:${group}:${group}|${ipv4})`;
+const ipv6 = [
+  `(?:${group}:){6}${lastGroups}`,
+  `::(?:${group}:){5}${lastGroups}`,
+  `(?:${group})?::(?:${group}:){4}${lastGroups}`,
+  ...[1, 2, 3].map(
+    (before) => `(?:(?:${group}:){0,${before}}${group})?::(?:${group}:){${4 - before}}${lastGroups}`,
+  ),
+  `(?:(?:${group}:){0,4}${group})?::${lastGroups}`,
+  `(?:(?:${group}:){0,5}${group})?::${group}`,
+  `(?:(?:${group}:){0,6}${group})?::`,
+].join("|");
+/** RFC 3986, appendix A, and RFC 3987 with characters beyond ASCII. */
+function reference(beyond: string, isAbsolute: boolean): string {
+  const letter = `(?:[A-Za-z0-9._~!$&'()*+,;=:@${beyond}-]|%[0-9A-Fa-f]{2})`;
+  const first = `(?:[A-Za-z0-9._~!$&'()*+,;=@${beyond}-]|%[0-9A-Fa-f]{2})`;
+  const user = `(?:[A-Za-z0-9._~!$&'()*+,;=:${beyond}-]|%[0-9A-Fa-f]{2})*@`;
+  const name = `(?:[A-Za-z0-9._~!$&'()*+,;=${beyond}-]|%[0-9A-Fa-f]{2})*`;
+  const literal = `\\[(?:${ipv6}|v[0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]`;
+  const authority = `//(?:${user})?(?:${literal}|${name})(?::\\d*)?(?:/${letter}*)*`;
+  const behind = `(?:\\?(?:${letter}|[/?])*)?(?:#(?:${letter}|[/?])*)?`;
+  const path = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${letter}+(?:/${letter}*)*)?`;
+  const absolute = `[A-Za-z][A-Za-z0-9+.-]*:${path}${behind}`;
+  const relativePath = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${first}+(?:/${letter}*)*)?`;
+  return isAbsolute ? absolute : `(?:${absolute}|${relativePath}${behind})`;
+}
+const beyondAscii = "\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{efffd}";
+
+const patterns: Readonly<Record<string, string>> = {
+  "date-time": `${date}[Tt]${time}`,
+  date,
+  time,
+  duration,
+  /** RFC 5321, section 4.1.2, without quoted names. */
+  email: `[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]+)*@(?:${hostname}|\\[${ipv4}\\])`,
+  hostname: `(?=[^]{1,253}$)${hostname}`,
+  ipv4,
+  ipv6,
+  uri: reference("", true),
+  "uri-reference": reference("", false),
+  iri: reference(beyondAscii, true),
+  "iri-reference": reference(beyondAscii, false),
+  /** RFC 4122. */
+  uuid: "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}",
+  /** RFC 6901. */
+  "json-pointer": "(?:/(?:[^~/]|~[01])*)*",
+  "relative-json-pointer": "(?:0|[1-9]\\d*)(?:#|(?:/(?:[^~/]|~[01])*)*)",
+};
+
+/** Formats of numbers and of how a text is shown, which OpenAPI documents carry and which say nothing of strings. */
+const annotations = ["int32", "int64", "float", "double", "password", "binary"];
+
+export const isAnnotation = (format: string): boolean => annotations.includes(format);
+
+/** The pattern of a format's whole text; null for one that is not known. */
+export function formatPattern(format: string): string | null {
+  return Object.hasOwn(patterns, format) ? patterns[format] : null;
+}

@@ -1,0 +1,104 @@
+// Keywords that combine schemas, references among them. All become lists of shapes: alternatives are united, what is
+// ruled out is complemented.
+import type { Json } from "../../../domain/trajectory.ts";
+import { noValue } from "../goals.ts";
+import { escaped } from "../document.ts";
+import type { SchemaPlace } from "../document.ts";
+import { commonShapes } from "../intersect.ts";
+import { isHopeless } from "../hopeless.ts";
+import { allShapes, anyObject } from "../shapes.ts";
+import type { Shape } from "../shapes.ts";
+import { malformed, namesOf, ofType, subschema, subschemas } from "./keyword.ts";
+import type { KeywordContext, ReadKeyword } from "./keyword.ts";
+import { requiring } from "./objects.ts";
+
+export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
+  $ref(context, value, { place, pointer }) {
+    if (typeof value !== "string") throw malformed(pointer, "a reference", value);
+    return { shapes: context.satisfying(context.document.resolve(place, value)), pointer };
+  },
+  allOf(context, value, { pointer }) {
+    const parts = subschemas(context, value, pointer);
+    return { shapes: context.intersection(parts.map((part) => context.satisfying(part))), pointer };
+  },
+  anyOf(context, value, { pointer }) {
+    const parts = subschemas(context, value, pointer);
+    return {
+      shapes: context.union(parts.map((part) => context.satisfying(part))),
+      pointer,
+    };
+  },
+  oneOf(context, value, { pointer }) {
+    const parts = subschemas(context, value, pointer);
+    return { shapes: exactlyOne(context, parts), pointer };
+  },
+  not(context, value, { pointer }) {
+    return { shapes: context.excluding(subschema(context, value, pointer)), pointer };
+  },
+  if(context, value, { pointer, place, schema }) {
+    const condition = subschema(context, value, pointer);
+    const branch = (keyword: "then" | "else"): readonly Shape[] | null => {
+      const inner = schema[keyword];
+      return inner === undefined
+        ? null
+        : context.satisfying(subschema(context, inner, `${place.pointer}/${keyword}`));
+    };
+    const [then, otherwise] = [branch("then"), branch("else")];
+    if (then === null && otherwise === null) return null;
+    const holds = context.satisfying(condition);
+    const fails = context.excluding(condition);
+    const forms = [
+      then === null ? holds : commonShapes(context, holds, then),
+      otherwise === null ? fails : commonShapes(context, fails, otherwise),
+    ];
+    return { shapes: context.union(forms), pointer };
+  },
+  dependentRequired(context, value, { pointer }) {
+    return { shapes: dependencies(context, value, pointer), pointer };
+  },
+  dependentSchemas(context, value, { pointer }) {
+    return { shapes: dependencies(context, value, pointer), pointer };
+  },
+  dependencies(context, value, { pointer }) {
+    return { shapes: dependencies(context, value, pointer), pointer };
+  },
+};
+
+/** Where two branches share values, a value of both is taken out of each. */
+function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
+  const forms = parts.map((part) => context.satisfying(part));
+  const shared = (one: number, other: number): boolean =>
+    commonShapes(context, forms[one], forms[other]).some((shape) => !isHopeless(context, shape));
+  const alone = parts.map((_, index) =>
+    parts.reduce<readonly Shape[]>(
+      (left, other, otherIndex) =>
+        index === otherIndex || !shared(Math.min(index, otherIndex), Math.max(index, otherIndex))
+          ? left
+          : commonShapes(context, left, context.excluding(other)),
+      forms[index],
+    ),
+  );
+  return context.union(alone);
+}
+
+/** For every name: it is missing, or what it asks for holds. */
+function dependencies(context: KeywordContext, value: Json, pointer: string): readonly Shape[] {
+  const { anyBody } = context.texts;
+  const all = allShapes(anyBody);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw malformed(pointer, "an object of names or schemas", value);
+  const forms = Object.entries(value).map(([name, wanted]) => {
+    const missing = { name, goal: noValue, isRequired: false };
+    const absent = { ...anyObject(anyBody), declared: [missing] };
+    const present = requiring(context, [name]);
+    const holds = Array.isArray(wanted)
+      ? ofType(all, requiring(context, [name, ...namesOf(wanted, `${pointer}/${name}`)]))
+      : commonShapes(
+          context,
+          ofType(all, present),
+          context.satisfying(subschema(context, wanted, `${pointer}/${escaped(name)}`)),
+        );
+    return [...ofType(all, absent), ...holds.filter(({ type }) => type === "object")];
+  });
+  return context.intersection(forms);
+}

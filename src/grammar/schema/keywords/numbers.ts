@@ -1,0 +1,52 @@
+// Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
+import type { Json } from "../../../domain/trajectory.ts";
+import type { Expression } from "../../regex/expressions.ts";
+import { plainDecimal } from "../decimals.ts";
+import { allShapes } from "../shapes.ts";
+import { malformed, ofType, refused } from "./keyword.ts";
+import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
+
+export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
+  minimum(context, value, { pointer, schema }) {
+    const bound = { decimal: decimalOf(value, pointer), isExclusive: schema.exclusiveMinimum === true };
+    return within(context, context.texts.numbers.atLeast(bound), pointer);
+  },
+  maximum(context, value, { pointer, schema }) {
+    const bound = { decimal: decimalOf(value, pointer), isExclusive: schema.exclusiveMaximum === true };
+    return within(context, context.texts.numbers.atMost(bound), pointer);
+  },
+  exclusiveMinimum(context, value, { pointer }) {
+    if (typeof value === "boolean") return null;
+    const bound = { decimal: decimalOf(value, pointer), isExclusive: true };
+    return within(context, context.texts.numbers.atLeast(bound), pointer);
+  },
+  exclusiveMaximum(context, value, { pointer }) {
+    if (typeof value === "boolean") return null;
+    const bound = { decimal: decimalOf(value, pointer), isExclusive: true };
+    return within(context, context.texts.numbers.atMost(bound), pointer);
+  },
+  multipleOf(context, value, { pointer, keyword }) {
+    const decimal = decimalOf(value, pointer);
+    if (typeof value !== "number" || value <= 0) throw malformed(pointer, "a number above 0", value);
+    const multiples = context.texts.numbers.multipleOf(decimal);
+    if (multiples === null) throw refused(keyword, pointer, "has too many digits");
+    return within(context, multiples, pointer);
+  },
+};
+
+function decimalOf(value: Json, pointer: string): string {
+  if (typeof value !== "number" || !Number.isFinite(value)) throw malformed(pointer, "a number", value);
+  const decimal = plainDecimal(value);
+  if (decimal.length > 400) throw malformed(pointer, "a number of fewer digits", value);
+  return decimal;
+}
+
+function within({ texts }: KeywordContext, expression: Expression, pointer: string): Keyword {
+  const shapes = ofType(allShapes(texts.anyBody), {
+    type: "number",
+    isInteger: false,
+    within: expression,
+    values: null,
+  });
+  return { shapes, pointer };
+}

@@ -1,0 +1,43 @@
+// The keywords of one schema, in the order in which they are written. Annotations, and keywords that JSON Schema does
+// not know, say nothing; what is known and not served is refused.
+import type { SchemaPlace } from "../document.ts";
+import { isObject } from "../document.ts";
+import { arrayKeywords } from "./arrays.ts";
+import type { Keyword, KeywordContext, ReadKeyword } from "./keyword.ts";
+import { refused, subschema } from "./keyword.ts";
+import { logicKeywords } from "./logic.ts";
+import { numberKeywords } from "./numbers.ts";
+import { objectKeywords } from "./objects.ts";
+import { stringKeywords } from "./strings.ts";
+import { typeKeywords } from "./types-and-values.ts";
+
+const notServed: ReadKeyword = (_context, _value, { keyword, pointer }) => {
+  throw refused(keyword, pointer, "is not supported");
+};
+
+const readers: ReadonlyMap<string, ReadKeyword> = new Map(
+  Object.entries({
+    ...typeKeywords,
+    ...numberKeywords,
+    ...stringKeywords,
+    ...arrayKeywords,
+    ...objectKeywords,
+    ...logicKeywords,
+    unevaluatedProperties: notServed,
+    unevaluatedItems: notServed,
+    $dynamicRef: notServed,
+    $recursiveRef: notServed,
+  }),
+);
+
+export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {
+  // Whether it is a schema at all: what a reference leads to may be anything.
+  const { schema, pointer } = subschema(context, place.schema, place.pointer);
+  if (!isObject(schema)) return schema === false ? [{ shapes: [], pointer }] : [];
+  const standsAlone = typeof schema.$ref === "string" && context.document.ignoresBesideReferences;
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    if (standsAlone && keyword !== "$ref") return [];
+    const at = { place, schema, keyword, pointer: `${pointer}/${keyword}` };
+    return readers.get(keyword)?.(context, value, at) ?? [];
+  });
+}

@@ -1,0 +1,101 @@
+// What a goal means: its schemas' keywords read, one after the other, and their shapes intersected. Each is worked out
+// once, when it is first asked for.
+import { ConstraintRefusal, limitExceeded } from "../limits.ts";
+import type { SchemaDocument, SchemaPlace } from "./document.ts";
+import { otherShapes } from "./complement.ts";
+import { Goals, noValue } from "./goals.ts";
+import type { Goal } from "./goals.ts";
+import { commonShapes, differentShapes } from "./intersect.ts";
+import type { Algebra } from "./intersect.ts";
+import { readKeywords } from "./keywords/read-keywords.ts";
+import type { Keyword } from "./keywords/keyword.ts";
+import { allShapes } from "./shapes.ts";
+import type { Shape } from "./shapes.ts";
+import { Texts } from "./texts.ts";
+import type { Workshop } from "../workshop.ts";
+
+export class Meanings implements Algebra {
+  readonly document: SchemaDocument;
+  readonly workshop: Workshop;
+  readonly goals: Goals;
+  readonly texts: Texts;
+  readonly #ofGoals = new Map<Goal, readonly Shape[]>();
+  readonly #keywords = new Map<SchemaPlace, readonly Keyword[]>();
+  readonly #ofPlaces = new Map<SchemaPlace, readonly Shape[]>();
+  readonly #pending = new Set<SchemaPlace>();
+
+  constructor(document: SchemaDocument, workshop: Workshop) {
+    this.document = document;
+    this.workshop = workshop;
+    this.goals = new Goals(document);
+    this.texts = new Texts(workshop);
+  }
+
+  /** The shapes of the values that satisfy the goal. */
+  shapes(goal: Goal): readonly Shape[] {
+    const known = this.#ofGoals.get(goal);
+    if (known !== undefined) return known;
+    const forms = this.goals
+      .literals(goal)
+      .map(({ place, isNegated }) => (isNegated ? this.excluding(place) : this.satisfying(place)));
+    const shapes = goal === noValue ? [] : this.intersection(forms);
+    this.#ofGoals.set(goal, shapes);
+    return shapes;
+  }
+
+  /** The shapes of the values for which a schema holds. */
+  satisfying(place: SchemaPlace): readonly Shape[] {
+    const known = this.#ofPlaces.get(place);
+    if (known !== undefined) return known;
+    const shapes = this.#guarded(place, () =>
+      this.intersection(this.#keywordsOf(place).map(({ shapes: form }) => form)),
+    );
+    this.#ofPlaces.set(place, shapes);
+    return shapes;
+  }
+
+  /** The shapes of the values for which a schema does not hold. */
+  excluding(place: SchemaPlace): readonly Shape[] {
+    return this.#guarded(place, () =>
+      this.union(this.#keywordsOf(place).map(({ shapes, pointer }) => otherShapes(this, shapes, pointer))),
+    );
+  }
+
+  intersection(forms: readonly (readonly Shape[])[]): readonly Shape[] {
+    return forms.reduce<readonly Shape[]>(
+      (sofar, form) => commonShapes(this, sofar, form),
+      allShapes(this.texts.anyBody),
+    );
+  }
+
+  union(forms: readonly (readonly Shape[])[]): readonly Shape[] {
+    return differentShapes(this, forms.flat());
+  }
+
+  #keywordsOf(place: SchemaPlace): readonly Keyword[] {
+    const keywords = this.#keywords.get(place) ?? readKeywords(this, place);
+    this.#keywords.set(place, keywords);
+    return keywords;
+  }
+
+  #guarded(place: SchemaPlace, read: () => readonly Shape[]): readonly Shape[] {
+    if (this.#pending.has(place)) throw circularReference(place);
+    if (this.#pending.size > this.workshop.limits.nesting)
+      throw limitExceeded("nesting", this.workshop.limits.nesting, place.pointer);
+    this.#pending.add(place);
+    try {
+      return read();
+    } finally {
+      this.#pending.delete(place);
+    }
+  }
+}
+
+function circularReference({ pointer }: SchemaPlace): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "malformed",
+    subject: "$ref",
+    place: pointer,
+    message: `The schema at ${pointer} refers to itself without a property or an item in between.`,
+  });
+}

@@ -1,0 +1,156 @@
+// An object's shape made ready for rules: the declared names in their order, what other names there may be, and the counts
+// that an object must reach.
+import type { Expression } from "../regex/expressions.ts";
+import type { Goal } from "./goals.ts";
+import { noValue } from "./goals.ts";
+import { refused } from "./keywords/keyword.ts";
+import type { Meanings } from "./meanings.ts";
+import type { Declared, NameRule, Need, ObjectShape } from "./shapes.ts";
+
+export interface ObjectPlan {
+  readonly type: "object";
+  readonly declared: readonly Declared[];
+  /** Other names, behind the declared ones. */
+  readonly rules: readonly NameRule[];
+  readonly min: number;
+  readonly max: number;
+  /** One of these must be among the other names; null where none must. */
+  readonly wanted: readonly NameRule[] | null;
+}
+
+/** How far an object is written. */
+export interface ObjectProgress {
+  /** How many of the declared names are behind. */
+  readonly position: number;
+  readonly count: number;
+  /** Whether one of the wanted names is still to come. */
+  readonly wanted: boolean;
+}
+
+/** One plan for each way to satisfy the needs. */
+export function planObjects(
+  meanings: Meanings,
+  shape: ObjectShape,
+  isClosed: boolean,
+): readonly ObjectPlan[] {
+  const open =
+    isClosed && shape.declared.length > 0 ? shape.rules.filter(({ isPattern }) => isPattern) : shape.rules;
+  const rules = open.filter(({ goal }) => goal !== noValue);
+  return needsSettled(meanings, { ...shape, rules, needs: [] }, shape.needs).map(({ settled, wanted }) => {
+    const names = undeclared(meanings, settled);
+    const plan = {
+      type: "object" as const,
+      declared: settled.declared,
+      rules: narrowed(meanings, settled.rules, names),
+      min: settled.min,
+      max: settled.max,
+      wanted: wanted === null ? null : narrowed(meanings, wanted, names),
+    };
+    checkCount(plan, settled.minAt);
+    return plan;
+  });
+}
+
+interface Settled {
+  readonly settled: ObjectShape;
+  readonly wanted: readonly NameRule[] | null;
+}
+
+function needsSettled(meanings: Meanings, shape: ObjectShape, needs: readonly Need[]): readonly Settled[] {
+  const { goals, texts } = meanings;
+  return needs.reduce<readonly Settled[]>(
+    (ways, need) =>
+      ways.flatMap(({ settled, wanted }) => {
+        const byDeclared = settled.declared.flatMap(({ name, goal }, index): readonly Settled[] => {
+          if (!texts.holds(need.names, name)) return [];
+          const required = { name, goal: goals.and(goal, need.goal), isRequired: true };
+          return [{ settled: { ...settled, declared: settled.declared.with(index, required) }, wanted }];
+        });
+        const others = settled.rules.map((rule) => ({
+          ...rule,
+          names: texts.both(rule.names, need.names),
+          goal: goals.and(rule.goal, need.goal),
+        }));
+        const possible = narrowed(meanings, others, undeclared(meanings, settled)).filter(
+          ({ goal }) => goal !== noValue,
+        );
+        if (possible.length === 0) return byDeclared;
+        if (wanted !== null)
+          throw refused("not", need.pointer, "asks for several names that are not declared");
+        return [...byDeclared, { settled, wanted: possible }];
+      }),
+    [{ settled: shape, wanted: null }],
+  );
+}
+
+/** Bodies of the names that the shape does not declare. */
+function undeclared({ texts }: Meanings, { declared, rules }: ObjectShape): Expression {
+  if (declared.length === 0 || rules.length === 0) return texts.anyBody;
+  const names = declared.map(({ name }) => texts.everySpelling(name));
+  return texts.others(texts.workshop.expressions.or(...names));
+}
+
+function narrowed({ texts }: Meanings, rules: readonly NameRule[], names: Expression): readonly NameRule[] {
+  return rules
+    .map((rule) => ({ ...rule, names: texts.both(rule.names, names) }))
+    .filter((rule) => !texts.workshop.automaton.isEmpty(rule.names));
+}
+
+/**
+ * Names that are not declared may be written twice, and count once: a minimum is exact where one of them is enough.
+ */
+function checkCount({ declared, rules, min }: ObjectPlan, pointer: string): void {
+  const required = declared.filter(({ isRequired }) => isRequired).length;
+  if (rules.length > 0 && min > 1 && required < min - 1)
+    throw refused(
+      "minProperties",
+      pointer,
+      `is ${min}, while names that are not declared are allowed; require ${min - 1} of them by name`,
+    );
+}
+
+/** Whether an object that has come so far can be completed. */
+export function canFinishObject(
+  { declared, rules, min, max, wanted }: ObjectPlan,
+  progress: ObjectProgress,
+  isFruitful: (goal: Goal) => boolean,
+): boolean {
+  const ahead = declared.slice(progress.position);
+  if (ahead.some(({ goal, isRequired }) => isRequired && !isFruitful(goal))) return false;
+  const mustHave = ahead.filter(({ isRequired }) => isRequired).length + (progress.wanted ? 1 : 0);
+  if (progress.count + mustHave > max) return false;
+  if (progress.wanted && !(wanted ?? []).some(({ goal }) => isFruitful(goal))) return false;
+  const hasMore = rules.some(({ goal }) => isFruitful(goal));
+  const mayHave = ahead.filter(({ goal }) => isFruitful(goal)).length;
+  return hasMore || progress.count + mayHave + (progress.wanted ? 1 : 0) >= min;
+}
+
+export function mayCloseObject(
+  { declared, min }: ObjectPlan,
+  { position, count, wanted }: ObjectProgress,
+): boolean {
+  return count >= min && !wanted && !declared.slice(position).some(({ isRequired }) => isRequired);
+}
+
+/** Whether one more property can be written and the object be completed behind it. */
+export function mayGoOn(
+  plan: ObjectPlan,
+  progress: ObjectProgress,
+  isFruitful: (goal: Goal) => boolean,
+): boolean {
+  const { count, wanted } = progress;
+  for (let { position } = progress; position < plan.declared.length; position++) {
+    const { goal, isRequired } = plan.declared[position];
+    const after = { position: position + 1, count: count + 1, wanted };
+    if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) return true;
+    if (isRequired) return false;
+  }
+  const behind = { position: plan.declared.length, count: count + 1 };
+  const fruitful = ({ goal }: NameRule) => isFruitful(goal);
+  return (
+    (plan.rules.some(fruitful) && canFinishObject(plan, { ...behind, wanted }, isFruitful)) ||
+    (wanted &&
+      (plan.wanted ?? []).some(fruitful) &&
+      canFinishObject(plan, { ...behind, wanted: false }, isFruitful))
+  );
+}

@@ -1,0 +1,109 @@
+// How each goal can be written: its shapes made ready for rules, and those without any value left out, so that no rule
+// ends nowhere. Whether a goal has values is a least fixpoint over all goals that the root leads to.
+import type { Expression } from "../regex/expressions.ts";
+import type { Goal } from "./goals.ts";
+import type { Meanings } from "./meanings.ts";
+import { canFinishArray } from "./array-counts.ts";
+import type { ArrayPlan } from "./array-counts.ts";
+import { planArray } from "./plan-array.ts";
+import { canFinishObject, planObjects } from "./plan-object.ts";
+import type { ObjectPlan } from "./plan-object.ts";
+import type { Shape } from "./shapes.ts";
+
+export interface ScalarPlan {
+  readonly type: "scalar";
+  readonly text: Expression;
+}
+
+export type Plan = ScalarPlan | ArrayPlan | ObjectPlan;
+
+export class Plans {
+  readonly meanings: Meanings;
+  readonly #closesObjects: boolean;
+  readonly #plans = new Map<Goal, readonly Plan[]>();
+  readonly #fruitful = new Set<Goal>();
+
+  /** @param root whatever is not reached from it has no plans here */
+  constructor(meanings: Meanings, root: Goal, options: { readonly allowsAdditionalProperties: boolean }) {
+    this.meanings = meanings;
+    this.#closesObjects = !options.allowsAdditionalProperties;
+    this.#reach(root);
+    this.#settle();
+  }
+
+  /** Whether any value reaches the goal. */
+  isFruitful = (goal: Goal): boolean => this.#fruitful.has(goal);
+
+  /** The ways to write a value of the goal; none where there is no value. */
+  plans(goal: Goal): readonly Plan[] {
+    return (this.#plans.get(goal) ?? []).filter((plan) => this.#isPossible(plan));
+  }
+
+  #reach(root: Goal): void {
+    const waiting = [root];
+    for (let goal = waiting.pop(); goal !== undefined; goal = waiting.pop()) {
+      if (this.#plans.has(goal)) continue;
+      const plans = this.meanings.shapes(goal).flatMap((shape) => this.#planned(shape));
+      this.#plans.set(goal, plans);
+      this.meanings.workshop.budget.spend(plans.length);
+      waiting.push(...plans.flatMap(goalsOf));
+    }
+  }
+
+  #settle(): void {
+    const order = [...this.#plans.keys()].reverse();
+    for (let before = -1; before < this.#fruitful.size;) {
+      before = this.#fruitful.size;
+      for (const goal of order) {
+        if (this.#fruitful.has(goal)) continue;
+        const plans = this.#plans.get(goal) ?? [];
+        this.meanings.workshop.budget.spend(plans.length);
+        if (plans.some((plan) => this.#isPossible(plan))) this.#fruitful.add(goal);
+      }
+    }
+  }
+
+  #isPossible(plan: Plan): boolean {
+    switch (plan.type) {
+      case "scalar":
+        return true;
+      case "array":
+        return canFinishArray(plan, { index: 0, counted: 0 }, this.isFruitful);
+      default:
+        return canFinishObject(
+          plan,
+          { position: 0, count: 0, wanted: plan.wanted !== null },
+          this.isFruitful,
+        );
+    }
+  }
+
+  #planned(shape: Shape): readonly Plan[] {
+    const { texts } = this.meanings;
+    switch (shape.type) {
+      case "array":
+        return planArray(this.meanings, shape);
+      case "object":
+        return planObjects(this.meanings, shape, this.#closesObjects);
+      case "null":
+        return [{ type: "scalar", text: texts.literal("null") }];
+      case "boolean":
+        return shape.values.map((value) => ({ type: "scalar", text: texts.literal(String(value)) }));
+      default: {
+        const text = shape.type === "number" ? texts.number(shape) : texts.string(shape);
+        return this.meanings.workshop.automaton.isEmpty(text) ? [] : [{ type: "scalar", text }];
+      }
+    }
+  }
+}
+
+function goalsOf(plan: Plan): readonly Goal[] {
+  switch (plan.type) {
+    case "scalar":
+      return [];
+    case "array":
+      return [...plan.items, plan.rest].flatMap(({ plain, counted }) => [...plain, ...counted]);
+    default:
+      return [...plan.declared, ...plan.rules, ...(plan.wanted ?? [])].map(({ goal }) => goal);
+  }
+}

@@ -1,0 +1,98 @@
+// The texts of strings and numbers as expressions: what the shapes of scalars are computed with.
+import type { Workshop } from "../workshop.ts";
+import { jsonSpelling } from "../regex/characters.ts";
+import type { Spelling } from "../regex/characters.ts";
+import type { Expression } from "../regex/expressions.ts";
+import { numberTexts } from "./decimals.ts";
+import type { NumberTexts } from "./decimals.ts";
+import type { NumberShape, StringShape } from "./shapes.ts";
+
+const encoder = new TextEncoder();
+
+export class Texts {
+  readonly workshop: Workshop;
+  readonly spelling: Spelling;
+  /** The body of any string. */
+  readonly anyBody: Expression;
+  readonly numbers: NumberTexts;
+
+  constructor(workshop: Workshop) {
+    const { expressions } = workshop;
+    this.workshop = workshop;
+    this.spelling = jsonSpelling(expressions);
+    this.anyBody = expressions.repeat(this.spelling.character, 0);
+    this.numbers = numberTexts(expressions);
+  }
+
+  /** The bodies that say this text, with every escape. */
+  everySpelling(text: string): Expression {
+    const characters = Array.from(text, (character) => {
+      const point = character.codePointAt(0) ?? 0;
+      return this.spelling.spell([point, point]);
+    });
+    return this.workshop.expressions.sequence(...characters);
+  }
+
+  /** The text that says a JSON value, as bytes. */
+  literal(text: string): Expression {
+    return this.workshop.expressions.literal(encoder.encode(text));
+  }
+
+  /** Whether a string's body may say this text. */
+  holds(body: Expression, text: string): boolean {
+    return body === this.anyBody || this.workshop.automaton.matches(body, encoder.encode(bodyOf(text)));
+  }
+
+  /** Bodies of both. */
+  both(one: Expression, other: Expression): Expression {
+    if (one === this.anyBody) return other;
+    return other === this.anyBody ? one : this.workshop.expressions.and(one, other);
+  }
+
+  /** Bodies but these. */
+  others(body: Expression): Expression {
+    const { expressions } = this.workshop;
+    return expressions.and(this.anyBody, expressions.not(body));
+  }
+
+  /** All bodies of a shape of strings, with every escape. */
+  bodies({ body, values }: StringShape): Expression {
+    if (values === null) return body;
+    return this.workshop.expressions.or(...values.map((value) => this.everySpelling(value)));
+  }
+
+  /** The text of a value of the shape, quotation marks included. */
+  string({ body, values }: StringShape): Expression {
+    const { expressions } = this.workshop;
+    if (values !== null) return expressions.or(...values.map((value) => this.literal(JSON.stringify(value))));
+    const mark = expressions.range(0x22, 0x22);
+    return expressions.sequence(mark, body, mark);
+  }
+
+  /** The text of a number of the shape. */
+  number({ isInteger, within, values }: NumberShape): Expression {
+    const { expressions } = this.workshop;
+    if (values !== null) return expressions.or(...values.map((value) => this.literal(value)));
+    const form = isInteger ? this.numbers.integer : this.numbers.decimal;
+    if (within === null) return isInteger ? form : this.numbers.any;
+    return expressions.and(form, within);
+  }
+
+  /** Every decimal text of a number of the shape, however it is written out; null for all numbers. */
+  numberValues({ isInteger, within, values }: NumberShape): Expression | null {
+    const { expressions } = this.workshop;
+    if (values !== null) return expressions.or(...values.map((value) => this.numbers.equal(value)));
+    if (!isInteger) return within;
+    return within === null ? this.numbers.whole : expressions.and(this.numbers.whole, within);
+  }
+
+  holdsNumber(shape: NumberShape, decimal: string): boolean {
+    const values = this.numberValues(shape);
+    return values === null || this.workshop.automaton.matches(values, encoder.encode(decimal));
+  }
+}
+
+/** What stands between the quotation marks of the JSON of a string. */
+function bodyOf(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}

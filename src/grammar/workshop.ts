@@ -1,0 +1,14 @@
+// What one constraint's language is built with.
+import type { GrammarLimits, StepBudget } from "./limits.ts";
+import type { Rules } from "./parser/rules.ts";
+import type { Automaton } from "./regex/automaton.ts";
+import type { Expressions } from "./regex/expressions.ts";
+
+/** What a language is built with: one set of expressions, states and rules, under one budget. */
+export interface Workshop {
+  readonly limits: GrammarLimits;
+  readonly budget: StepBudget;
+  readonly expressions: Expressions;
+  readonly automaton: Automaton;
+  readonly rules: Rules;
+}
