@@ -6,11 +6,11 @@ import type { GrammarSymbol } from "../parser/rules.ts";
 import type { Workshop } from "../workshop.ts";
 import { SchemaDocument } from "./document.ts";
 import type { Goal } from "./goals.ts";
-import { jsonStyle } from "./json-style.ts";
+import { jsonStyle } from "./writing/json-style.ts";
 import { Meanings } from "./meanings.ts";
-import { Plans } from "./plans.ts";
-import { orderedText } from "./ordered-text.ts";
-import { RuleWriter } from "./write-rules.ts";
+import { Plans } from "./writing/plans.ts";
+import { orderedText } from "./writing/ordered-text.ts";
+import { RuleWriter } from "./writing/write-rules.ts";
 
 export interface SchemaGrammar {
   readonly symbol: GrammarSymbol;

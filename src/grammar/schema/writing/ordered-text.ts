@@ -1,11 +1,11 @@
 // A value written the way its grammar orders it. An object that fits one of several plans takes that one's order; what
 // fits none keeps its own, since it is not the schema's anyway.
-import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import type { Json, JsonObject } from "../../../domain/trajectory.ts";
 import { itemAt } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
-import { plainDecimal } from "./decimals.ts";
-import { isObject } from "./document.ts";
-import type { Goal } from "./goals.ts";
+import { plainDecimal } from "../decimals.ts";
+import { isObject } from "../document.ts";
+import type { Goal } from "../goals.ts";
 import type { ObjectPlan } from "./plan-object.ts";
 import type { Plan, Plans } from "./plans.ts";
 

@@ -1,13 +1,13 @@
 // An array's shape made ready for rules: which items count for `contains`, and which texts must differ.
-import { quoted } from "../../domain/service-error.ts";
-import type { Expression } from "../regex/expressions.ts";
+import { quoted } from "../../../domain/service-error.ts";
+import type { Expression } from "../../regex/expressions.ts";
 import type { ArrayPlan, ItemPlan } from "./array-counts.ts";
-import type { Goal } from "./goals.ts";
-import { noValue } from "./goals.ts";
-import { refused } from "./keywords/keyword.ts";
-import type { Meanings } from "./meanings.ts";
-import { itemGoal } from "./shapes.ts";
-import type { ArrayShape, Contains } from "./shapes.ts";
+import type { Goal } from "../goals.ts";
+import { noValue } from "../goals.ts";
+import { refused } from "../keywords/keyword.ts";
+import type { Meanings } from "../meanings.ts";
+import { itemGoal } from "../shapes.ts";
+import type { ArrayShape, Contains } from "../shapes.ts";
 
 /** Arrays whose items must differ are served up to this many different items. */
 const differentMax = 64;

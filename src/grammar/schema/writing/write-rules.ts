@@ -1,11 +1,11 @@
 // The rules of a grammar that writes exactly the values of a goal: arrays and objects step by step, scalars as one lexeme.
 // What a rule's name counts (items, properties, values used) is only multiplied out where a text goes.
-import { terminal } from "../parser/rules.ts";
-import type { GrammarSymbol, Production, Productions } from "../parser/rules.ts";
-import type { Expression } from "../regex/expressions.ts";
+import { terminal } from "../../parser/rules.ts";
+import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
+import type { Expression } from "../../regex/expressions.ts";
 import { canFinishArray, itemAt, mayClose } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
-import type { Goal } from "./goals.ts";
+import type { Goal } from "../goals.ts";
 import type { JsonStyle } from "./json-style.ts";
 import { canFinishObject, mayCloseObject, mayGoOn } from "./plan-object.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";

@@ -1,11 +1,11 @@
 // An object's shape made ready for rules: the declared names in their order, what other names there may be, and the counts
 // that an object must reach.
-import type { Expression } from "../regex/expressions.ts";
-import type { Goal } from "./goals.ts";
-import { noValue } from "./goals.ts";
-import { refused } from "./keywords/keyword.ts";
-import type { Meanings } from "./meanings.ts";
-import type { Declared, NameRule, Need, ObjectShape } from "./shapes.ts";
+import type { Expression } from "../../regex/expressions.ts";
+import type { Goal } from "../goals.ts";
+import { noValue } from "../goals.ts";
+import { refused } from "../keywords/keyword.ts";
+import type { Meanings } from "../meanings.ts";
+import type { Declared, NameRule, Need, ObjectShape } from "../shapes.ts";
 
 export interface ObjectPlan {
   readonly type: "object";

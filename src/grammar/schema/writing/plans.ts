@@ -1,14 +1,14 @@
 // How each goal can be written: its shapes made ready for rules, and those without any value left out, so that no rule
 // ends nowhere. Whether a goal has values is a least fixpoint over all goals that the root leads to.
-import type { Expression } from "../regex/expressions.ts";
-import type { Goal } from "./goals.ts";
-import type { Meanings } from "./meanings.ts";
+import type { Expression } from "../../regex/expressions.ts";
+import type { Goal } from "../goals.ts";
+import type { Meanings } from "../meanings.ts";
 import { canFinishArray } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
 import { planArray } from "./plan-array.ts";
 import { canFinishObject, planObjects } from "./plan-object.ts";
 import type { ObjectPlan } from "./plan-object.ts";
-import type { Shape } from "./shapes.ts";
+import type { Shape } from "../shapes.ts";
 
 export interface ScalarPlan {
   readonly type: "scalar";
