@@ -1,10 +1,15 @@
 // What the server measures of its parts at each scrape: every queue and cache with its limit beside it.
-import type { EngineGauge, EngineStatus } from "../domain/generation.ts";
+import type { Engine, EngineGauge, EngineStatus } from "../domain/generation.ts";
+import type { BaseModel } from "../domain/model.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { EngineBase } from "./served-bases.ts";
+
+interface Base {
+  readonly model: Pick<BaseModel, "name">;
+  readonly engine: Pick<Engine, "status">;
+}
 
 interface Parts {
-  readonly bases: readonly EngineBase[];
+  readonly bases: readonly Base[];
   readonly jobQueue: { status(): { readonly runningCount: number } };
 }
 
@@ -39,7 +44,7 @@ export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void
 }
 
 /** What each kind of engine shows of itself, with `_max` for a limit; engines of one kind share a metric. */
-function exposeOwnGauges(metrics: Metrics, bases: readonly EngineBase[]): void {
+function exposeOwnGauges(metrics: Metrics, bases: readonly Base[]): void {
   const samples = (name: string, read: (gauge: EngineGauge) => number | null) =>
     bases.flatMap(({ model, engine }) => {
       const gauge = engine.status().gauges.find((candidate) => candidate.name === name);

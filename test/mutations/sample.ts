@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freshSeed, seededRandom, shuffled } from "../../src/domain/random.ts";
-import { Executed } from "./executed.ts";
+import { Executed, type TestOfPlace } from "./executed.ts";
 import { mutationsOf, type Mutation } from "./places.ts";
 import { runTest } from "./run-test.ts";
 import { Tree } from "./tree.ts";
@@ -35,6 +35,7 @@ const usage = `Usage: npm run mutations -- --sample [options]
 
   --count <n>      how many mutations to try (200)
   --seed <seed>    which ones (drawn, and said)
+  --seconds <n>    how long the tests that are tried on one mutation may take unbroken, together (3600)
   --state <folder> where the copy, the measurements and the log are (hone-mutations-<seed> in the temporary folder);
                    a folder that exists is gone on with
   --again <folder> tries the survivors of another run on what is committed now, instead of a sample
@@ -44,10 +45,14 @@ const usage = `Usage: npm run mutations -- --sample [options]
 /** A test that takes longer than it took unbroken, and this, hangs. */
 const hangMs = 30_000;
 
+/** What fails sooner than this does not wait for anything, and fails again. */
+const waitingMs = 1500;
+
 const { values } = parseArgs({
   options: {
     count: { type: "string", default: "200" },
     seed: { type: "string" },
+    seconds: { type: "string", default: "3600" },
     state: { type: "string" },
     again: { type: "string" },
     json: { type: "boolean", default: false },
@@ -103,15 +108,23 @@ async function tryOne({ file, line, text, offset, from, to }: Drawn): Promise<Tr
   return tree.changed({ file, text: broken }, async (compiled): Promise<Trial> => {
     if (typeof compiled === "string") return { ...trial, outcome: "invalid", by: compiled };
     const tests = executed.testsAt(compiled.builtFile, compiled.offset);
-    for (const test of tests) {
+    const tried = within(tests, Number(values.seconds) * 1000);
+    for (const test of tried) {
       const limitMs = hangMs + 5 * test.durationMs;
-      if ((await runTest(tree.folder, test.file, { limitMs })).isPassed) continue;
-      // What fails once may have failed for want of time.
-      const { isPassed, failure } = await runTest(tree.folder, test.file, { limitMs });
-      if (!isPassed) return { ...trial, outcome: "caught", by: `${test.file}: ${failure}` };
+      const { isPassed, failure, durationMs } = await runTest(tree.folder, test.file, { limitMs });
+      if (isPassed) continue;
+      // What waited may have failed for want of time.
+      const isSure = durationMs < waitingMs || !(await runTest(tree.folder, test.file, { limitMs })).isPassed;
+      if (isSure) return { ...trial, outcome: "caught", by: `${test.file}: ${failure}` };
     }
-    return { ...trial, outcome: "survived", by: `${tests.length} test files` };
+    return { ...trial, outcome: "survived", by: `${tried.length} of ${tests.length} test files` };
   });
+}
+
+/** The first ones, as many as take no longer together. */
+function within(tests: readonly TestOfPlace[], limitMs: number): readonly TestOfPlace[] {
+  let spentMs = 0;
+  return tests.filter(({ durationMs }) => (spentMs += durationMs) <= limitMs);
 }
 
 /** One mutation of each line that has any, lines and mutations drawn evenly. */

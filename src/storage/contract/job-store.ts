@@ -93,6 +93,27 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.equal(await linesOf(jobs, "x"), null);
   });
 
+  test("everything that is set of a job comes back", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const draft = sampleJob("j", "m", {
+      state: "failed",
+      startedAt: moment(1),
+      endedAt: moment(2),
+      errorMessage: "It was lost.",
+      attemptCount: 1,
+      lostCount: 2,
+      restartCount: 3,
+      waitingFor: "a full disk",
+      warnings: ["The learning rate is high."],
+      counts: sampleCounts,
+      resultStep: 4,
+      cancelRequested: true,
+      pins: samplePins,
+    });
+    await jobs.create(draft, [], null);
+    assert.deepEqual(await jobs.find("j"), { ...draft, contentHash: contentHashOf(draft, []) });
+  });
+
   test("the content's hash is of configuration and trajectories, not of ids and times", async (t) => {
     const { jobs } = await openWithModels(t);
     const hashOf = async (id: string, changes: Partial<JobDraft>, rewards: readonly number[]) => {

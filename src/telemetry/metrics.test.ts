@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createMetrics } from "./metrics.ts";
+
+/** The samples that a scrape shows, as `name{labels} value`. */
+const samplesOf = (text: string): readonly string[] =>
+  text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+
+test("a scrape shows counters, histograms, and gauges as they are at that moment", async () => {
+  const metrics = createMetrics({ processMetrics: false });
+  const requests = metrics.counter({ name: "hone_requests_total", help: "Requests.", labels: ["status"] });
+  requests.increase({ status: "200" });
+  requests.increase({ status: "200" }, 2);
+  requests.increase({ status: "404" });
+  const seconds = metrics.histogram({ name: "hone_wait_seconds", help: "Waits.", buckets: [0.1, 1] });
+  seconds.observe(0.05);
+  seconds.observe(0.5);
+  let bases = [
+    { labels: { base: "a" }, value: 1 },
+    { labels: { base: "b" }, value: 2 },
+  ];
+  metrics.gauge({ name: "hone_running", help: "What runs.", labels: ["base"] }, () => bases);
+  const { text, contentType } = await metrics.expose();
+  assert.match(contentType, /^text\/plain/);
+  assert.match(text, /^# HELP hone_running What runs\.$/m);
+  assert.deepEqual(samplesOf(text), [
+    'hone_requests_total{status="200"} 3',
+    'hone_requests_total{status="404"} 1',
+    'hone_wait_seconds_bucket{le="0.1"} 1',
+    'hone_wait_seconds_bucket{le="1"} 2',
+    'hone_wait_seconds_bucket{le="+Inf"} 2',
+    "hone_wait_seconds_sum 0.55",
+    "hone_wait_seconds_count 2",
+    'hone_running{base="a"} 1',
+    'hone_running{base="b"} 2',
+  ]);
+  bases = [{ labels: { base: "b" }, value: 0 }];
+  const later = samplesOf((await metrics.expose()).text).filter((line) => line.startsWith("hone_running"));
+  assert.deepEqual(later, ['hone_running{base="b"} 0'], "what is gone is not shown any more");
+});
+
+test("a server's metrics are its own, with those of its process where they are wanted", async () => {
+  const [own, whole] = [false, true].map((processMetrics) => createMetrics({ processMetrics }));
+  own.counter({ name: "hone_x_total", help: "X." }).increase();
+  assert.deepEqual(samplesOf((await own.expose()).text), ["hone_x_total 1"]);
+  const { text } = await whole.expose();
+  assert.match(text, /^process_resident_memory_bytes \d+/m);
+  assert.doesNotMatch(text, /hone_x_total/);
+});
