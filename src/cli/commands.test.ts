@@ -132,6 +132,51 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
   assert.match(errors, /^hone: 404: .*none/);
 });
 
+test("hone jobs show says of a job what trains and what does not, in groups and in trajectories", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  const id = await submit(server, modelId);
+  await server.jobs.addWarning(id, "Something looks odd.");
+  const counts = {
+    groupsSubmitted: 4,
+    groupsTrainable: 2,
+    trajectories: 16,
+    sequences: 9,
+    trainableTokens: 120,
+    skipped: { too_long: 3, zero_variance: 8 },
+    skippedGroups: { too_long: 1, zero_variance: 2 },
+  };
+  await playJob(server, { step: 1, counts });
+  const { outputs } = await run(
+    [
+      ["jobs", "show", id],
+      ["jobs", "show", id, "--json"],
+    ],
+    member,
+  );
+  assert.deepEqual(
+    outputs[0].split("\n").map((line) => line.split(/ {2,}/)),
+    [
+      ["id", id],
+      ["model", modelId],
+      ["state", "succeeded"],
+      ["result step", "1"],
+      ["groups", "4, 2 train"],
+      ["trajectories", "16, 9 sequences train"],
+      ["tokens", "120 train"],
+      [""],
+      ["does not train", "groups", "trajectories"],
+      ["too_long", "1", "3"],
+      ["zero_variance", "2", "8"],
+      [""],
+      ["warning: Something looks odd."],
+      ["status 0"],
+    ],
+  );
+  const whole = JSON.parse(outputs[1].replace("status 0", "")) as Record<string, Record<string, unknown>>;
+  assert.deepEqual(whole["counts"]["skipped"], counts.skipped);
+  assert.deepEqual(whole["counts"]["skipped_groups"], counts.skippedGroups);
+});
+
 test("hone chat sends its flags, prints the answer, and keeps up a conversation", async (t) => {
   const { server, member } = await listening(t);
   const flags = ["--model", "small", "--system", "Be brief.", "--temperature", "0.5", "--max-tokens", "9"];

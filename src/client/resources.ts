@@ -72,6 +72,27 @@ export interface TrainingJobResource {
   readonly model_id: string;
   readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   readonly error_message: string | null;
+  /** The step of the version that it made. */
+  readonly result_step: number | null;
+  readonly waiting_for: string | null;
+  /** What whoever sent the job should know of it, though it works. */
+  readonly warnings: readonly string[];
+  readonly progress: { readonly gradient_steps: number; readonly gradient_steps_total: number } | null;
+  /** Null until the job has begun. */
+  readonly counts: JobCountsResource | null;
+}
+
+/** What of a job's trajectories trains, and what does not. */
+export interface JobCountsResource {
+  readonly groups_submitted: number;
+  readonly groups_trainable: number;
+  readonly trajectories: number;
+  readonly sequences: number;
+  readonly trainable_tokens: number;
+  /** Reason to trajectories of which something did not train for it. */
+  readonly skipped: Readonly<Record<string, number>>;
+  /** Reason to groups that have such trajectories. */
+  readonly skipped_groups: Readonly<Record<string, number>>;
 }
 
 export interface JobEventResource {

@@ -1,5 +1,6 @@
-// `hone jobs`: the training jobs, their events as they come, and cancelling.
+// `hone jobs`: the training jobs, what of each trains and what does not, their events as they come, and cancelling.
 import type { Command } from "commander";
+import type { TrainingJobResource } from "../../client/resources.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 
 export function addJobsCommand(program: Command): void {
@@ -27,6 +28,13 @@ export function addJobsCommand(program: Command): void {
         );
       },
     );
+  addConnectionFlags(jobs.command("show <id>").description("Show what of a job trains, and what does not."))
+    .option("--json", "as JSON")
+    .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
+      const job = await connect(flags).findTrainingJob(id);
+      if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
+      else showJob(job);
+    });
   addConnectionFlags(jobs.command("watch <id>").description("Show a job's events until it ends."))
     .option("--json", "one JSON object a line")
     .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
@@ -46,4 +54,32 @@ export function addJobsCommand(program: Command): void {
       process.stdout.write(`${job.id} ${job.state}\n`);
     },
   );
+}
+
+function showJob(job: TrainingJobResource): void {
+  const { counts, progress, warnings } = job;
+  const facts = {
+    id: job.id,
+    model: job.model_id,
+    state: job.state,
+    "result step": job.result_step,
+    error: job.error_message,
+    "waiting for": job.waiting_for,
+    "gradient steps": progress && `${progress.gradient_steps} of ${progress.gradient_steps_total}`,
+    groups: counts && `${counts.groups_submitted}, ${counts.groups_trainable} train`,
+    trajectories: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
+    tokens: counts && `${counts.trainable_tokens} train`,
+  };
+  for (const [name, value] of Object.entries(facts))
+    if (value !== null) process.stdout.write(`${name.padEnd(16)}${value}\n`);
+  if (counts !== null && Object.keys(counts.skipped).length > 0) {
+    const rows = Object.entries(counts.skipped).map(([reason, trajectories]) => ({
+      "does not train": reason,
+      groups: counts.skipped_groups[reason],
+      trajectories,
+    }));
+    process.stdout.write("\n");
+    printRows(rows, { columns: ["does not train", "groups", "trajectories"] });
+  }
+  for (const warning of warnings) process.stdout.write(`\nwarning: ${warning}\n`);
 }

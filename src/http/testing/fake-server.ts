@@ -5,7 +5,7 @@ import { assert } from "../../domain/assert.ts";
 import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import type { JobEvent, JobRunner } from "../../domain/job.ts";
+import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
@@ -195,11 +195,13 @@ export async function playJob(
     step,
     events = [],
     metrics = { reward: step ?? 0 },
+    counts = noCounts,
     versionId = `v${step}`,
   }: {
     readonly step: number | null;
     readonly events?: readonly Omit<JobEvent, "id">[];
     readonly metrics?: Metrics;
+    readonly counts?: JobCounts;
     readonly versionId?: string;
   },
 ): Promise<void> {
@@ -220,13 +222,13 @@ export async function playJob(
       metrics,
       createdAt: at,
     },
-    counts: noCounts,
+    counts,
     at,
     data: {},
   });
 }
 
-const noCounts = {
+const noCounts: JobCounts = {
   groupsSubmitted: 0,
   groupsTrainable: 0,
   trajectories: 0,
