@@ -29,7 +29,7 @@ const house: Readonly<Record<string, Room>> = {
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
   engine: {
     rank: 3,
-    mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime"],
+    mayImport: ["domain", "telemetry", "processes", "grammar", "graph", "model", "runtime"],
     vendors: [],
   },
   chat: { rank: 4, mayImport: ["domain", "telemetry", "tokenizer", "models", "trajectories"], vendors: [] },

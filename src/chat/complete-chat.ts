@@ -10,6 +10,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { createChatMetrics } from "./chat-metrics.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
+import { locateRefusal } from "./refused-constraint.ts";
 import { planGeneration } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 import { generationDeltas, usageAtStart } from "./generation-deltas.ts";
@@ -78,7 +79,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     } catch (error) {
       const mayLackAdapter = !isHeaderSent && error instanceof ServiceError && error.code === "internal";
       if (mayLackAdapter) await dependencies.directory.refuseDeleted(model);
-      throw error;
+      throw locateRefusal(error, request);
     } finally {
       signal.removeEventListener("abort", abort);
       generation.abort();

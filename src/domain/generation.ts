@@ -112,7 +112,8 @@ export type GenerationEvent =
 export interface Generation {
   /**
    * For one reader. What came since it last read comes as one batch, in order and never empty. Ends after every choice has
-   * finished or been stopped; throws a ServiceError when the engine fails or `abort` was called.
+   * finished or been stopped; throws a ServiceError when the engine fails, when `abort` was called, and `unsupported` where the
+   * constraint cannot be served or followed.
    */
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   /**

@@ -15,6 +15,7 @@ import { silentLogger } from "../telemetry/logger.ts";
 import { createChildEngine, type ChildEngine } from "./child-engine.ts";
 import { engineSettings, type EngineSettings } from "./settings.ts";
 import { requestOf, withAdapter } from "./testing/run-loop.ts";
+import { packVocabulary } from "../domain/vocabulary.ts";
 
 const model = "test/fixtures/goldens/models/qwen3";
 const adapter = { id: "golden:1", folder: "test/fixtures/goldens/training/adapter" };
@@ -34,6 +35,7 @@ const create = (settings: Partial<EngineSettings> = {}, modelFolder = model): Ch
   const engine = createChildEngine({
     modelFolder,
     cacheFolder,
+    vocabulary: packVocabulary([]),
     settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26, ...settings },
     clock: systemClock,
     logger: silentLogger,

@@ -14,6 +14,7 @@ import type {
 import { serviceOf } from "../domain/lifecycle.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf } from "../processes/failure.ts";
+import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger, LogLevel } from "../telemetry/logger.ts";
 import { startChild, type Child } from "../processes/child.ts";
 import { checkRequest } from "./check-request.ts";
@@ -27,6 +28,8 @@ export interface ChildEngineOptions {
   readonly modelFolder: string;
   /** For weights converted once; may be shared by engines. */
   readonly cacheFolder: string;
+  /** What the model's tokens stand for, which constraints are about. */
+  readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -47,8 +50,7 @@ interface Running {
   hasBegun: boolean;
 }
 
-/** What was served first is the base of the contract; beyond it nothing yet. */
-const capabilities: EngineCapabilities = { features: new Set() };
+const capabilities: EngineCapabilities = { features: new Set(["constraint"]) };
 
 /** How long a caller should wait before trying again, where nothing better is known. */
 const retryAfterSeconds = 2;
@@ -191,13 +193,13 @@ class ProcessEngine implements ChildEngine {
   }
 
   async #launch(signal: AbortSignal): Promise<void> {
-    const { clock, modelFolder, cacheFolder, logLevel } = this.#options;
+    const { clock, modelFolder, cacheFolder, vocabulary, logLevel } = this.#options;
     const settings = this.#settings;
     const launched = await startChild<EngineProtocol>(
       {
         module: new URL("./child-main.js", import.meta.url),
         name: "engine's process",
-        load: { modelFolder, cacheFolder, settings, logLevel },
+        load: { modelFolder, cacheFolder, vocabulary, settings, logLevel },
         clock,
         startDeadline: { ms: settings.startDeadlineMs, setting: "engine.startDeadlineMs" },
         silenceDeadline: { ms: settings.stepDeadlineMs, setting: "engine.stepDeadlineMs" },

@@ -5,6 +5,8 @@ import { ServiceError } from "../domain/service-error.ts";
 import { serveParent, type Loaded } from "../processes/serve-parent.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import type { EngineEvents, EngineLoad, EngineProtocol, EngineRequest } from "./child-protocol.ts";
+import { defaultGrammarLimits } from "../grammar/limits.ts";
+import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
 import { positionBytes } from "./cache/kv-lane.ts";
@@ -18,14 +20,22 @@ async function load(
 ): Promise<Loaded<EngineProtocol>> {
   const logger = createLogger(options.logLevel).child({ component: "engine" });
   const runner = await openModel(options, logger);
-  const loop = new EngineLoop(runner, {
-    ...options.settings,
-    emit: (outputs) => void emit({ outputs, kvCacheBytes: loop.kvCacheBytes }),
-  });
-  const finished = loop.run().catch((error: unknown) => {
+  const breakDown = (error: unknown): never => {
     logger.error({ err: error }, "the engine broke down");
     process.exit(1);
+  };
+  const constraints = new ThreadedConstraints({
+    vocabulary: options.vocabulary,
+    limits: defaultGrammarLimits,
+    choiceCountMax: options.settings.slotCountMax,
+    onBreakdown: breakDown,
   });
+  const loop = new EngineLoop(runner, {
+    ...options.settings,
+    constraints,
+    emit: (outputs) => void emit({ outputs, kvCacheBytes: loop.kvCacheBytes }),
+  });
+  const finished = loop.run().catch(breakDown);
   const { contextLength, vocabularySize } = runner.shape;
   return {
     ready: { contextLength, vocabularySize, bytesPerPosition: positionBytes(runner.shape) },
@@ -33,6 +43,7 @@ async function load(
     stop: async () => {
       loop.stop();
       await finished;
+      await constraints.close();
       await runner.close();
     },
   };

@@ -1,6 +1,7 @@
 // The messages between the server's process and the engine's. Requests are named by numbers that are never used twice,
 // so that what comes of one that has just ended cannot be taken for another's with the same id.
 import type { GenerationRequest } from "../domain/generation.ts";
+import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { LogLevel } from "../telemetry/logger.ts";
 import type { LoopOutput } from "./loop/settle.ts";
 import type { EngineSettings } from "./settings.ts";
@@ -9,6 +10,8 @@ import type { EngineSettings } from "./settings.ts";
 export interface EngineLoad {
   readonly modelFolder: string;
   readonly cacheFolder: string;
+  /** For constraints, which are about text. */
+  readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;
   readonly logLevel: LogLevel;
 }

@@ -1,6 +1,7 @@
 // Base models made ready to serve: tokenizer, template, defaults and an engine each.
 import type { Clock } from "../domain/clock.ts";
 import type { BaseModel } from "../domain/model.ts";
+import { packVocabulary, type TokenVocabulary } from "../domain/vocabulary.ts";
 import type { ServedBase } from "../chat/served-base.ts";
 import { readGenerationDefaults } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
@@ -9,6 +10,7 @@ import type { EngineHealth } from "../http/dependencies.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { HoneConfig } from "./config.ts";
 
 /** A served base whose engine runs in a child process. */
@@ -38,6 +40,7 @@ export function createServedBases(
       const engine = createChildEngine({
         modelFolder: model.folder,
         cacheFolder,
+        vocabulary: vocabularyOf(tokenizer),
         settings: config.engine,
         clock,
         logger: logger.child({ model: model.name }),
@@ -56,4 +59,13 @@ export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
     order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
   );
   return { state: state.kind, reason: state.kind === "ready" ? "" : `${name}: ${state.reason}` };
+}
+
+/** Text that an answer may be made of: tokens that mark structure are no text. */
+function vocabularyOf(tokenizer: Tokenizer): TokenVocabulary {
+  return packVocabulary(
+    Array.from({ length: tokenizer.vocabularySize }, (_, id) =>
+      tokenizer.isSpecial(id) ? null : tokenizer.tokenBytes(id),
+    ),
+  );
 }

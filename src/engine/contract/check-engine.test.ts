@@ -10,7 +10,7 @@ import { createChildEngine } from "../child-engine.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
-import { modelFolder } from "./engine-under-test.ts";
+import { modelFolder, vocabulary } from "./engine-under-test.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
@@ -28,6 +28,7 @@ const embedded = (settings: Partial<EngineSettings>) =>
   createChildEngine({
     modelFolder,
     cacheFolder,
+    vocabulary,
     settings: { ...defaultsOf(engineSettings), ...narrow, ...settings },
     clock: systemClock,
     logger: silentLogger,
@@ -42,9 +43,10 @@ checkEngine({
 
 checkEngine({
   name: "naive engine",
-  make: ({ waitingCountMax }) => new NaiveEngine({ modelFolder, waitingCountMax }),
+  make: ({ waitingCountMax }) => new NaiveEngine({ modelFolder, vocabulary, waitingCountMax }),
   failing: {
     code: "not_found",
-    make: () => new NaiveEngine({ modelFolder: "test/fixtures/goldens/training", waitingCountMax: 1 }),
+    make: () =>
+      new NaiveEngine({ modelFolder: "test/fixtures/goldens/training", vocabulary, waitingCountMax: 1 }),
   },
 });

@@ -1,5 +1,6 @@
 // The contract of every Engine as a suite.
 import type { EngineUnderTest } from "./engine-under-test.ts";
+import { checkConstraints } from "./constraints.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
 import { checkRefusals } from "./refusals.ts";
@@ -9,6 +10,7 @@ import { checkSampling } from "./sampling.ts";
 export function checkEngine(under: EngineUnderTest): void {
   checkEvents(under);
   checkSampling(under);
+  checkConstraints(under);
   checkEnding(under);
   checkRefusals(under);
 }

@@ -7,9 +7,13 @@ import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import type { AdapterReference, Engine, Generation, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError, type ErrorCode } from "../../domain/service-error.ts";
+import { packVocabulary } from "../../domain/vocabulary.ts";
+import { tokensOfFile } from "../../grammar/testing/vocabularies.ts";
 import { requestOf, Transcript, type ShortRequest } from "../testing/run-loop.ts";
 
 export const modelFolder = "test/fixtures/goldens/models/qwen3";
+/** What its tokens stand for. */
+export const vocabulary = packVocabulary(tokensOfFile(`${modelFolder}/tokenizer.json`));
 export const adapter: AdapterReference = {
   id: "golden:1",
   folder: "test/fixtures/goldens/training/adapter",

@@ -1,6 +1,7 @@
 // Chooses the next token of one row, and says its raw log-probabilities: those before any step that a request asks for.
 // Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../domain/generation.ts";
+import { onlyAllowed, type AllowedTokens } from "./allowed-tokens.ts";
 import { LogitsRow, type RowOptions } from "./logits-row.ts";
 import { logitsSteps } from "./steps.ts";
 
@@ -12,24 +13,38 @@ export interface DrawOptions extends RowOptions {
 /** Draws tokens for a vocabulary of one size; holds the array that a draw needs, so it is not for use by two at once. */
 export class Sampler {
   readonly #weights_V: Float64Array;
+  /** Scores of which some are forbidden. */
+  readonly #allowed_V: Float32Array;
 
   constructor(vocabularySize: number) {
     this.#weights_V = new Float64Array(vocabularySize);
+    this.#allowed_V = new Float32Array(vocabularySize);
   }
 
   /**
    * The next token of a row.
    *
    * @param logits_V raw scores; not modified
+   * @param allowed the tokens that may come; null where all may
    * @returns null when no score is finite or one is not a number: the model has broken down
    */
-  draw(logits_V: Float32Array, options: DrawOptions): GeneratedToken | null {
+  draw(
+    logits_V: Float32Array,
+    options: DrawOptions,
+    allowed: AllowedTokens | null = null,
+  ): GeneratedToken | null {
     const { sampling, topLogprobCount } = options;
-    const row = new LogitsRow(logits_V, this.#weights_V, options);
-    if (!Number.isFinite(row.max)) return null;
-    if (topLogprobCount !== null) row.weigh(1);
+    const raw = new LogitsRow(logits_V, this.#weights_V, options);
+    if (!Number.isFinite(raw.max)) return null;
+    if (topLogprobCount !== null) raw.weigh(1);
     // Taken here, since steps may change the row.
-    const logTotal = row.max + Math.log(row.total);
+    const logTotal = raw.max + Math.log(raw.total);
+    if (Number.isNaN(raw.total)) return null;
+    const row =
+      allowed === null
+        ? raw
+        : new LogitsRow(onlyAllowed(this.#allowed_V, logits_V, allowed), this.#weights_V, options);
+    if (!Number.isFinite(row.max)) return null;
     for (const { isNeeded, apply } of logitsSteps) {
       if (Number.isNaN(row.total)) return null;
       if (isNeeded(sampling)) apply(row);

@@ -3,16 +3,20 @@
 // one step. Knows neither processes nor text.
 // A step that throws is a programmer error: `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
-import { assert } from "../../domain/assert.ts";
+import { assert, present } from "../../domain/assert.ts";
+import type { Constraint } from "../../domain/constraint.ts";
 import type { GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { failureOf } from "../../processes/failure.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
+import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
 import { Sampler } from "../logits/sampler.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { Lanes } from "./lanes.ts";
 import { runCall, type ScoredSequence } from "./run-call.ts";
 import { planStep, slotsThatFit, type PlannedCall, type StepBudget } from "./scheduler.ts";
 import { openRequest, successorOf, type RunningRequest, type Sequence } from "./sequence.ts";
+import { drawFor } from "./draw.ts";
 import { failRequest, settleDraws, type Draw, type LoopOutput } from "./settle.ts";
 
 export interface LoopOptions {
@@ -20,6 +24,8 @@ export interface LoopOptions {
   readonly kvCacheBytesMax: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
+  /** Absent where no request brings a constraint. */
+  readonly constraints?: Constraints;
   /** Called with all that came of a call, and at the end of each step, then also with nothing. */
   readonly emit: (outputs: readonly LoopOutput[]) => void;
 }
@@ -30,6 +36,9 @@ export class EngineLoop {
   readonly #budget: StepBudget;
   readonly #sampler: Sampler;
   readonly #lanes: Lanes;
+  readonly #constraints: Constraints | undefined;
+  /** Requests whose constraint is being prepared, with the choices that were stopped meanwhile. */
+  readonly #preparing = new Map<number, number[]>();
   /** Those that want tokens, by their keys. */
   readonly #requests = new Map<number, RunningRequest>();
   /** Sequences that hold nothing yet, each with its followers; oldest first. */
@@ -44,6 +53,7 @@ export class EngineLoop {
     this.#budget = { ...options, bytesPerPosition: positionBytes(runner.shape) };
     this.#sampler = new Sampler(runner.shape.vocabularySize);
     this.#lanes = new Lanes(runner, options.kvCacheBytesMax);
+    this.#constraints = options.constraints;
   }
 
   get kvCacheBytes(): number {
@@ -60,10 +70,40 @@ export class EngineLoop {
    * @param key names it in what is emitted; never used twice
    */
   submit(key: number, request: GenerationRequest): void {
+    const { constraint } = request;
+    if (constraint === null) this.#queue(key, request, null);
+    else void this.#prepare(key, { ...request, constraint });
+  }
+
+  /** Holds a request back until its constraint is ready; one that cannot be served fails it. */
+  async #prepare(
+    key: number,
+    request: GenerationRequest & { readonly constraint: Constraint },
+  ): Promise<void> {
+    const stopped: number[] = [];
+    this.#preparing.set(key, stopped);
+    try {
+      const constraints = present(this.#constraints, "an engine that takes constraints can prepare them");
+      const prepared = await constraints.prepare(request.constraint);
+      if (!this.#preparing.delete(key)) return prepared.release();
+      this.#queue(key, request, prepared);
+      for (const choice of stopped) this.stopChoice(key, choice);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (!this.#preparing.delete(key)) return;
+      this.#emit([{ kind: "failed", key, ...failureOf(error, error.message) }]);
+    }
+  }
+
+  #queue(key: number, request: GenerationRequest, constraint: PreparedConstraint | null): void {
     const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
     assert(portion > 0, "a request that can never fit is refused before it comes here");
-    const { running, leaders } = openRequest(key, request, { portion, arrival: this.#arrivalCount });
+    const { running, leaders } = openRequest(key, request, {
+      constraint,
+      portion,
+      arrival: this.#arrivalCount,
+    });
     this.#arrivalCount += running.sequences.length;
     this.#requests.set(key, running);
     this.#waiting = [...this.#waiting, ...leaders];
@@ -72,11 +112,13 @@ export class EngineLoop {
 
   /** Ends a request without further output; unknown keys are those that have just ended. */
   abort(key: number): void {
+    this.#preparing.delete(key);
     for (const sequence of this.#requests.get(key)?.sequences ?? []) sequence.isFinished = true;
   }
 
   /** As {@link EngineLoop.abort}, for one choice. */
   stopChoice(key: number, choice: number): void {
+    this.#preparing.get(key)?.push(choice);
     const sequence = this.#requests.get(key)?.sequences[choice];
     if (sequence !== undefined) sequence.isFinished = true;
   }
@@ -129,6 +171,8 @@ export class EngineLoop {
     if (sequence.isFinished) return;
     try {
       this.#lanes.admit(sequence);
+      const { constraint } = sequence.running;
+      for (const each of [sequence, ...sequence.followers]) each.cursor ??= constraint?.open() ?? null;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       this.#emit([failRequest(sequence.running, error)]);
@@ -140,12 +184,7 @@ export class EngineLoop {
     return scored.flatMap(({ sequence: leader, logits_V }) =>
       [leader, ...leader.followers]
         .filter(({ isFinished }) => !isFinished)
-        .map((sequence) => {
-          const { sampling, outputs } = sequence.running.request;
-          const { topLogprobCount } = outputs;
-          const { random } = sequence;
-          return { sequence, token: this.#sampler.draw(logits_V, { sampling, random, topLogprobCount }) };
-        }),
+        .map((sequence) => ({ sequence, outcome: drawFor(sequence, logits_V, this.#sampler) })),
     );
   }
 
@@ -161,8 +200,20 @@ export class EngineLoop {
   #sweep(): void {
     this.#waiting = this.#waiting.flatMap((leader) => successorOf(leader) ?? []);
     this.#lanes.sweep();
-    for (const { key, sequences } of this.#requests.values()) {
-      if (sequences.every(({ isFinished }) => isFinished)) this.#requests.delete(key);
+    for (const { key, sequences, constraint } of this.#requests.values()) {
+      if (constraint !== null) closeCursors(sequences);
+      if (!sequences.every(({ isFinished }) => isFinished)) continue;
+      constraint?.release();
+      this.#requests.delete(key);
     }
+  }
+}
+
+/** Of the choices that have finished. */
+function closeCursors(sequences: readonly Sequence[]): void {
+  for (const sequence of sequences) {
+    if (!sequence.isFinished) continue;
+    sequence.cursor?.close();
+    sequence.cursor = null;
   }
 }

@@ -3,6 +3,7 @@
 // Scores of the two differ in their last digits; no draw of these seeds is so close that it would fall otherwise.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { packVocabulary } from "../../domain/vocabulary.ts";
 import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
@@ -46,7 +47,7 @@ before(async () => {
   const config = readModelConfig(modelFolder);
   const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
   runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1 });
-  const twin = new NaiveEngine({ modelFolder, waitingCountMax: 1 });
+  const twin = new NaiveEngine({ modelFolder, vocabulary: packVocabulary([]), waitingCountMax: 1 });
   await twin.start();
   for (const request of requests) expected.push(await answerOf(twin, request));
   await twin.stop();

@@ -3,12 +3,15 @@
 // computed, and each then starts from a copy. Data with its simplest questions; nothing here computes or decides.
 import { choiceCountOf, type FinishReason, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
+import type { ConstraintCursor, PreparedConstraint } from "../constraints/constraints.ts";
 
 /** A request that was submitted to the engine and has not ended. */
 export interface RunningRequest {
   /** Names the request in what the engine emits; given by whoever submitted it, never used twice. */
   readonly key: number;
   readonly request: GenerationRequest;
+  /** What its choices are held to; null leaves them free. */
+  readonly constraint: PreparedConstraint | null;
   readonly stopTokenIds: ReadonlySet<number>;
   /** One for each choice. */
   readonly sequences: readonly Sequence[];
@@ -38,6 +41,8 @@ export class Sequence {
   computedCount = 0;
   /** Written by its lane alone; null while it has none. */
   slot: number | null = null;
+  /** Its place in its constraint, from its admission to its end; null where it has none. */
+  cursor: ConstraintCursor | null = null;
   /** It wants no more tokens; it leaves its slot at the next sweep. */
   isFinished = false;
 
@@ -87,11 +92,16 @@ export class Sequence {
 export function openRequest(
   key: number,
   request: GenerationRequest,
-  options: { readonly portion: number; readonly arrival: number },
+  options: {
+    readonly constraint: PreparedConstraint | null;
+    readonly portion: number;
+    readonly arrival: number;
+  },
 ): { readonly running: RunningRequest; readonly leaders: readonly Sequence[] } {
   const sequences: Sequence[] = [];
   const stopTokenIds = new Set(request.stopping.stopTokenIds);
-  const running: RunningRequest = { key, request, stopTokenIds, sequences, isPromptComputed: false };
+  const { constraint } = options;
+  const running = { key, request, constraint, stopTokenIds, sequences, isPromptComputed: false };
   for (let choice = 0; choice < choiceCountOf(request); choice++) {
     sequences.push(new Sequence(running, choice, options.arrival + choice));
   }

@@ -1,7 +1,7 @@
 // Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and what
 // the caller is to know is put into events. Moves no slots and draws nothing.
 import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import type { ServiceError } from "../../domain/service-error.ts";
 import { failureOf } from "../../processes/failure.ts";
 import type { Failure } from "../../processes/protocol.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
@@ -13,17 +13,24 @@ export type LoopOutput =
 
 export interface Draw {
   readonly sequence: Sequence;
-  /** Null where the scores are not numbers. */
-  readonly token: GeneratedToken | null;
+  readonly outcome: DrawOutcome;
 }
+
+export type DrawOutcome =
+  | { readonly kind: "token"; readonly token: GeneratedToken }
+  /** The answer is complete under its constraint, and no token says so. */
+  | { readonly kind: "complete" }
+  /** Nothing can be drawn, which ends the whole request. */
+  | { readonly kind: "failed"; readonly error: ServiceError };
 
 /** Settles draws in their order. Those of sequences that have finished meanwhile are dropped. */
 export function settleDraws(draws: readonly Draw[]): readonly LoopOutput[] {
-  return draws.flatMap(({ sequence, token }) => {
+  return draws.flatMap(({ sequence, outcome }) => {
     if (sequence.isFinished) return [];
-    if (token === null) return [failRequest(sequence.running, brokenModel())];
+    if (outcome.kind === "failed") return [failRequest(sequence.running, outcome.error)];
     const { key } = sequence.running;
-    return takeToken(sequence, token).map((event) => ({ kind: "event", key, event }) as const);
+    const events = outcome.kind === "token" ? takeToken(sequence, outcome.token) : [complete(sequence)];
+    return [...promptComputed(sequence), ...events].map((event) => ({ kind: "event", key, event }) as const);
   });
 }
 
@@ -33,23 +40,26 @@ export function failRequest(running: RunningRequest, error: ServiceError): LoopO
   return { kind: "failed", key: running.key, ...failureOf(error, error.message) };
 }
 
-function takeToken(sequence: Sequence, token: GeneratedToken): readonly GenerationEvent[] {
-  const { running, choice, cachedCount } = sequence;
-  const events: GenerationEvent[] = [];
-  if (!running.isPromptComputed) {
-    running.isPromptComputed = true;
-    events.push({ kind: "prompt-computed", cachedTokenCount: cachedCount, promptLogprobs: null });
-  }
-  events.push({ kind: "tokens", choice, tokens: [token] });
-  const finish = sequence.append(token.id);
-  if (finish !== null) {
-    sequence.isFinished = true;
-    events.push({ kind: "choice-finished", choice, ...finish });
-  }
-  return events;
+/** Before anything else of a request. */
+function promptComputed({ running, cachedCount }: Sequence): readonly GenerationEvent[] {
+  if (running.isPromptComputed) return [];
+  running.isPromptComputed = true;
+  return [{ kind: "prompt-computed", cachedTokenCount: cachedCount, promptLogprobs: null }];
 }
 
-function brokenModel(): ServiceError {
-  const message = "The model's scores are not finite numbers: this version of the model cannot be used.";
-  return new ServiceError({ code: "internal", message });
+function takeToken(sequence: Sequence, token: GeneratedToken): readonly GenerationEvent[] {
+  const { choice } = sequence;
+  const tokens: GenerationEvent = { kind: "tokens", choice, tokens: [token] };
+  const finish = sequence.append(token.id);
+  if (finish === null) {
+    sequence.cursor?.accept(token.id);
+    return [tokens];
+  }
+  sequence.isFinished = true;
+  return [tokens, { kind: "choice-finished", choice, ...finish }];
+}
+
+function complete(sequence: Sequence): GenerationEvent {
+  sequence.isFinished = true;
+  return { kind: "choice-finished", choice: sequence.choice, reason: "stop", stopTokenId: null };
 }

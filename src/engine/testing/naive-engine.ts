@@ -17,6 +17,12 @@ import {
 import { serviceOf } from "../../domain/lifecycle.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { unpackVocabulary, type TokenVocabulary } from "../../domain/vocabulary.ts";
+import { readLanguage } from "../../grammar/language.ts";
+import { defaultGrammarLimits } from "../../grammar/limits.ts";
+import { CompiledConstraint } from "../../grammar/matcher.ts";
+import { allowedByTrying } from "../../grammar/testing/try-every-token.ts";
+import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
 import { checkRequest } from "../check-request.ts";
 import { GenerationStream } from "../generation-stream.ts";
 import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
@@ -24,6 +30,7 @@ import { drawPlainly, plainLogprobs, rankedIds } from "./plain-sampler.ts";
 
 export interface NaiveOptions {
   readonly modelFolder: string;
+  readonly vocabulary: TokenVocabulary;
   readonly waitingCountMax: number;
 }
 
@@ -35,7 +42,7 @@ interface Job {
 }
 
 export class NaiveEngine implements Engine {
-  readonly capabilities: EngineCapabilities = { features: new Set() };
+  readonly capabilities: EngineCapabilities = { features: new Set(["constraint"]) };
   readonly #options: NaiveOptions;
   #model: NaiveModel | null = null;
   /** The first one runs. */
@@ -110,12 +117,15 @@ export class NaiveEngine implements Engine {
     const { request, stream, wanted } = job;
     if (!this.#jobs.includes(job)) return;
     try {
+      const nextTokens = allowedTokens(request, this.#options.vocabulary);
       const adapter = model.loadAdapter(request.prompt.adapter);
       stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
-      const nextLogits = (answer: readonly number[]) =>
-        model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter);
+      const nextScores = async (answer: readonly number[]): Promise<Scores> => ({
+        logits: await model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter),
+        allowed: nextTokens?.(answer) ?? null,
+      });
       // Choices that are stopped meanwhile leave the set and are not come to.
-      for (const choice of wanted) await this.#answerChoice(job, choice, nextLogits);
+      for (const choice of wanted) await this.#answerChoice(job, choice, nextScores);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       stream.fail(error);
@@ -125,14 +135,19 @@ export class NaiveEngine implements Engine {
   async #answerChoice(
     { request, stream, wanted }: Job,
     choice: number,
-    nextLogits: (answer: readonly number[]) => Promise<readonly number[]>,
+    nextScores: (answer: readonly number[]) => Promise<Scores>,
   ): Promise<void> {
     const random = seededRandom(request.sampling.seed, choice);
     const { maxTokens, stopTokenIds } = request.stopping;
     const answer: number[] = [];
     while (wanted.has(choice) && this.#state.kind === "ready") {
-      const logits = await nextLogits(answer);
-      const id = drawPlainly(logits, request.sampling, () => random.uniform());
+      const { logits, allowed } = await nextScores(answer);
+      if (allowed?.size === 0) {
+        stream.push({ kind: "choice-finished", choice, reason: "stop", stopTokenId: null });
+        return;
+      }
+      const held = logits.map((logit, id) => (allowed === null || allowed.has(id) ? logit : -Infinity));
+      const id = drawPlainly(held, request.sampling, () => random.uniform());
       answer.push(id);
       const tokens = [tokenOf(id, logits, request.outputs.topLogprobCount)];
       stream.push({ kind: "tokens", choice, tokens });
@@ -146,6 +161,30 @@ export class NaiveEngine implements Engine {
       await setImmediate();
     }
   }
+}
+
+interface Scores {
+  readonly logits: readonly number[];
+  /** Null where every token may come; empty where the answer is complete. */
+  readonly allowed: ReadonlySet<number> | null;
+}
+
+/** Says which tokens may follow an answer; null where the request has no constraint. */
+function allowedTokens(
+  { constraint, stopping }: GenerationRequest,
+  vocabulary: TokenVocabulary,
+): ((answer: readonly number[]) => ReadonlySet<number>) | null {
+  if (constraint === null) return null;
+  const language = readLanguage(constraint, defaultGrammarLimits);
+  const bytesOf = unpackVocabulary(vocabulary);
+  const trie = buildTokenTrie({ bytes: bytesOf });
+  return (answer) => {
+    const text = Buffer.concat(answer.map((id) => bytesOf[id] ?? new Uint8Array()));
+    const matcher = new CompiledConstraint(language, trie).matcher();
+    for (const id of answer) matcher.accept(id);
+    const ends = matcher.mayEnd ? stopping.stopTokenIds : [];
+    return new Set([...allowedByTrying(language, trie, text), ...ends]);
+  };
 }
 
 function limitsOf({ config }: NaiveModel): EngineLimits {

@@ -4,10 +4,12 @@ import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createChildEngine } from "../child-engine.ts";
 import { engineSettings } from "../settings.ts";
+import { packVocabulary } from "../../domain/vocabulary.ts";
 
 const engine = createChildEngine({
   modelFolder: process.argv[2],
   cacheFolder: process.argv[3],
+  vocabulary: packVocabulary([]),
   settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26 },
   clock: systemClock,
   logger: silentLogger,

@@ -1,4 +1,5 @@
 // For tests: requests in their shortest form, and a loop that is run until it has no work, with its events by request.
+import type { Constraint } from "../../domain/constraint.ts";
 import type {
   AdapterReference,
   GenerationEvent,
@@ -18,16 +19,17 @@ export interface ShortRequest {
   readonly maxTokens?: number;
   readonly stopTokenIds?: readonly number[];
   readonly topLogprobCount?: number | null;
+  readonly constraint?: Constraint | null;
 }
 
 export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}): GenerationRequest {
   const { id = "request", adapter = null, choiceCount = 1, maxTokens = 16 } = more;
-  const { stopTokenIds = [], topLogprobCount = null } = more;
+  const { stopTokenIds = [], topLogprobCount = null, constraint = null } = more;
   return {
     id,
     prompt: { tokenIds, adapter },
     sampling: { ...plainSampling, temperature: 0, seed: 1, ...more.sampling },
-    constraint: null,
+    constraint,
     stopping: { maxTokens, minTokens: 0, stopTokenIds },
     outputs: { topLogprobCount, promptLogprobCount: null },
     choices: { kind: "sample", count: choiceCount },

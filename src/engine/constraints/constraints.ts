@@ -1,0 +1,50 @@
+// What the loop asks of constraints: to be prepared once for a request, and to say before each token of each choice which
+// ones may come. A mask is begun when the token before it is drawn and waited for when the scores are there, so that it
+// can be computed while the model computes.
+import type { Constraint } from "../../domain/constraint.ts";
+
+export interface Constraints {
+  /**
+   * Resolves when answers can be held to the constraint.
+   *
+   * @throws ServiceError `unsupported` for one that cannot be served; the message says why and what is possible instead
+   */
+  prepare(constraint: Constraint): Promise<PreparedConstraint>;
+  /** Ends whatever computes. */
+  close(): Promise<void>;
+}
+
+/** A constraint that choices of one request are held to. */
+export interface PreparedConstraint {
+  /** A place before the first token of a choice; its mask is begun. */
+  open(): ConstraintCursor;
+  /** Nothing more is opened. Idempotent. */
+  release(): void;
+}
+
+/** A place in the answer of one choice. */
+export interface ConstraintCursor {
+  /** Moves behind a token that the mask allowed; the next mask is begun. */
+  accept(tokenId: number): void;
+  /**
+   * What may come next, once it is computed; blocks the thread for as long. Valid until the next call.
+   *
+   * @throws ServiceError `unsupported` when the constraint turns out to cost more than its limits allow, `internal` when
+   *   no mask comes
+   */
+  next(): TokenMask;
+  /** Gives the place up. Idempotent. */
+  close(): void;
+}
+
+export interface TokenMask {
+  /** Bit `id % 32` of word `id / 32` is set for a token that may come; ids beyond the last word may not. */
+  readonly allowed: Uint32Array;
+  /** Whether the answer may end here. */
+  readonly mayEnd: boolean;
+}
+
+/** Whether a mask allows a token. */
+export function isAllowed({ allowed }: TokenMask, id: number): boolean {
+  return ((allowed[id >>> 5] ?? 0) & (1 << (id & 31))) !== 0;
+}

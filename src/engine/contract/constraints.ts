@@ -1,0 +1,123 @@
+// The contract of constraints: what an engine draws under one is part of a text that it allows, whatever else is asked
+// for; an engine that cannot serve one says so before it emits anything.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { present } from "../../domain/assert.ts";
+import { unpackVocabulary } from "../../domain/vocabulary.ts";
+import { choice, regex } from "../../grammar/testing/constraints.ts";
+import type { Transcript } from "../testing/run-loop.ts";
+import {
+  answerOf,
+  ask,
+  idle,
+  read,
+  sharedEngine,
+  vocabulary,
+  type EngineUnderTest,
+} from "./engine-under-test.ts";
+
+const endTokenId = 2;
+const bytesOf = unpackVocabulary(vocabulary);
+const seeded = { temperature: 1.3, seed: 7 };
+const words = ["yes", "no", "not so, I think"];
+
+/** The text of an answer without its end token. */
+function textOf(transcript: Transcript, index = 0): string {
+  const ids = transcript.ids(index).filter((id) => id !== endTokenId);
+  return Buffer.concat(ids.map((id) => present(bytesOf[id], "the bytes of a drawn token"))).toString();
+}
+
+export function checkConstraints(under: EngineUnderTest): void {
+  const { name } = under;
+  const shared = sharedEngine(under);
+
+  test(`${name}: every choice is one of the texts, and ends with the end token`, async () => {
+    const engine = await shared();
+    const request = ask({
+      constraint: choice(...words),
+      stopTokenIds: [endTokenId],
+      choiceCount: 16,
+      sampling: seeded,
+    });
+    const answer = await answerOf(engine, request);
+    const texts = Array.from({ length: 16 }, (_, index) => textOf(answer, index));
+    for (const [index, text] of texts.entries()) {
+      assert.ok(words.includes(text), text);
+      assert.equal(answer.ids(index).at(-1), endTokenId);
+    }
+    assert.ok(new Set(texts).size > 1, "several texts are drawn");
+    assert.deepEqual(
+      answer.finishes().toSorted(),
+      Array.from({ length: 16 }, (_, index) => `${index} stop ${endTokenId}`).toSorted(),
+    );
+  });
+
+  test(`${name}: where no token ends an answer, a complete one ends by itself`, async () => {
+    const answer = await answerOf(await shared(), ask({ constraint: choice("yes"), sampling: seeded }));
+    assert.equal(textOf(answer), "yes");
+    assert.deepEqual(answer.finishes(), ["0 stop null"]);
+  });
+
+  test(`${name}: a pattern is matched from end to end, or the answer is cut within it`, async () => {
+    const engine = await shared();
+    const constraint = regex("[a-c]{2,5}(-[0-9]{3}){2}");
+    const options = { constraint, stopTokenIds: [endTokenId], choiceCount: 6, sampling: seeded };
+    const whole = await answerOf(engine, ask({ ...options, maxTokens: 40 }));
+    const cut = await answerOf(engine, ask({ ...options, maxTokens: 3 }));
+    for (let index = 0; index < 6; index++) {
+      assert.match(textOf(whole, index), /^[a-c]{2,5}(-[0-9]{3}){2}$/);
+      assert.deepEqual(cut.ids(index), whole.ids(index).slice(0, 3));
+    }
+    assert.ok(cut.finishes().every((finish) => finish.endsWith("length null")));
+  });
+
+  test(`${name}: log-probabilities under a constraint are those of the model`, async () => {
+    const engine = await shared();
+    const free = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5 }));
+    const held = await answerOf(
+      engine,
+      ask({ maxTokens: 1, topLogprobCount: 5, constraint: choice(...words) }),
+    );
+    assert.deepEqual(
+      held.alternatives()[0].map(({ id }) => id),
+      free.alternatives()[0].map(({ id }) => id),
+    );
+    assert.ok(words.some((word) => word.startsWith(textOf(held))));
+  });
+
+  test(`${name}: requests with constraints and without do not change each other`, async () => {
+    const engine = await shared();
+    const free = (id: string) => ask({ id, maxTokens: 20, sampling: seeded });
+    const held = (id: string) =>
+      ask({ id, maxTokens: 20, sampling: seeded, constraint: regex("[a-z ]{1,60}") });
+    const alone = [await answerOf(engine, free("a")), await answerOf(engine, held("b"))];
+    const together = await Promise.all([
+      answerOf(engine, free("a")),
+      answerOf(engine, held("b")),
+      answerOf(engine, ask({ id: "c", constraint: choice("yes"), sampling: seeded })),
+    ]);
+    for (const [index, answer] of alone.entries()) assert.deepEqual(together[index].ids(), answer.ids());
+  });
+
+  test(`${name}: a constraint that cannot be served fails its request alone`, async () => {
+    const engine = await shared();
+    const [failed, answer] = await Promise.all([
+      read(engine.submit(ask({ id: "bad", constraint: regex("(a)\\1") }))),
+      answerOf(engine, ask({ id: "good", constraint: choice("yes") })),
+    ]);
+    assert.match(failed.failure ?? "", /^unsupported: .*back reference/);
+    assert.deepEqual(failed.events, []);
+    assert.equal(textOf(answer), "yes");
+  });
+
+  test(`${name}: a request can be given up while its constraint is read`, async () => {
+    const engine = await shared();
+    const aborted = engine.submit(ask({ id: "aborted", constraint: choice(...words) }));
+    aborted.abort();
+    const stopped = engine.submit(ask({ id: "stopped", constraint: choice(...words), choiceCount: 2 }));
+    for (const index of [0, 1]) stopped.stopChoice(index);
+    assert.match((await read(aborted)).failure ?? "", /^cancelled/);
+    assert.deepEqual((await read(stopped)).events, []);
+    await idle(engine);
+  });
+}
