@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { LightMyRequestResponse } from "fastify";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { hashSecret, type KeyRole } from "../src/domain/access.ts";
+import { packVocabulary } from "../src/domain/vocabulary.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { newUuid } from "../src/domain/ids.ts";
 import { NaiveEngine } from "../src/engine/testing/naive-engine.ts";
@@ -57,7 +58,7 @@ export const keyOf = (entity: string): string => `hone_${entity}`;
 
 /** A server with a key for each entity and nothing else yet. */
 export async function newWorld(entities: readonly string[]): Promise<World> {
-  const engine = new NaiveEngine({ modelFolder: folder, waitingCountMax: 8 });
+  const engine = new NaiveEngine({ modelFolder: folder, vocabulary: packVocabulary([]), waitingCountMax: 8 });
   await engine.start();
   const services = (stores: Database) => ({
     chat: chatOver(engine, stores),
