@@ -375,13 +375,19 @@ test("silence beyond the deadline is a lost attempt", async (t) => {
   await rejected;
 });
 
-test("a base model that is not served is an obstacle, not the end of the job", async (t) => {
-  await assert.rejects(new Bench(t).run(1, { baseModel: "absent" }), (error) => {
-    assert.ok(error instanceof ServiceError && error.code === "unavailable");
-    assert.equal(error.obstacle, "missing-base");
-    assert.match(error.message, /"absent"/);
-    return true;
-  });
+test("a base model that is not served, or whose files are gone, is an obstacle, not the end of the job", async (t) => {
+  const baseFolders = new Map([["unmounted", "test/fixtures/goldens"]]);
+  const bench = new Bench(t, goldenGroups(), { baseFolders });
+  for (const [baseModel, message] of [
+    ["absent", /does not serve the base model "absent"/],
+    ["unmounted", /files of the base model "unmounted" are not/],
+  ] as const)
+    await assert.rejects(bench.run(1, { baseModel }), (error) => {
+      assert.ok(error instanceof ServiceError && error.code === "unavailable");
+      assert.equal(error.obstacle, "missing-base");
+      assert.match(error.message, message);
+      return true;
+    });
 });
 
 test("a full disk is an obstacle, where the job's trajectories are written and where its version is", async (t) => {

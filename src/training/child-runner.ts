@@ -1,5 +1,6 @@
 // Runs training jobs in processes of their own, which stay warm between the jobs of one base model. A process that
 // dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
+import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +8,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import { missingBaseError } from "../domain/missing-base.ts";
+import { missingBaseError, missingFilesError } from "../domain/missing-base.ts";
 import { adapterFolderOf, type TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -69,7 +70,7 @@ class ProcessJobRunner implements ChildJobRunner {
   async pinsFor({ baseModel }: TrainedModel): Promise<RunnerPins> {
     return withFullDiskNamed(async () => ({
       settings: pinnedSettings(this.#options.settings),
-      baseHash: await this.#hashOf(this.#folderOf(baseModel)),
+      baseHash: await this.#hashOf(baseModel),
       trainerBuild: this.#build,
     }));
   }
@@ -142,7 +143,9 @@ class ProcessJobRunner implements ChildJobRunner {
     throw missingBaseError(baseModel);
   }
 
-  #hashOf(folder: string): Promise<string> {
+  async #hashOf(baseModel: string): Promise<string> {
+    const folder = this.#folderOf(baseModel);
+    if (!existsSync(join(folder, "config.json"))) throw missingFilesError(baseModel);
     return baseHash(folder, join(this.#options.dataFolder, "cache"));
   }
 
@@ -150,7 +153,7 @@ class ProcessJobRunner implements ChildJobRunner {
   async #loadFor({ job, model, pins }: JobAssignment): Promise<TrainingLoad> {
     const { settings, dataFolder, logger } = this.#options;
     const folder = this.#folderOf(model.baseModel);
-    const hash = await this.#hashOf(folder);
+    const hash = await this.#hashOf(model.baseModel);
     if (hash !== pins.baseHash) {
       throw new ServiceError({
         code: "conflict",
