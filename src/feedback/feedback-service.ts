@@ -191,7 +191,7 @@ function refuseForeign(projectIds: readonly string[], caller: Caller): void {
     if (mayReach(caller, entity)) continue;
     throw new ServiceError({
       code: "forbidden",
-      message: `This key is of the entity ${JSON.stringify(caller.entity)} and may not use the project ${JSON.stringify(projectId)}.`,
+      message: `This key is of the entity ${JSON.stringify(caller.entity)} and may not use the project ${quoted(projectId)}.`,
     });
   }
 }

@@ -259,7 +259,7 @@ for (const { name, sent, status } of [
   { name: "431: headers too long", sent: `GET / HTTP/1.1\r\na: ${"a".repeat(20_000)}\r\n\r\n`, status: 431 },
 ]) {
   test(`${name}, with the one body, and the connection ends`, async () => {
-    const server = await fakeServer({ settings: { requestSeconds: 1 } });
+    const server = await fakeServer({ settings: { requestSeconds: status === 408 ? 1 : 60 } });
     await server.app.listen({ host: "127.0.0.1", port: 0 });
     const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
     socket.write(sent);
@@ -302,6 +302,8 @@ test("an error is short, whatever was sent: a hundred faults, the rest counted, 
   assert.ok(answer.body.length < 100_000, String(answer.body.length));
   const long = await server.ask(chat({ ...helloBody, request_id: "r".repeat(300), n: "9".repeat(300) }));
   assert.ok(!long.body.includes("9".repeat(201)), "values are cut");
+  const cursor = await server.ask({ method: "GET", url: `/v1/preview/models?after=${key}`, headers });
+  assert.ok(cursor.statusCode === 422 && !cursor.body.includes("k".repeat(201)), "cursors are cut");
   await server.close();
 });
 

@@ -2,7 +2,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
-import { type Fault, ServiceError } from "../domain/service-error.ts";
+import { type Fault, quoted, ServiceError } from "../domain/service-error.ts";
 import { readPage } from "./paging.ts";
 import { portions } from "./portions.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
@@ -181,7 +181,7 @@ function keyOf(projectId: string, id: string): string {
 function idTaken(index: number, id: string): Fault {
   return {
     location: [String(index), "id"],
-    message: `A record with the id ${JSON.stringify(id)} and other content exists already. Use another id, or replace that record.`,
+    message: `A record with the id ${quoted(id)} and other content exists already. Use another id, or replace that record.`,
     type: "conflict",
   };
 }

@@ -2,7 +2,7 @@
 // are read first, and then only the rows that fit.
 import { type SelectQueryBuilder, sql } from "kysely";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../domain/page.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Schema } from "./schema.ts";
 
 export interface PagedList<Table extends keyof Schema, Row, Item> {
@@ -56,7 +56,7 @@ function sizeOf(columns: readonly string[]) {
 
 /** The refusal of a cursor that no item of the list has. */
 export function unknownCursor(after: string): ServiceError {
-  const message = `after is ${JSON.stringify(after)}, which is not the id of an item of this list`;
+  const message = `after is ${quoted(after)}, which is not the id of an item of this list`;
   return new ServiceError({
     code: "invalid",
     message: `${message}. Use the id of the last item of the page before, or leave it out for the first page.`,
