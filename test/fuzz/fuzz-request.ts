@@ -88,7 +88,8 @@ function mutatedBytes(body: Buffer, random: Random): Buffer {
     () => Buffer.from(body.toString(), "utf16le"),
     () => Buffer.concat([body, body]),
     () => Buffer.concat([body, Buffer.from("\n")]),
-    () => Buffer.concat([Buffer.alloc(100_000, " "), body]),
+    // So large that another thread reads it.
+    () => Buffer.concat([Buffer.alloc(140_000, " "), body]),
     () => Buffer.alloc(0),
     () => Buffer.from("[".repeat(200_000)),
   ])();

@@ -41,11 +41,13 @@ const flags = [
   "--training-batch-tokens=64",
   "--training-niceness=19",
   "--jobs-queued-max=10",
-  "--http-request-seconds=1",
+  "--http-request-seconds=5",
 ];
 
 const deadlineMs = 60_000;
 const atATime = 8;
+/** Characters of a request that is sent alone. */
+const shownLength = 10_000;
 /** A model that was deleted is registered again so often. */
 const renewEvery = 200;
 
@@ -55,7 +57,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const server = await startServer({ dataFolder, flags });
   try {
     const fuzzer = new Fuzzer(server, await newWorld(server), { seed, log });
-    await (only === undefined ? fuzzer.sendAll(count) : fuzzer.send(only));
+    await (only === undefined ? fuzzer.sendAll(count) : fuzzer.show(only));
     await fuzzer.checkHealth();
     return { ...fuzzer.report(), logged: unexpectedLines(server.output()) };
   } finally {
@@ -110,9 +112,20 @@ class Fuzzer {
     if (faults.length > 0) this.#fail(`${index}: ${what}: ${faults.join("; ")}`);
   }
 
+  /** Sends one, and prints it with what became of it. */
+  async show(index: number): Promise<void> {
+    const { bytes } = fuzzRequest(this.#seed, index, this.#world);
+    this.#log(bytes.toString("latin1").slice(0, shownLength));
+    await this.send(index);
+  }
+
+  /** It may be busy for a moment with what it was sent. */
   async checkHealth(): Promise<void> {
-    const { status } = await call(this.#server, "GET", "/health");
-    if (status !== 200) this.#fail(`/health answers ${status}`);
+    await eventually(
+      "/health answers",
+      async () => ((await call(this.#server, "GET", "/health")).status === 200 ? true : null),
+      deadlineMs,
+    ).catch((error: unknown) => this.#fail(String(error)));
   }
 
   report(): Omit<FuzzReport, "logged"> {
