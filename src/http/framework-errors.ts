@@ -42,7 +42,8 @@ export function refuseEncoding(encoding: string | undefined): void {
   });
 }
 
-function codeOf(error: unknown): unknown {
+/** The code that the framework, or Node, gave an error. */
+export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 

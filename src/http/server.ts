@@ -9,7 +9,7 @@ import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { documentRoutes } from "./documentation.ts";
 import { errorAnswer } from "./errors.ts";
-import { refuseEncoding, translated } from "./framework-errors.ts";
+import { codeOf, refuseEncoding, translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
 import { bodyLimits } from "./settings.ts";
 import { BodyReader } from "./bodies/body-reader.ts";
@@ -73,7 +73,12 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     // Before anything looks at the body of a request that no route takes.
     if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
   });
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, dependencies));
+  app.setErrorHandler((error, request, reply) => {
+    // Thrown for a method that the framework has never heard of; others come to the handler below.
+    const isUnknownMethod = codeOf(error) === "FST_ERR_NOT_FOUND";
+    const shown = isUnknownMethod ? routes.refusal(request.method, pathOf(request.url)) : error;
+    answerError(shown, request, reply, dependencies);
+  });
   app.setNotFoundHandler((request) => {
     throw routes.refusal(request.method, pathOf(request.url));
   });

@@ -242,8 +242,14 @@ test("429: a key has its share of requests in flight, and gets it back", async (
   await server.close();
 });
 
-for (const { name, sent, status } of [
+for (const { name, sent, status, place = "header" } of [
   { name: "400: bytes that are not HTTP", sent: "NONSENSE\r\n\r\n", status: 400 },
+  {
+    name: "405: a method that nobody knows",
+    sent: "PRI /v1/models\r\nhost: a\r\nconnection: close\r\n\r\n",
+    status: 405,
+    place: "path",
+  },
   { name: "405: CONNECT", sent: "CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n", status: 405 },
   { name: "408: headers that do not end in time", sent: "GET / HTTP/1.1\r\n", status: 408 },
   {
@@ -270,7 +276,7 @@ for (const { name, sent, status } of [
     const statusCode = Number(line.split(" ")[1]);
     const named = Object.fromEntries(headers.map((header) => header.split(": ")));
     const answer = { statusCode, body, headers: named, json: () => JSON.parse(body) };
-    checkError(answer as LightMyRequestResponse, { status, ...invalid, loc: ["header"] });
+    checkError(answer as LightMyRequestResponse, { status, ...invalid, loc: [place] });
     await server.close();
   });
 }
