@@ -1,6 +1,6 @@
 // What other users of the machine can reach of a data folder: nothing of what the server made.
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -55,4 +55,10 @@ test("a folder that is for everybody, such as /tmp, keeps its rights", async (t)
   chmodSync(folder, 0o1777);
   await keepDataPrivate({ dataFolder: folder, databaseFile: join(folder, "hone.db") }, silentLogger);
   assert.equal(statSync(folder).mode & 0o7777, 0o1777);
+});
+
+test("a file that goes while it is looked at is no fault", async (t) => {
+  const dataFolder = newFolder(t);
+  symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
+  await keepDataPrivate({ dataFolder, databaseFile: join(dataFolder, "hone.db") }, silentLogger);
 });

@@ -31,7 +31,13 @@ export async function keepDataPrivate(
 }
 
 async function tighten(path: string, logger: Logger): Promise<void> {
-  const { mode } = await stat(path);
+  const found = await stat(path).catch((error: unknown) => {
+    // SQLite removes its files beside the database when the last program that had it open closes it.
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (found === null) return;
+  const { mode } = found;
   const isForEverybody = (mode & 0o1000) !== 0;
   if ((mode & 0o077) === 0 || isForEverybody) return;
   try {
