@@ -1,5 +1,5 @@
 // Sends many mutated requests to a server, several at a time, and gathers what did not hold.
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import {
   call,
   eventually,
@@ -8,7 +8,7 @@ import {
   startServer,
   type RunningServer,
 } from "../running-server.ts";
-import { model, registerModel } from "../served-jobs.ts";
+import { model } from "../served-jobs.ts";
 import { faultsOf } from "./check-answer.ts";
 import { fuzzRequest } from "./fuzz-request.ts";
 import { exchange } from "./raw-exchange.ts";
@@ -48,7 +48,7 @@ const deadlineMs = 60_000;
 const atATime = 8;
 /** Characters of a request that is sent alone. */
 const shownLength = 10_000;
-/** A model that was deleted is registered again so often. */
+/** What requests deleted is made again so often. */
 const renewEvery = 200;
 
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
@@ -139,7 +139,7 @@ class Fuzzer {
 
   async #goOn(sent: number, count: number): Promise<void> {
     await this.checkHealth();
-    this.#world = { ...this.#world, spareModelId: await spareModel(this.#server) };
+    this.#world = await newWorld(this.#server);
     this.#log(`${sent} of ${count} sent, ${this.#failures.length} failures`);
   }
 
@@ -149,27 +149,9 @@ class Fuzzer {
   }
 }
 
+/** Makes what there is to speak of, or finds it. */
 async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
-  const modelId = await registerModel(server, "fuzzed");
-  const body = {
-    model_id: modelId,
-    trajectory_groups: [
-      {
-        trajectories: [0, 1].map((reward) => ({
-          messages_and_choices: [
-            { role: "user", content: "which?" },
-            { role: "assistant", content: `${reward}` },
-          ],
-          reward,
-        })),
-      },
-    ],
-  };
-  const { body: job } = await call(server, "POST", "/v1/preview/training-jobs", { body });
-  await eventually("the first job ends", async () => {
-    const { body: now } = await call(server, "GET", `/v1/preview/training-jobs/${job.id}`);
-    return now.state === "succeeded" ? true : null;
-  });
+  const modelId = await registered(server, "fuzzed");
   for (const id of feedbackIds) {
     const record = {
       id,
@@ -180,12 +162,31 @@ async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
     };
     await call(server, "POST", "/feedback/create", { body: record, scheme: "Basic" });
   }
-  return { apiKey: server.apiKey, modelId, spareModelId: await spareModel(server), jobId: job.id };
+  const spareModelId = await registered(server, "spare");
+  return { apiKey: server.apiKey, modelId, spareModelId, jobId: await endedJob(server, modelId) };
 }
 
-async function spareModel(server: RunningServer): Promise<string> {
-  const body = { project: "p", name: "spare", base_model: "tiny", return_existing: true };
+async function registered(server: RunningServer, name: string): Promise<string> {
+  const body = { project: "p", name, base_model: "tiny", return_existing: true };
   return (await call(server, "POST", "/v1/preview/models", { body })).body.id;
+}
+
+async function endedJob(server: RunningServer, modelId: string): Promise<string> {
+  const trajectories = [0, 1].map((reward) => ({
+    messages_and_choices: [
+      { role: "user", content: "which?" },
+      { role: "assistant", content: `${reward}` },
+    ],
+    reward,
+  }));
+  const body = { model_id: modelId, trajectory_groups: [{ trajectories }] };
+  return eventually("a job ends", async () => {
+    // The queue may be full at first.
+    const headers = { "idempotency-key": `ended ${modelId}` };
+    const { body: job } = await call(server, "POST", "/v1/preview/training-jobs", { body, headers });
+    const { body: now } = await call(server, "GET", `/v1/preview/training-jobs/${job.id}`);
+    return now.state === "succeeded" ? job.id : null;
+  });
 }
 
 /** Errors, and what is no line of the log. That a job's rollouts are odd is a warning, and true here. */
@@ -195,6 +196,6 @@ function unexpectedLines(output: string): readonly string[] {
 }
 
 function residentMebibytes({ process }: RunningServer): number {
-  const pages = Number(readFileSync(`/proc/${process.pid}/statm`, "utf8").split(" ")[1]);
-  return Math.round((pages * 4096) / (1 << 20));
+  const kibibytes = spawnSync("ps", ["-o", "rss=", "-p", String(process.pid)], { encoding: "utf8" }).stdout;
+  return Math.round(Number(kibibytes) / 1024);
 }

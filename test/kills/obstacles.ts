@@ -36,7 +36,8 @@ export class Machine {
   begin(random: Random): Obstacle | null {
     const aheadMs = Math.round((random.uniform() - 0.5) * 2 * dayMs);
     const durationMs = 500 + random.index(5000);
-    const kind = obstacles.filter((name) => !this.#inForce.has(name))[random.index(3 - this.#inForce.size)];
+    const possible = obstacles.filter((name) => !this.#inForce.has(name));
+    const kind = possible[random.index(possible.length)];
     if (kind === undefined) return null;
     if (kind === "clock step") this.#setClock(aheadMs);
     else {
