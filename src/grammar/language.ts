@@ -37,7 +37,13 @@ export function readLanguage(constraint: Constraint, limits: GrammarLimits): Lan
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);
   const rules = new Rules(limits);
-  const { production, textOf } = read(constraint, { limits, budget, expressions, automaton, rules });
+  const { production, textOf } = read(constraint, {
+    limits,
+    budget,
+    expressions,
+    automaton,
+    rules,
+  });
   const machine = new Machine({ automaton, rules }, limits, budget);
   const start = machine.start(production);
   const { lexers, mayEnd } = machine.threads(start);
@@ -62,7 +68,10 @@ interface Reading {
 }
 
 function read(constraint: Constraint, workshop: Workshop): Reading {
-  const lexeme = (expression: Expression): Reading => ({ production: [terminal(expression)], textOf: null });
+  const lexeme = (expression: Expression): Reading => ({
+    production: [terminal(expression)],
+    textOf: null,
+  });
   switch (constraint.kind) {
     case "regex":
       return lexeme(patternText(constraint.pattern, workshop));

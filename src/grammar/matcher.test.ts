@@ -5,7 +5,7 @@ import { readLanguage } from "./language.ts";
 import { defaultGrammarLimits } from "./limits.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import type { Constraint } from "../domain/constraint.ts";
-import { choice, regex } from "./testing/constraints.ts";
+import { choice, jsonSchema, regex } from "./testing/constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
 import { vocabularyOf } from "./testing/vocabularies.ts";
 import { randomWalk } from "./testing/walk.ts";
@@ -25,6 +25,10 @@ const vocabulary = vocabularyOf([
   "cab",
   "-1",
   "abcabcabc",
+  '"ab',
+  'b":',
+  '", "',
+  "\\u00",
 ]);
 
 const compiled = (constraint: Constraint): CompiledConstraint =>
@@ -52,6 +56,11 @@ const constraints: readonly Constraint[] = [
   regex("[^a]*a.{2}"),
   regex("(?!abc)[abc]{0,9}"),
   choice("abc", "ab", "é", "éa", "😀"),
+  // Counts far beyond a token's length, and near it.
+  regex("(?:a|b1){14,30}"),
+  jsonSchema({ type: "string", minLength: 12, maxLength: 40 }),
+  jsonSchema({ type: "array", items: { type: "string", maxLength: 11, pattern: "^[^1]*$" } }),
+  jsonSchema({ properties: { abc: { type: "string" }, b1: { enum: ["ab", "abc"] } }, type: "object" }),
 ];
 
 test("masks are those of trying every token, whatever was asked before", () => {
@@ -75,7 +84,7 @@ test("masks are those of trying every token, whatever was asked before", () => {
         }
       },
     ),
-    { seed, numRuns: 150 },
+    { seed, numRuns: 200 },
   );
 });
 

@@ -44,7 +44,10 @@ function utf8(expressions: Expressions, set: CodePoints): Expression {
     if (from < 0x80) parts.push(expressions.range(from, Math.min(to, 0x7f)));
     for (const { low, high, lead, width } of utf8Lengths) {
       if (from > high || to < low) continue;
-      for (const places of digitRanges(Math.max(from, low), Math.min(to, high), { base: 64, width })) {
+      for (const places of digitRanges(Math.max(from, low), Math.min(to, high), {
+        base: 64,
+        width,
+      })) {
         const bytes = places.map(([first, last], place) => {
           const mark = place === 0 ? lead : 0x80;
           return expressions.range(mark + first, mark + last);

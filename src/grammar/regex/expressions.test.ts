@@ -102,7 +102,12 @@ test("remainders follow the digits", () => {
       fc.integer({ min: 0, max: 2 }),
       fc.integer({ min: 0, max: 99_999 }),
       (divisor, scale, hundredths) => {
-        const expression = expressions.multiple({ divisor, scale, remainder: 0, fractionDigits: -1 });
+        const expression = expressions.multiple({
+          divisor,
+          scale,
+          remainder: 0,
+          fractionDigits: -1,
+        });
         const text = (hundredths / 100).toFixed(2);
         assert.equal(
           automaton.matches(expression, encoder.encode(text)),

@@ -22,7 +22,12 @@ export type ExpressionNode =
   | { readonly kind: "sequence"; readonly head: Expression; readonly tail: Expression }
   | { readonly kind: "or" | "and"; readonly parts: readonly Expression[] }
   | { readonly kind: "not"; readonly part: Expression }
-  | { readonly kind: "repeat"; readonly part: Expression; readonly min: number; readonly max: number }
+  | {
+      readonly kind: "repeat";
+      readonly part: Expression;
+      readonly min: number;
+      readonly max: number;
+    }
   /** The digits of a number that is a multiple of another. */
   | { readonly kind: "multiple"; readonly multiple: Multiple };
 
@@ -33,6 +38,8 @@ interface Facts {
   readonly isPlain: boolean;
   /** How deep taking its derivative recurses. */
   readonly depth: number;
+  /** The largest number of repetitions that is counted in it. */
+  readonly countMax: number;
   /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
   readonly firsts: ByteSet;
 }
@@ -62,13 +69,17 @@ export class Expressions {
     this.#add(
       "nothing",
       { kind: "nothing" },
-      { isNullable: false, isPlain: true, depth: 0, firsts: noBytes },
+      { isNullable: false, isPlain: true, depth: 0, countMax: 0, firsts: noBytes },
     );
-    this.#add("empty", { kind: "empty" }, { isNullable: true, isPlain: true, depth: 0, firsts: noBytes });
+    this.#add(
+      "empty",
+      { kind: "empty" },
+      { isNullable: true, isPlain: true, depth: 0, countMax: 0, firsts: noBytes },
+    );
     this.anything = this.#add(
       "n0",
       { kind: "not", part: nothing },
-      { isNullable: true, isPlain: true, depth: 1, firsts: allBytes },
+      { isNullable: true, isPlain: true, depth: 1, countMax: 0, firsts: allBytes },
     );
   }
 
@@ -97,7 +108,7 @@ export class Expressions {
     return this.#add(
       key,
       { kind: "bytes", set },
-      { isNullable: false, isPlain: true, depth: 0, firsts: set },
+      { isNullable: false, isPlain: true, depth: 0, countMax: 0, firsts: set },
     );
   }
 
@@ -133,6 +144,7 @@ export class Expressions {
         isNullable: first.isNullable && second.isNullable,
         isPlain: first.isPlain && second.isPlain,
         depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
+        countMax: Math.max(first.countMax, second.countMax),
         firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
       },
     );
@@ -165,11 +177,11 @@ export class Expressions {
   not(part: Expression): Expression {
     const node = this.#nodes[part];
     if (node.kind === "not") return node.part;
-    const { isNullable, depth } = this.#facts[part];
+    const { isNullable, depth, countMax } = this.#facts[part];
     return this.#add(
       `n${part}`,
       { kind: "not", part },
-      { isNullable: !isNullable, isPlain: false, depth: depth + 1, firsts: allBytes },
+      { isNullable: !isNullable, isPlain: false, depth: depth + 1, countMax, firsts: allBytes },
     );
   }
 
@@ -182,10 +194,16 @@ export class Expressions {
     const node = this.#nodes[part];
     if (node.kind === "repeat" && node.min === 0 && node.max === Number.POSITIVE_INFINITY) return part;
     const least = facts.isNullable ? 0 : min;
+    const most = max === Number.POSITIVE_INFINITY ? least : max;
     return this.#add(
       `r${part},${least},${max}`,
       { kind: "repeat", part, min: least, max },
-      { ...facts, isNullable: least === 0, depth: facts.depth + 1 },
+      {
+        ...facts,
+        isNullable: least === 0,
+        depth: facts.depth + 1,
+        countMax: Math.max(facts.countMax, most),
+      },
     );
   }
 
@@ -202,8 +220,36 @@ export class Expressions {
     return this.#add(
       key,
       { kind: "multiple", multiple },
-      { isNullable: isMultiple(multiple), isPlain: false, depth: 0, firsts: numberBytes },
+      {
+        isNullable: isMultiple(multiple),
+        isPlain: false,
+        depth: 0,
+        countMax: 0,
+        firsts: numberBytes,
+      },
     );
+  }
+
+  /**
+   * An expression that no text of at most `length` bytes tells from this one: counts that such a text cannot reach are
+   * made equal. Only of plain ones; others stay as they are.
+   */
+  saturated(expression: Expression, length: number): Expression {
+    const { countMax, isPlain } = this.#facts[expression];
+    if (countMax <= length + 1 || !isPlain) return expression;
+    const node = this.#nodes[expression];
+    switch (node.kind) {
+      case "sequence":
+        return this.#pair(this.saturated(node.head, length), this.saturated(node.tail, length));
+      case "or":
+        return this.or(...node.parts.map((part) => this.saturated(part, length)));
+      case "repeat": {
+        const max = node.max > length + 1 ? Number.POSITIVE_INFINITY : node.max;
+        return this.repeat(this.saturated(node.part, length), Math.min(node.min, length + 1), max);
+      }
+      default:
+        return expression;
+    }
   }
 
   /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
@@ -290,6 +336,7 @@ export class Expressions {
           kind === "or" ? facts.some((one) => one.isNullable) : facts.every((one) => one.isNullable),
         isPlain: kind === "or" && facts.every((one) => one.isPlain),
         depth: Math.max(...facts.map(({ depth }) => depth)) + 1,
+        countMax: Math.max(...facts.map(({ countMax }) => countMax)),
         firsts: facts
           .map(({ firsts }) => firsts)
           .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),

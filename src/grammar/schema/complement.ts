@@ -34,7 +34,12 @@ function violations(algebra: Algebra, shape: Shape, place: string): readonly Sha
       const values = texts.numberValues(shape);
       if (values === null) return [];
       return [
-        { type: "number", isInteger: false, within: texts.workshop.expressions.not(values), values: null },
+        {
+          type: "number",
+          isInteger: false,
+          within: texts.workshop.expressions.not(values),
+          values: null,
+        },
       ];
     }
     case "string": {

@@ -245,7 +245,11 @@ test("blanks are any, none, or what a pattern allows", () => {
 
 test("names beside the declared ones can be switched off", () => {
   const options = { allowsAdditionalProperties: false };
-  const schema = { type: "object", properties: { a: true }, patternProperties: { "^x": { type: "null" } } };
+  const schema = {
+    type: "object",
+    properties: { a: true },
+    patternProperties: { "^x": { type: "null" } },
+  };
   assert.ok(accepts(read(schema, options), '{"a":{"b":1},"x":null}'));
   assert.ok(!accepts(read(schema, options), '{"b":1}'));
 });

@@ -53,7 +53,10 @@ function keywords(schema: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> {
     one("additionalProperties", schema),
     one(
       "patternProperties",
-      fc.dictionary(fc.constantFrom("^x", "1$", "a"), schema, { maxKeys: 2, noNullPrototype: true }),
+      fc.dictionary(fc.constantFrom("^x", "1$", "a"), schema, {
+        maxKeys: 2,
+        noNullPrototype: true,
+      }),
     ),
     one(
       "propertyNames",

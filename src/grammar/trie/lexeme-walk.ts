@@ -3,13 +3,15 @@
 import type { StepBudget } from "../limits.ts";
 import { deadState } from "../regex/automaton.ts";
 import type { Automaton, LexerState } from "../regex/automaton.ts";
-import type { TokenTrie } from "./token-trie.ts";
+import { harmlessBytes } from "./token-trie.ts";
+import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
 export interface LexemeWalk {
   /** The tokens that the lexeme may go on with, or end with: a bit each, or their ids where they are few. */
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
-  /** Nodes at which the lexeme may end and below which there are tokens. */
+  /** Nodes at which the lexeme may end and below which there are tokens, of these nodes. */
   readonly exits: Int32Array;
+  readonly nodes: TrieNodes;
   readonly byteLength: number;
 }
 
@@ -18,11 +20,17 @@ export function walkLexeme(
   state: LexerState,
   budget: StepBudget,
 ): LexemeWalk {
-  const { byteOf, depthOf, endOf, tokenAt, nodeCount } = trie;
+  // Harmless bytes change nothing: their tokens are allowed, and none of them leads to an end.
+  const skipsHarmless =
+    automaton.isAccepting[state] === 0 &&
+    harmlessBytes.every((byte) => automaton.next(state, byte) === state);
+  const nodes = skipsHarmless ? trie.others : trie.nodes;
+  const { byteOf, depthOf, endOf, tokenAt, nextTwin, nodeCount } = nodes;
   const states = new Int32Array(trie.depthMax + 1);
-  const ids: number[] = [];
+  const bits = skipsHarmless ? trie.harmless.slice() : new Uint32Array(trie.harmless.length);
   const exits: number[] = [];
   let { table, isAccepting } = automaton;
+  let count = skipsHarmless ? bits.length : 0;
   let visited = 0;
   states[0] = state;
   for (let node = 1; node < nodeCount;) {
@@ -39,31 +47,27 @@ export function walkLexeme(
       continue;
     }
     states[depth] = after;
-    if (tokenAt[node] >= 0) ids.push(tokenAt[node]);
+    for (let id = tokenAt[node]; id >= 0; id = nextTwin[id]) {
+      bits[id >>> 5] |= 1 << (id & 31);
+      count += 1;
+    }
     if (isAccepting[after] === 1 && endOf[node] > node + 1) exits.push(node);
     node += 1;
   }
   budget.spend(visited >>> 7);
-  return packed(trie, ids, exits);
+  const tokens = count < bits.length ? { ids: idsOf(bits, count) } : { bits };
+  const byteLength = 4 * (Math.min(count, bits.length) + exits.length);
+  return { tokens, exits: Int32Array.from(exits), nodes, byteLength };
 }
 
-function packed(
-  { tokenCount, nextTwin }: TokenTrie,
-  ids: readonly number[],
-  exits: readonly number[],
-): LexemeWalk {
-  const words = Math.ceil(tokenCount / 32);
-  const exitNodes = Int32Array.from(exits);
-  const all: number[] = [];
-  for (const first of ids) for (let id = first; id >= 0; id = nextTwin[id]) all.push(id);
-  if (all.length < words) {
-    return {
-      tokens: { ids: Int32Array.from(all) },
-      exits: exitNodes,
-      byteLength: 4 * (all.length + exits.length),
-    };
+function idsOf(bits: Uint32Array, count: number): Int32Array {
+  const ids = new Int32Array(count);
+  let next = 0;
+  for (let word = 0; next < count; word++) {
+    for (let left = bits[word]; left !== 0; left &= left - 1) {
+      ids[next] = word * 32 + (31 - Math.clz32(left & -left));
+      next += 1;
+    }
   }
-  const bits = new Uint32Array(words);
-  for (const id of all) bits[id >>> 5] |= 1 << (id & 31);
-  return { tokens: { bits }, exits: exitNodes, byteLength: 4 * (words + exits.length) };
+  return ids;
 }

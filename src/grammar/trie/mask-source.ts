@@ -6,14 +6,15 @@ import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
 import { walkLexeme } from "./lexeme-walk.ts";
 import type { LexemeWalk } from "./lexeme-walk.ts";
-import type { TokenTrie } from "./token-trie.ts";
+import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
 export class MaskSource {
   readonly #machine: Machine;
   readonly #trie: TokenTrie;
   readonly #budget: StepBudget;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
-  readonly #masks: ByteCache<ParserState, Uint32Array>;
+  /** By what the masks depend on: the lexemes, as far as tokens can tell them apart, and what follows each. */
+  readonly #masks: ByteCache<string, Uint32Array>;
   readonly #path: Int32Array;
 
   constructor(
@@ -31,23 +32,32 @@ export class MaskSource {
 
   /** Writes the mask of the state: a bit for each token, the lowest of the first word for token 0. */
   write(state: ParserState, into: Uint32Array): void {
-    const known = this.#masks.get(state);
+    const { lexers, follows } = this.#machine.threads(state);
+    const saturated = lexers.map((lexer) => this.#saturated(lexer));
+    const key = `${saturated.join(",")};${follows.join(",")}`;
+    const known = this.#masks.get(key);
     if (known !== undefined) {
       into.set(known);
       return;
     }
     into.fill(0);
-    const { lexers, follows } = this.#machine.threads(state);
-    for (const [index, lexer] of lexers.entries()) {
+    for (const [index, lexer] of saturated.entries()) {
       const walk = this.#walk(lexer);
       addTokens(walk, into);
       if (walk.exits.length === 0) continue;
       const after = this.#machine.open(follows[index]);
       if (this.#machine.threads(after).lexers.length === 0) continue;
-      for (const node of walk.exits) this.#walkBelow(node, after, into);
+      for (const node of walk.exits) this.#walkBelow({ nodes: walk.nodes, top: node }, after, into);
     }
     const mask = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
-    this.#masks.set(state, mask, mask.byteLength);
+    this.#masks.set(key, mask, mask.byteLength);
+  }
+
+  /** A state in which the same tokens are allowed: of a long bounded string most states are one. */
+  #saturated(lexer: LexerState): LexerState {
+    const { automaton } = this.#machine;
+    const { expressions } = automaton;
+    return automaton.start(expressions.saturated(automaton.expressionOf(lexer), this.#trie.depthMax));
   }
 
   #walk(lexer: LexerState): LexemeWalk {
@@ -59,9 +69,13 @@ export class MaskSource {
   }
 
   /** Adds the tokens below a node that go on from a parser state there. */
-  #walkBelow(top: number, start: ParserState, into: Uint32Array): void {
+  #walkBelow(
+    { nodes, top }: { readonly nodes: TrieNodes; readonly top: number },
+    start: ParserState,
+    into: Uint32Array,
+  ): void {
     const machine = this.#machine;
-    const { byteOf, depthOf, endOf, tokenAt, nextTwin } = this.#trie;
+    const { byteOf, depthOf, endOf, tokenAt, nextTwin } = nodes;
     const path = this.#path;
     path[depthOf[top]] = start;
     let visited = 0;

@@ -7,9 +7,8 @@ export interface TokenBytes {
   readonly bytes: readonly (Uint8Array | null)[];
 }
 
-/** Node 0 is the root, which stands for no byte. */
-export interface TokenTrie {
-  readonly tokenCount: number;
+/** The nodes of a tree of tokens. Node 0 is the root, which stands for no byte. */
+export interface TrieNodes {
   readonly nodeCount: number;
   /** The byte that leads to each node. */
   readonly byteOf: Uint8Array;
@@ -21,11 +20,27 @@ export interface TokenTrie {
   readonly tokenAt: Int32Array;
   /** The next token of the same bytes, by token, or -1. */
   readonly nextTwin: Int32Array;
+}
+
+export interface TokenTrie {
+  readonly tokenCount: number;
   /** By token id; null where the token is none that a mask may allow. */
   readonly bytesOf: readonly (Uint8Array | null)[];
   /** Bytes of the longest token. */
   readonly depthMax: number;
+  /** All tokens. */
+  readonly nodes: TrieNodes;
+  /** The tokens of harmless bytes alone, a bit each: where these change nothing they need no walk. */
+  readonly harmless: Uint32Array;
+  /** All other tokens. */
+  readonly others: TrieNodes;
 }
+
+/** Bytes that mean nothing special inside strings: printable ASCII but the quotation mark and the backslash. */
+export const harmlessBytes: readonly number[] = Array.from(
+  { length: 0x7f - 0x20 },
+  (_, index) => 0x20 + index,
+).filter((byte) => byte !== 0x22 && byte !== 0x5c);
 
 /** Tokens longer than this are left out of every mask. */
 const tokenBytesMax = 1_024;
@@ -36,23 +51,35 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
   );
   const sorted = bytesOf.flatMap((token, id) => (token === null ? [] : [{ token, id }]));
   sorted.sort((one, other) => compareBytes(one.token, other.token) || one.id - other.id);
+  const isHarmless = new Set(harmlessBytes);
+  const harmless = new Uint32Array(Math.ceil(bytes.length / 32));
+  const others = sorted.filter(({ token, id }) => {
+    if (token.some((byte) => !isHarmless.has(byte))) return true;
+    harmless[id >>> 5] |= 1 << (id & 31);
+    return false;
+  });
+  return {
+    tokenCount: bytes.length,
+    bytesOf,
+    depthMax: sorted.reduce((most, { token }) => Math.max(most, token.length), 0),
+    nodes: laidFlat(sorted, bytes.length),
+    harmless,
+    others: laidFlat(others, bytes.length),
+  };
+}
+
+type Sorted = readonly { readonly token: Uint8Array; readonly id: number }[];
+
+function laidFlat(sorted: Sorted, tokenCount: number): TrieNodes {
   const nodeCount = 1 + countNodes(sorted.map(({ token }) => token));
   const trie = {
-    tokenCount: bytes.length,
     nodeCount,
     byteOf: new Uint8Array(nodeCount),
     depthOf: new Uint16Array(nodeCount),
     endOf: new Int32Array(nodeCount),
     tokenAt: new Int32Array(nodeCount).fill(-1),
-    nextTwin: new Int32Array(bytes.length).fill(-1),
-    bytesOf,
-    depthMax: sorted.reduce((most, { token }) => Math.max(most, token.length), 0),
+    nextTwin: new Int32Array(tokenCount).fill(-1),
   };
-  fill(trie, sorted);
-  return trie;
-}
-
-function fill(trie: TokenTrie, sorted: readonly { readonly token: Uint8Array; readonly id: number }[]): void {
   const path = [0];
   let before = new Uint8Array(0);
   let node = 1;
@@ -71,9 +98,10 @@ function fill(trie: TokenTrie, sorted: readonly { readonly token: Uint8Array; re
     before = new Uint8Array(token);
   }
   close(trie, path, node);
+  return trie;
 }
 
-function close(trie: TokenTrie, finished: readonly number[], end: number): void {
+function close(trie: TrieNodes, finished: readonly number[], end: number): void {
   for (const node of finished) trie.endOf[node] = end;
 }
 

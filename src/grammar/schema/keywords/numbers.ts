@@ -8,11 +8,17 @@ import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
 export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   minimum(context, value, { pointer, schema }) {
-    const bound = { decimal: decimalOf(value, pointer), isExclusive: schema.exclusiveMinimum === true };
+    const bound = {
+      decimal: decimalOf(value, pointer),
+      isExclusive: schema.exclusiveMinimum === true,
+    };
     return within(context, context.texts.numbers.atLeast(bound), pointer);
   },
   maximum(context, value, { pointer, schema }) {
-    const bound = { decimal: decimalOf(value, pointer), isExclusive: schema.exclusiveMaximum === true };
+    const bound = {
+      decimal: decimalOf(value, pointer),
+      isExclusive: schema.exclusiveMaximum === true,
+    };
     return within(context, context.texts.numbers.atMost(bound), pointer);
   },
   exclusiveMinimum(context, value, { pointer }) {

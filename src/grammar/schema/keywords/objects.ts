@@ -22,7 +22,11 @@ export const objectKeywords: Readonly<Record<string, ReadKeyword>> = {
   patternProperties: members,
   additionalProperties: members,
   required(context, value, { pointer }) {
-    const declared = namesOf(value, pointer).map((name) => ({ name, goal: anyValue, isRequired: true }));
+    const declared = namesOf(value, pointer).map((name) => ({
+      name,
+      goal: anyValue,
+      isRequired: true,
+    }));
     return objects(context, { declared: distinct(declared) }, pointer);
   },
   propertyNames(context, value, { pointer }) {

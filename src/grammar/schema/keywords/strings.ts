@@ -54,5 +54,8 @@ function lengths({ workshop, texts }: KeywordContext, min: number, max?: number)
 }
 
 function bodies({ texts }: KeywordContext, body: Expression, pointer: string): Keyword {
-  return { shapes: ofType(allShapes(texts.anyBody), { type: "string", body, values: null }), pointer };
+  return {
+    shapes: ofType(allShapes(texts.anyBody), { type: "string", body, values: null }),
+    pointer,
+  };
 }

@@ -88,7 +88,10 @@ export class Plans {
       case "null":
         return [{ type: "scalar", text: texts.literal("null") }];
       case "boolean":
-        return shape.values.map((value) => ({ type: "scalar", text: texts.literal(String(value)) }));
+        return shape.values.map((value) => ({
+          type: "scalar",
+          text: texts.literal(String(value)),
+        }));
       default: {
         const text = shape.type === "number" ? texts.number(shape) : texts.string(shape);
         return this.meanings.workshop.automaton.isEmpty(text) ? [] : [{ type: "scalar", text }];

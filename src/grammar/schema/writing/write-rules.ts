@@ -80,7 +80,10 @@ export class RuleWriter {
         const next = [...used, index].sort((one, other) => one - other);
         return [terminal(texts[index]), this.#differentItems(plan, name, { texts, used: next })];
       });
-      return this.#listed(options, { isFirst: used.length === 0, mayClose: used.length >= plan.min });
+      return this.#listed(options, {
+        isFirst: used.length === 0,
+        mayClose: used.length >= plan.min,
+      });
     });
   }
 
@@ -139,7 +142,11 @@ export class RuleWriter {
     const key = (body: Expression) => texts.string({ type: "string", body, values: null });
     return [
       ...plan.rules.flatMap(({ names, goal }) =>
-        this.#named(plan, name, { key: key(names), goal, after: { position, count: count + 1, wanted } }),
+        this.#named(plan, name, {
+          key: key(names),
+          goal,
+          after: { position, count: count + 1, wanted },
+        }),
       ),
       ...(wanted ? (plan.wanted ?? []) : []).flatMap(({ names, goal }) =>
         this.#named(plan, name, {
