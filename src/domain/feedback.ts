@@ -37,8 +37,8 @@ export interface FeedbackRevision {
 export interface FeedbackStore {
   /**
    * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
-   * with the same content hash is returned as stored and not written again; with another hash the whole
-   * call throws `conflict` and names every such index in its faults (location `<index>, id`).
+   * with the same content hash is returned as stored and not written again, and so is what it was created as, though it
+   * was replaced since: a client that tries again late is answered as the first time. With another hash the whole call throws `conflict` and names every such index in its faults (location `<index>, id`).
    * The same id twice in one call follows the same rule.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;

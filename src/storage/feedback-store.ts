@@ -51,9 +51,13 @@ async function createRecords(
   records: readonly FeedbackRecord[],
 ): Promise<readonly FeedbackRecord[]> {
   const stored = await insertNew(transaction, records);
-  const faults = records.flatMap((record, index) =>
-    storedOf(stored, record).contentHash === record.contentHash ? [] : [idTaken(index, record.id)],
-  );
+  const answers: FeedbackRecord[] = [];
+  const faults: Fault[] = [];
+  for (const [index, record] of records.entries()) {
+    const answer = await answerTo(transaction, record, storedOf(stored, record));
+    if (answer === null) faults.push(idTaken(index, record.id));
+    else answers.push(answer);
+  }
   if (faults.length > 0) {
     throw new ServiceError({
       code: "conflict",
@@ -64,7 +68,26 @@ async function createRecords(
       faults,
     });
   }
-  return records.map((record) => storedOf(stored, record));
+  return answers;
+}
+
+/** What is stored, or what was stored first, with the content of this record; null where neither has it. */
+async function answerTo(
+  transaction: Transaction<Schema>,
+  { projectId, id, contentHash }: FeedbackRecord,
+  stored: FeedbackRecord,
+): Promise<FeedbackRecord | null> {
+  if (stored.contentHash === contentHash) return stored;
+  const row = await transaction
+    .selectFrom("feedback_revisions")
+    .select("record")
+    .where("project_id", "=", projectId)
+    .where("id", "=", id)
+    .orderBy("sequence")
+    .limit(1)
+    .executeTakeFirst();
+  const first = row === undefined ? null : recordOf(row.record);
+  return first?.contentHash === contentHash ? first : null;
 }
 
 function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackRecord): FeedbackRecord {

@@ -77,6 +77,23 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     );
   });
 
+  test("a retry that comes after a replacement answers as the first time, and changes nothing", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const first = sampleFeedback("a");
+    await feedback.create([first]);
+    const contents = ["second", "third"].map((contentHash) => {
+      const { id: _id, createdAt: _at, ...content } = sampleFeedback("a", { contentHash });
+      return content;
+    });
+    for (const content of contents) await feedback.replace("team/games", "a", content, moment(10));
+    const late = sampleFeedback("a", { createdAt: moment(60) });
+    assert.deepEqual(await feedback.create([late, sampleFeedback("b")]), [first, sampleFeedback("b")]);
+    assert.equal((await feedback.find("team/games", "a"))?.contentHash, "third");
+    // What a replacement brought was never created.
+    const other = sampleFeedback("a", { contentHash: "second" });
+    await assert.rejects(feedback.create([other]), { code: "conflict" });
+  });
+
   test("replacing what the project does not have is null and writes nothing", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     await feedback.create([sampleFeedback("a")]);

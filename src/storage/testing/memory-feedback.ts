@@ -8,17 +8,21 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
     create: (records) =>
       exclusively((tables) => {
         const byKey = new Map(tables.feedback.map((record) => [keyOf(record), record]));
+        const answers: FeedbackRecord[] = [];
         const faults: Fault[] = [];
         for (const [index, record] of records.entries()) {
           const stored = byKey.get(keyOf(record)) ?? record;
           byKey.set(keyOf(record), stored);
-          if (stored.contentHash === record.contentHash) continue;
-          faults.push({ location: [String(index), "id"], message: "The id is taken.", type: "conflict" });
+          const first = tables.revisions.find((one) => keyOf(one.record) === keyOf(record))?.record;
+          const answer = [stored, first].find((known) => known?.contentHash === record.contentHash);
+          if (answer !== undefined) answers.push(answer);
+          else
+            faults.push({ location: [String(index), "id"], message: "The id is taken.", type: "conflict" });
         }
         if (faults.length > 0)
           throw new ServiceError({ code: "conflict", message: "Ids are taken.", faults });
         tables.feedback = [...byKey.values()];
-        return records.map((record) => byKey.get(keyOf(record)) ?? record);
+        return answers;
       }),
     find: (projectId, id) => exclusively(({ feedback }) => feedback.find(isRecord(projectId, id)) ?? null),
     replace: (projectId, id, content, at) =>
