@@ -22,6 +22,19 @@ test("the table covers every emoji and every tone", () => {
   assert.equal(new Set(nameOf.values()).size, nameOf.size, "no two emoji share a name");
 });
 
+test("an emoji that is younger than the table is taken by itself, without its tone where it has one", () => {
+  for (const young of ["\u{1fadd}", "\u{1f6d9}", "\u{1faf9}"]) {
+    assert.ok(!readEmojiNames().nameOf.has(young), "the table knows it by now: take a younger one");
+    const plain = { alias: young, detoned: young, detonedAlias: young };
+    assert.deepEqual(normaliseReaction(young), plain);
+    const toned = `${young}\u{1f3fd}`;
+    assert.deepEqual(normaliseReaction(toned), { ...plain, alias: toned });
+    assert.deepEqual(normaliseReaction(`${young}👍`), { emojiCount: 2 });
+  }
+  // A chess piece is no emoji.
+  assert.deepEqual(normaliseReaction("\u{1fa00}"), { emojiCount: 0 });
+});
+
 test("an emoji in the middle of a long text is found, and the text around it stays", () => {
   const normal = normaliseReaction(`${"a ".repeat(1000)}👍🏿${" z".repeat(1000)}`);
   assert.ok("alias" in normal);

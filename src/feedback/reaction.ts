@@ -12,7 +12,8 @@ export interface NormalReaction {
 interface EmojiMatch {
   readonly start: number;
   readonly end: number;
-  readonly name: string;
+  /** Null for one that is younger than the table of names. */
+  readonly name: string | null;
 }
 
 const tonePattern = /_(?:light|medium-light|medium|medium-dark|dark)_skin_tone/g;
@@ -26,6 +27,10 @@ export function normaliseReaction(text: string): NormalReaction | { readonly emo
   if (matches.length !== 1) return { emojiCount: matches.length };
   const [{ start, end, name }] = matches;
   const [before, after] = [text.slice(0, start), text.slice(end)];
+  if (name === null) {
+    const detoned = before + text.slice(start, end).replace(/\p{Emoji_Modifier}/u, "") + after;
+    return { alias: text, detoned, detonedAlias: detoned };
+  }
   const detonedName = name.replaceAll(tonePattern, "");
   return {
     alias: `${before}:${name}:${after}`,
@@ -62,7 +67,17 @@ function emojiAt(table: EmojiNames, text: string, start: number): EmojiMatch | n
     if (selectorEnd > end && /^\p{Emoji_Modifier}/u.test(text.slice(selectorEnd))) break;
     end = selectorEnd;
   }
-  return longest;
+  return longest ?? unnamedEmojiAt(text, start);
+}
+
+/** The blocks of Unicode that have room for emoji of years to come. */
+const unnamedEmoji = /[\u{1f6d8}-\u{1f6db}\u{1fa70}-\u{1faff}]\p{Emoji_Modifier}?\ufe0f?/uy;
+
+/** An emoji that is too young for the table: clients send them before every server knows their names. */
+function unnamedEmojiAt(text: string, start: number): EmojiMatch | null {
+  unnamedEmoji.lastIndex = start;
+  const match = unnamedEmoji.exec(text);
+  return match === null ? null : { start, end: start + match[0].length, name: null };
 }
 
 function isSelector(character: string | undefined): boolean {
