@@ -70,6 +70,25 @@ test("the OpenAPI document has every route, and the schemas that check them", as
   await server.close();
 });
 
+test("every field of a chat is described, those that are refused are marked, and its answer is shown", async () => {
+  const server = await fakeServer();
+  const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<Document>();
+  const chat = paths["/v1/chat/completions"]?.["post"];
+  // As the OpenAPI document has them.
+  const properties = chat?.requestBody?.content["application/json"]?.schema.properties as Record<
+    string,
+    { readonly description?: string; readonly default?: unknown; readonly "x-refused"?: boolean }
+  >;
+  for (const [name, { description = "" }] of Object.entries(properties))
+    assert.match(description, /^[A-Z].+[.]$/, name);
+  assert.deepEqual([properties["n"]?.default, properties["stream"]?.default], [1, false]);
+  assert.ok(properties["echo"]?.["x-refused"] && !properties["stop"]?.["x-refused"]);
+  assert.match(properties["min_p"]?.description ?? "", /Refused where the model's engine lacks it/);
+  for (const field of ["choices", "usage", "system_fingerprint", "finish_reason"])
+    assert.ok(JSON.stringify(chat?.responses["2XX"]).includes(`"${field}"`), field);
+  await server.close();
+});
+
 test("the page to read it needs no asset from elsewhere", async () => {
   const server = await fakeServer();
   const page = await server.ask({ method: "GET", url: "/docs/" });

@@ -4,12 +4,13 @@ import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { errorSchema } from "../../wire/error.ts";
 import { locate, type WirePlaces } from "../../wire/places.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
-import { chatForm } from "../../wire/chat/chat-fields.ts";
+import { documentedChatAnswer, documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
 import { chatResponse } from "../../wire/chat/chat-response.ts";
 
 export function chatCompletionRoutes(
@@ -24,7 +25,8 @@ export function chatCompletionRoutes(
       summary: "Create a chat completion",
       tags: ["chat"],
       security: [{ bearer: [] }],
-      body: chatForm.schema,
+      body: documentedChatRequest,
+      response: { "2xx": documentedChatAnswer, "4xx": errorSchema, "5xx": errorSchema },
     },
   };
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
