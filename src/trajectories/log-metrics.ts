@@ -84,7 +84,7 @@ function refuseFaultyMetrics(groups: readonly TrajectoryGroup[]): void {
   const [first] = faults;
   throw new ServiceError({
     code: "invalid",
-    message: `trajectory_groups.${first.location.join(".")}: ${first.message}`,
+    message: `trajectory_groups.${first.location.slice(1).join(".")}: ${first.message}`,
     faults,
   });
 }

@@ -99,6 +99,8 @@ test("says where a metric is that may not be logged", async () => {
     answer.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc.join(".")),
     ["body.trajectory_groups.1.trajectories.0.metrics.costs_judge"],
   );
+  const { error } = answer.json<{ error: { message: string } }>();
+  assert.match(error.message, /^trajectory_groups\.1\.trajectories\.0\.metrics\.costs_judge: Metric names /);
   await server.close();
 });
 
