@@ -3,8 +3,10 @@
 // in a thread of their own, so that what the sender does is not measured.
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
+import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
+import { endless, writeHostileModel } from "./hostile-model.ts";
 
 const probeEveryMs = 5;
 const mebibyte = 1 << 20;
@@ -37,6 +39,9 @@ function trajectoryGroup(bytes: number): string {
   const trajectory = (reward: number): object => ({ messages_and_choices: [message], reward });
   return JSON.stringify({ trajectories: [trajectory(0), trajectory(1)] });
 }
+
+const hostileChat = (content: string): Buffer =>
+  Buffer.from(JSON.stringify({ model: "hostile", max_tokens: 1, messages: [{ role: "user", content }] }));
 
 const cases: readonly Case[] = [
   {
@@ -77,6 +82,21 @@ const cases: readonly Case[] = [
     path: chatPath,
     body: () =>
       Buffer.from(JSON.stringify({ messages: [{ role: "user", content: "x y ".repeat(mebibyte * 3.75) }] })),
+  },
+  {
+    name: "chat: a template that never ends",
+    path: chatPath,
+    body: () => hostileChat(endless),
+  },
+  {
+    name: "chat: a word of 80,000 emoji",
+    path: chatPath,
+    body: () => hostileChat("😀🎉".repeat(40_000)),
+  },
+  {
+    name: "chat: 200 KB of words",
+    path: chatPath,
+    body: () => hostileChat("the quick brown fox ".repeat(10_000)),
   },
   {
     name: "chat: 16 MB of faults",
@@ -217,7 +237,12 @@ const seconds = (count: number): Promise<void> => new Promise((resolve) => setTi
 
 async function measure(only: string): Promise<void> {
   const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder });
+  const hostile = join(dataFolder, "hostile");
+  writeHostileModel(hostile);
+  const server = await startServer({
+    dataFolder,
+    flags: ["--model", hostile, "--default-model", "hone-tiny"],
+  });
   const prober = new Prober(server);
   try {
     await untilReady(server);

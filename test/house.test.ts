@@ -32,7 +32,11 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: ["domain", "telemetry", "processes", "grammar", "graph", "model", "runtime"],
     vendors: [],
   },
-  chat: { rank: 4, mayImport: ["domain", "telemetry", "tokenizer", "models", "trajectories"], vendors: [] },
+  chat: {
+    rank: 4,
+    mayImport: ["domain", "telemetry", "processes", "tokenizer", "models", "trajectories"],
+    vendors: [],
+  },
   training: {
     rank: 4,
     mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime", "tokenizer", "trajectories"],

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { renderChatPrompt } from "../src/chat/render-prompt.ts";
-import type { ServedBase } from "../src/chat/served-base.ts";
+import { writePrompt } from "../src/chat/prompts/write-prompt.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { JsonObject, TrajectoryGroup } from "../src/domain/trajectory.ts";
 import { defaultsOf } from "../src/domain/settings.ts";
@@ -69,11 +68,9 @@ const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
   const { request } = readChatRequest(body, defaultsOf(httpSettings));
-  const limits = { contextLength: 100_000, vocabularySize, positionCountMax: 100_000 };
-  // Rendering reads the engine's limits alone.
-  const engine = { status: () => ({ state: { kind: "ready", limits } }) };
-  const base = { tokenizer, template, engine, contextLength: 100_000 } as unknown as ServedBase;
-  return renderChatPrompt(request.prompt, base);
+  const limits = { modelName: "m", contextLength: 100_000, vocabularySize };
+  const task = { conversation: request.prompt, badWords: [], ...limits };
+  return writePrompt(tokenizer, template, task).tokenIds;
 }
 
 /** What stands before the answer of a recorded conversation that kept no prompt ids. */

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createChatService } from "../src/chat/complete-chat.ts";
+import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { Engine } from "../src/domain/generation.ts";
 import type { ErrorBody } from "../src/http/errors.ts";
 import { bearer, fakeServer } from "../src/http/testing/fake-server.ts";
 import { silentLogger } from "../src/telemetry/logger.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
-import { loadChatTemplate } from "../src/tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
@@ -46,8 +46,8 @@ const chat = createChatService({
     {
       model: { name: "tiny", folder },
       engine,
+      prompts: await directPrompts(folder),
       tokenizer: await loadTokenizer(folder),
-      template: await loadChatTemplate(folder),
       defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null },
       contextLength: 64,
     },

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { LightMyRequestResponse } from "fastify";
 import { createChatService } from "../src/chat/complete-chat.ts";
+import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
 import { hashSecret, type KeyRole } from "../src/domain/access.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -14,7 +15,6 @@ import { createModelDirectory } from "../src/models/model-directory.ts";
 import type { Database } from "../src/storage/database.ts";
 import { silentLogger } from "../src/telemetry/logger.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
-import { loadChatTemplate } from "../src/tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
 
 /** Everything of one entity that a request could name. */
@@ -51,7 +51,7 @@ export interface World {
 
 const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
-const template = await loadChatTemplate(folder);
+const prompts = await directPrompts(folder);
 
 /** The key of an entity; `admin` is every server's administrator. */
 export const keyOf = (entity: string): string => `hone_${entity}`;
@@ -98,7 +98,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Database) {
     build: "test",
   });
   const defaults = { endTokenIds: [2], temperature: null, topP: null, topK: null };
-  const base = { model: { name: "tiny", folder }, engine, tokenizer, template, defaults, contextLength: 128 };
+  const base = { model: { name: "tiny", folder }, engine, prompts, tokenizer, defaults, contextLength: 128 };
   const metrics = createMetrics({ processMetrics: false });
   return createChatService({ directory, bases: [base], clock: systemClock, metrics, logger: silentLogger });
 }

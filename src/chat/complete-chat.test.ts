@@ -1,6 +1,5 @@
 // Chat completions against an engine that plays a script.
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ChatEvent } from "../domain/chat.ts";
@@ -20,20 +19,18 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { MessageRecord } from "../domain/trajectory.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
-import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import type { PromptWriter } from "./prompts/write-prompt.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
+import { directPrompts } from "./testing/direct-prompts.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
-import { renderChatPrompt } from "./render-prompt.ts";
-import { readGenerationDefaults } from "./served-base.ts";
 import type { GenerationDefaults, ServedBase } from "./served-base.ts";
 
-const root = "test/fixtures/goldens/models";
-const folder = `${root}/qwen3`;
+const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
-const template = await loadChatTemplate(folder);
+const prompts = await directPrompts(folder);
 const endOfText = 2;
 
 /** Events that the engine emits at once; an error instead of a batch breaks the generation off. */
@@ -153,14 +150,18 @@ const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as con
 
 function serve(
   engine: ScriptedEngine,
-  options: { model?: ResolvedModel; defaults?: Partial<GenerationDefaults>; isDeleted?: boolean } = {},
+  options: Partial<Pick<ServedBase, "prompts">> & {
+    model?: ResolvedModel;
+    defaults?: Partial<GenerationDefaults>;
+    isDeleted?: boolean;
+  } = {},
 ): ChatService {
   const { model = base, defaults = {} } = options;
   const served: ServedBase = {
     model: { name: "tiny", folder },
     engine,
+    prompts: options.prompts ?? prompts,
     tokenizer,
-    template,
     defaults: { ...noDefaults, ...defaults },
     contextLength: 4096,
   };
@@ -233,26 +234,6 @@ async function refused(
   );
   assert.ok(error instanceof ServiceError, String(error));
   return error;
-}
-
-for (const name of readdirSync(root)) {
-  test(`a request's prompt is that of the reference implementation: ${name}`, async () => {
-    const golden = JSON.parse(readFileSync(`${root}/${name}/golden.json`, "utf8")) as {
-      readonly messages: readonly { readonly role: string; readonly content: string }[];
-      readonly rendered_ids: readonly number[];
-    };
-    const messages = golden.messages.map(({ role, content }) => message(role, content));
-    const served: ServedBase = {
-      model: { name, folder: `${root}/${name}` },
-      engine: new ScriptedEngine([]),
-      tokenizer: await loadTokenizer(`${root}/${name}`),
-      template: await loadChatTemplate(`${root}/${name}`),
-      defaults: await readGenerationDefaults(`${root}/${name}`, noDefaults.endTokenIds),
-      contextLength: 4096,
-    };
-    assert.deepEqual(renderChatPrompt({ ...hello.prompt, messages }, served), golden.rendered_ids);
-    assert.deepEqual(served.defaults, noDefaults);
-  });
 }
 
 test("tells a header, a delta per batch of tokens, the finish on the last of them, and the usage", async () => {
@@ -783,6 +764,28 @@ test("a signal aborts the generation, before, during and after it started", asyn
   controller.abort();
   assert.equal((await pending).code, "cancelled");
   assert.ok(engine.abortCount > 0);
+});
+
+test("a request whose prompt is being made counts as running, waits as its key's, and goes with its client", async () => {
+  const engine = new ScriptedEngine([]);
+  const clients: string[] = [];
+  const slowPrompts: PromptWriter = {
+    write: (_, { client, signal }) => {
+      clients.push(client);
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(gone)));
+    },
+  };
+  const gone = new ServiceError({ code: "cancelled", message: "gone" });
+  const service = serve(engine, { prompts: slowPrompts });
+  const controller = new AbortController();
+  const pending = collect(service.complete(hello, caller, { signal: controller.signal }));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(clients, [caller.keyId]);
+  assert.equal(service.runningCount, 1);
+  controller.abort();
+  await assert.rejects(pending, { code: "cancelled" });
+  assert.equal(service.runningCount, 0);
+  assert.equal(engine.requests.length, 0);
 });
 
 test("leaving early frees the slot", async () => {

@@ -55,7 +55,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
     refuseMissingFeatures(request, base.engine.capabilities);
-    const plan = planGeneration(request, model, base);
+    const plan = await planGeneration(request, model, base, { client: caller.keyId, signal });
     throwIfAborted(signal);
 
     const generation = base.engine.submit({ ...plan.generation, id: runningId(request, caller) });

@@ -1,13 +1,12 @@
 // What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
-// Pure but for a fresh seed where the request brought none.
-import { chatFault, type ChatHeader, type ChatRequest } from "../domain/chat.ts";
+// Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
+import { chatFault, type ChatHeader, type ChatRequest, type Conversation } from "../domain/chat.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
 import { freshSeed } from "../domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
-import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import { renderChatPrompt } from "./render-prompt.ts";
+import type { WrittenPrompt } from "./prompts/write-prompt.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
 
@@ -21,12 +20,27 @@ export interface GenerationPlan {
 /**
  * @param request asks for nothing that the engine cannot do
  * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit
+ * not fit, `overloaded` when too many prompts wait, `cancelled` when the signal aborts
  */
-export function planGeneration(request: ChatRequest, model: ResolvedModel, base: ServedBase): GenerationPlan {
+export async function planGeneration(
+  request: ChatRequest,
+  model: ResolvedModel,
+  base: ServedBase,
+  options: { readonly client: string; readonly signal: AbortSignal },
+): Promise<GenerationPlan> {
   const { identity, stopping, output } = request;
   const limits = servedLimits(base);
-  const promptTokenIds = renderChatPrompt(request.prompt, base);
+  const prompt = await base.prompts.write(
+    {
+      conversation: conversationOf(request.prompt),
+      badWords: request.sampling.badWords ?? [],
+      modelName: base.model.name,
+      contextLength: limits.contextLength,
+      vocabularySize: limits.vocabularySize,
+    },
+    options,
+  );
+  const promptTokenIds = prompt.tokenIds;
   const room = roomLeft(promptTokenIds.length, limits);
   // What was asked for is an upper bound: an answer that fills the room ends with `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? room, room);
@@ -39,7 +53,7 @@ export function planGeneration(request: ChatRequest, model: ResolvedModel, base:
   const generation: GenerationRequest = {
     id: identity.requestId,
     prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
-    sampling: resolveSampling(request, base, limits.vocabularySize),
+    sampling: resolveSampling(request, base, { prompt, vocabularySize: limits.vocabularySize }),
     constraint: request.constraint,
     stopping: {
       maxTokens,
@@ -67,6 +81,12 @@ export function planGeneration(request: ChatRequest, model: ResolvedModel, base:
     },
   };
   return { generation, header, endOfTextId };
+}
+
+/** Without what else a request says of its prompt, which is not needed to render it. */
+function conversationOf(prompt: ChatRequest["prompt"]): Conversation {
+  const { messages, tools, documents, templateArguments, addGenerationPrompt, continueFinalMessage } = prompt;
+  return { messages, tools, documents, templateArguments, addGenerationPrompt, continueFinalMessage };
 }
 
 /** The answer goes on with the last message where nothing opens a turn of its own. */
@@ -101,8 +121,8 @@ const temperatureMin = 0.01;
 
 function resolveSampling(
   { sampling }: ChatRequest,
-  { defaults, tokenizer }: ServedBase,
-  vocabularySize: number,
+  { defaults }: ServedBase,
+  { prompt, vocabularySize }: { readonly prompt: WrittenPrompt; readonly vocabularySize: number },
 ): SamplingParameters {
   const given = {
     // Kept where greedy too, where it changes nothing: what was asked for is refused or passed on, whatever else was asked.
@@ -112,7 +132,7 @@ function resolveSampling(
     presencePenalty: sampling.presencePenalty ?? plainSampling.presencePenalty,
     logitBias: sampling.logitBias ?? plainSampling.logitBias,
     allowedTokenIds: sampling.allowedTokenIds,
-    badWords: (sampling.badWords ?? []).flatMap((word) => badWordIds(word, tokenizer)),
+    badWords: prompt.badWordIds,
     processors: sampling.processors ?? plainSampling.processors,
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
@@ -125,16 +145,4 @@ function resolveSampling(
     topP: sampling.topP ?? defaults.topP ?? 1,
     topK: topK < 1 || topK >= vocabularySize ? 0 : topK,
   };
-}
-
-/**
- * The tokens of a word as it begins a text, and as it follows a blank where that changes its first token alone: vLLM's rule,
- * whose interface this is.
- */
-function badWordIds(word: string, tokenizer: Tokenizer): readonly (readonly number[])[] {
-  const encode = (text: string): readonly number[] => tokenizer.encode(text, { addSpecialTokens: false });
-  const first = encode(word.trimStart());
-  const second = encode(` ${word.trimStart()}`);
-  const isOther = second.length === first.length && second[0] !== first[0];
-  return isOther ? [first, second] : [first];
 }

@@ -4,15 +4,16 @@ import { join } from "node:path";
 import type { Engine, EngineLimits } from "../domain/generation.ts";
 import type { BaseModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { ChatTemplate } from "../tokenizer/chat-template.ts";
 import { readJsonObject } from "../tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { PromptWriter } from "./prompts/write-prompt.ts";
 
 export interface ServedBase {
   readonly model: BaseModel;
   readonly engine: Engine;
+  readonly prompts: PromptWriter;
+  /** Of answers alone: what is tokenized may take long, and is a matter of `prompts`. */
   readonly tokenizer: Tokenizer;
-  readonly template: ChatTemplate;
   readonly defaults: GenerationDefaults;
   /** Tokens in prompt and answer together, as the model was made; the engine may hold fewer. */
   readonly contextLength: number;

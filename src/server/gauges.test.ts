@@ -26,7 +26,11 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
     ],
   ];
   const metrics = createMetrics({ processMetrics: false });
-  const bases = statuses.map(([name, status]) => ({ model: { name }, engine: { status: () => status } }));
+  const bases = statuses.map(([name, status], index) => ({
+    model: { name },
+    engine: { status: () => status },
+    prompts: { waitingCount: 7 + index },
+  }));
   exposeGauges(metrics, { bases, jobQueue: { status: () => ({ runningCount: 6 }) } });
   const { text } = await metrics.expose();
   assert.deepEqual(
@@ -40,6 +44,8 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
       'hone_engine_requests_waiting{base_model="b"} 0',
       'hone_engine_requests_waiting_max{base_model="a"} 3',
       'hone_engine_requests_waiting_max{base_model="b"} 4',
+      'hone_chat_prompts_waiting{base_model="a"} 7',
+      'hone_chat_prompts_waiting{base_model="b"} 8',
       'hone_engine_cache_bytes{base_model="a"} 5',
       'hone_engine_cache_bytes_max{base_model="a"} 9',
       'hone_engine_hits{base_model="b"} 5',

@@ -6,6 +6,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 interface Base {
   readonly model: Pick<BaseModel, "name">;
   readonly engine: Pick<Engine, "status">;
+  readonly prompts: { readonly waitingCount: number };
 }
 
 interface Parts {
@@ -36,6 +37,14 @@ export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void
     "hone_engine_requests_waiting_max",
     "Requests that may wait.",
     (status) => status.waitingCountMax,
+  );
+  metrics.gauge(
+    { name: "hone_chat_prompts_waiting", help: "Prompts that wait to be rendered.", labels: ["base_model"] },
+    () =>
+      bases.map(({ model, prompts }) => ({
+        labels: { base_model: model.name },
+        value: prompts.waitingCount,
+      })),
   );
   exposeOwnGauges(metrics, bases);
   metrics.gauge({ name: "hone_training_jobs_running", help: "Training jobs that run." }, () => [

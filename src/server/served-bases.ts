@@ -2,6 +2,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { BaseModel } from "../domain/model.ts";
 import { packVocabulary, type TokenVocabulary } from "../domain/vocabulary.ts";
+import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
 import type { ServedBase } from "../chat/served-base.ts";
 import { readGenerationDefaults } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
@@ -13,8 +14,8 @@ import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { HoneConfig } from "./config.ts";
 
-/** A served base whose engine runs in a child process. */
-export type EngineBase = ServedBase & { readonly engine: ChildEngine };
+/** A served base whose engine runs in a child process, and whose prompts are made in threads. */
+export type EngineBase = ServedBase & { readonly engine: ChildEngine; readonly prompts: PromptThreads };
 
 interface Options {
   readonly cacheFolder: string;
@@ -32,11 +33,13 @@ export function createServedBases(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
       const { contextLength, endOfTextIds } = readModelConfig(model.folder);
-      const [tokenizer, template, defaults] = await Promise.all([
+      const [tokenizer, defaults] = await Promise.all([
         loadTokenizer(model.folder),
-        loadChatTemplate(model.folder, clock),
         readGenerationDefaults(model.folder, endOfTextIds),
+        // Used in the prompt threads alone; loaded here too, so that a broken one ends the start.
+        loadChatTemplate(model.folder, clock),
       ]);
+      const prompts = createPromptThreads(model.folder, config.chat);
       const engine = createChildEngine({
         modelFolder: model.folder,
         cacheFolder,
@@ -46,7 +49,7 @@ export function createServedBases(
         logger: logger.child({ model: model.name }),
         logLevel: config.server.logLevel,
       });
-      return { model, engine, tokenizer, template, defaults, contextLength };
+      return { model, engine, prompts, tokenizer, defaults, contextLength };
     }),
   );
 }

@@ -90,6 +90,7 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(http, { host, port });
   await start(listener);
+  await Promise.all(bases.map((base) => start(base.prompts)));
   await Promise.all(bases.map((base) => start(base.engine)));
   await start(jobQueue);
   const finishChats = async (): Promise<void> => {

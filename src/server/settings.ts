@@ -1,5 +1,6 @@
 // Every section of the configuration: the server's own settings here, the others beside what they set.
 import type { SettingsSchema } from "../domain/settings.ts";
+import { chatSettings } from "../chat/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
@@ -84,6 +85,7 @@ const serverSettings = {
 
 export const sections = {
   server: serverSettings,
+  chat: chatSettings,
   engine: engineSettings,
   training: trainingSettings,
   jobs: jobSettings,
@@ -95,6 +97,7 @@ export type SectionName = keyof typeof sections;
 /** What the sections are called where people read. */
 export const sectionTitles: { readonly [Section in SectionName]: string } = {
   server: "Server",
+  chat: "Chat",
   engine: "Engine",
   training: "Training",
   jobs: "Job queue",

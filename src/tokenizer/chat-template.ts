@@ -6,15 +6,15 @@ import { textOfPart } from "../domain/content-part.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { detectContentFormat } from "./content-format.ts";
 import { compileJinja } from "./jinja-program.ts";
-import type { JinjaProgram } from "./jinja-program.ts";
+import type { JinjaProgram, ProgramLimits } from "./jinja-program.ts";
 import { toTemplateMessages } from "./template-messages.ts";
 
 export interface ChatTemplate {
   /**
    * @throws ServiceError `unsupported` when the template raises or fails (with its message), when content is not text,
-   * or when the final message to continue is not found in what was rendered
+   * or when the final message to continue is not found in what was rendered; what `limits` say when one is reached
    */
-  render(conversation: Conversation): string;
+  render(conversation: Conversation, limits?: ProgramLimits): string;
 }
 
 export interface ChatTemplateOptions {
@@ -31,8 +31,9 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const standard = compile(options.source, options);
   const toolUse = options.toolUseSource === null ? standard : compile(options.toolUseSource, options);
   return {
-    render: (conversation) => {
-      const renderMessages = conversation.tools === null ? standard : toolUse;
+    render: (conversation, limits) => {
+      const compiled = conversation.tools === null ? standard : toolUse;
+      const renderMessages = (messages: Conversation): string => compiled(messages, limits);
       return conversation.continueFinalMessage
         ? renderContinued(conversation, renderMessages)
         : renderMessages(conversation);
@@ -40,20 +41,22 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   };
 }
 
-type Render = (conversation: Conversation) => string;
+type Render = (conversation: Conversation, limits?: ProgramLimits) => string;
 
 function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
   const program: JinjaProgram = compileJinja(source, clock);
   const format = detectContentFormat(program.tree);
-  return (conversation) =>
-    program.run({
+  return (conversation, limits) => {
+    const variables = {
       ...specialTokens,
       tools: conversation.tools,
       documents: conversation.documents,
       add_generation_prompt: conversation.addGenerationPrompt,
       ...conversation.templateArguments,
       messages: toTemplateMessages(conversation.messages, format),
-    });
+    };
+    return program.run(variables, limits);
+  };
 }
 
 /** Marks the end of the final content in the rendered text. The blank shows whether the template trims it. */

@@ -1,35 +1,79 @@
 // The one way from a conversation to the token ids of a prompt, for serving and for training alike: were there two, a
 // model would train on other prompts than it is served.
 import { chatFault, type Conversation } from "../domain/chat.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+
+/** What a template may take for one conversation; each with the setting it comes from, for messages. */
+export interface RenderLimits {
+  readonly time: { readonly ms: number; readonly setting: string };
+  /** Of the rendered text, and of each that leads to it; items of a list count alike. */
+  readonly characters: { readonly max: number; readonly setting: string };
+}
+
+/** A template that reached a limit; with a greater one it may end. */
+export class RenderLimitError extends ServiceError {}
+
+export interface RenderOptions {
+  /** When given, a prompt that leaves no room for an answer is refused, a far too long one before it is tokenized. */
+  readonly contextLength?: number;
+  readonly limits?: RenderLimits;
+  /** Called between rendering and tokenizing. */
+  readonly onRendered?: () => void;
+}
 
 /**
  * Renders and tokenizes. The template writes special tokens itself, so none are added.
  *
- * @param options.contextLength when given, a prompt that leaves no room for an answer is refused, and a far too long one
- * before the time to tokenize it is spent
- * @throws ServiceError `unsupported` for a prompt that is empty or too long, and as {@link ChatTemplate.render} does
+ * @throws ServiceError `unsupported` for a prompt that is empty or too long, and as {@link ChatTemplate.render} does;
+ * {@link RenderLimitError} where the template reaches a limit
  */
 export function renderPrompt(
   tokenizer: Tokenizer,
   template: ChatTemplate,
   conversation: Conversation,
-  options: { readonly contextLength?: number } = {},
+  options: RenderOptions = {},
 ): number[] {
-  const { contextLength = Infinity } = options;
+  const { contextLength = Infinity, limits } = options;
   const messageCount = conversation.messages.length;
   // A template shows each message by a token at least, and takes as long to show the last as the first.
   if (messageCount >= contextLength) throw tooLong(contextLength, `at least ${messageCount}`);
-  const text = template.render(conversation);
+  const text = render(template, conversation, limits);
   const leastCount = tokenizer.leastTokenCount(text);
   if (leastCount >= contextLength) throw tooLong(contextLength, `at least ${leastCount}`);
+  options.onRendered?.();
   const ids = tokenizer.encode(text, { addSpecialTokens: false });
   if (ids.length === 0)
     throw fault("The chat template renders these messages to an empty prompt; send a message with content.");
   if (ids.length >= contextLength) throw tooLong(contextLength, String(ids.length));
   return ids;
+}
+
+function render(template: ChatTemplate, conversation: Conversation, limits?: RenderLimits): string {
+  if (limits === undefined) return template.render(conversation);
+  const { time, characters } = limits;
+  return template.render(conversation, {
+    timeMs: time.ms,
+    onTimeUp: () => renderedTooSlowly(time),
+    lengthMax: characters.max,
+    onTooLong: () => renderedTooLong(characters),
+  });
+}
+
+/** The refusal of messages that the template has not rendered in time. */
+export function renderedTooSlowly({ ms, setting }: RenderLimits["time"]): RenderLimitError {
+  const message =
+    `The chat template has not rendered these messages within ${ms / 1000} s (${setting}). ` +
+    "Send fewer or shorter messages; if it never ends, whoever runs the server must correct the template.";
+  return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
+}
+
+function renderedTooLong({ max, setting }: RenderLimits["characters"]): RenderLimitError {
+  const message =
+    `The chat template makes more than ${max} characters, or as long a list, of these messages (${setting}). ` +
+    "Send fewer or shorter messages.";
+  return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
 }
 
 function tooLong(contextLength: number, count: string): ServiceError {
@@ -40,8 +84,9 @@ function tooLong(contextLength: number, count: string): ServiceError {
 }
 
 function fault(message: string): ServiceError {
-  return new ServiceError({
-    code: "unsupported",
-    faults: [chatFault("prompt.messages", { message, type: "value_error" })],
-  });
+  return new ServiceError({ code: "unsupported", faults: [messagesFault(message)] });
+}
+
+function messagesFault(message: string): Fault {
+  return chatFault("prompt.messages", { message, type: "value_error" });
 }

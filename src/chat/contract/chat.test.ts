@@ -6,14 +6,14 @@ import type { Engine, Generation, GenerationEvent, GenerationRequest } from "../
 import { ServiceError } from "../../domain/service-error.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { createChatService } from "../complete-chat.ts";
+import { directPrompts } from "../testing/direct-prompts.ts";
 import { checkChat, type ChatBehaviour } from "./check-chat.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
-const template = await loadChatTemplate(folder);
+const prompts = await directPrompts(folder);
 const answer = tokenizer.encode("yes, 1", { addSpecialTokens: false });
 
 /** Gives every choice the same answer, a token at a time, the choices in turn. */
@@ -76,8 +76,8 @@ checkChat("the chat over an engine", async (behaviour) =>
       {
         model: { name: "tiny", folder },
         engine: engineOf(behaviour),
+        prompts,
         tokenizer,
-        template,
         defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null },
         contextLength: 64,
       },

@@ -1,0 +1,19 @@
+// How much there is to render, told without rendering it.
+import type { PromptTask } from "./write-prompt.ts";
+
+/** Whether the texts, names and values of a task are at most `max` together; counts no further. */
+export function isWithin(max: number, { conversation, badWords }: PromptTask): boolean {
+  let left = max;
+  const count = (value: unknown): boolean => {
+    left -= typeof value === "string" ? value.length : 1;
+    if (left < 0) return false;
+    if (typeof value !== "object" || value === null) return true;
+    if (Array.isArray(value)) return value.every(count);
+    return Object.entries(value).every(([name, member]) => {
+      left -= name.length;
+      return count(member);
+    });
+  };
+  const { messages, tools, documents, templateArguments } = conversation;
+  return [messages, tools, documents, templateArguments, badWords].every(count);
+}

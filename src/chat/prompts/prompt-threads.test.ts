@@ -1,0 +1,169 @@
+// What hostile templates and texts may do to other requests: nothing. Which of two is answered first is looked at, never
+// how long it took: what must still be running then has no time limit that could pass.
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { defaultsOf } from "../../domain/settings.ts";
+import { promptTask, userSays } from "../contract/check-prompts.ts";
+import { chatSettings, type ChatSettings } from "../settings.ts";
+import { createPromptThreads } from "./prompt-threads.ts";
+import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
+
+/** Templates by what the first message says; anything else is shown as it is. */
+const template = `
+{%- set first = messages[0].content -%}
+{%- if first == "endless" -%}
+  {%- for i in range(100000) -%}{%- for j in range(100000) -%}{%- set k = i + j -%}{%- endfor -%}{%- endfor -%}
+{%- elif first == "one endless filter" -%}
+  {%- set shared = namespace(list=[1]) -%}
+  {%- for i in range(60) -%}{%- set shared.list = [shared.list, shared.list] -%}{%- endfor -%}
+  {{- shared.list | tojson -}}
+{%- elif first == "growth" -%}
+  {%- set shared = namespace(list=range(100000)) -%}
+  {%- for i in range(60) -%}{%- set shared.list = shared.list + shared.list -%}{%- endfor -%}
+{%- elif first == "huge" -%}
+  {%- for i in range(90000) -%}{{- "0123456789" -}}{%- endfor -%}
+{%- else -%}
+  {{- first -}}
+{%- endif -%}`;
+
+/** Far above what any test takes. */
+const unlimited = { renderSeconds: 60, encodeSeconds: 600, promptWaitSeconds: 3600 };
+
+/** One word, which takes a tokenizer seconds. */
+const emojiWord = "😀🎉".repeat(200_000);
+
+interface Running {
+  readonly written: Promise<WrittenPrompt>;
+  readonly isSettled: () => boolean;
+  readonly abort: () => void;
+}
+
+/** Threads for a model with that template; `write` takes a first message, in a context that holds anything. */
+function threadsFor(context: TestContext, changes: Partial<ChatSettings> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "hone-prompts-"));
+  for (const file of ["tokenizer.json", "tokenizer_config.json"])
+    copyFileSync(join("test/fixtures/goldens/models/qwen3", file), join(folder, file));
+  writeFileSync(join(folder, "chat_template.jinja"), template);
+  const threads = createPromptThreads(folder, { ...defaultsOf(chatSettings), ...unlimited, ...changes });
+  context.after(async () => {
+    await threads.stop();
+    rmSync(folder, { recursive: true });
+  });
+  const start = (content: string, task: Partial<PromptTask> = {}, client = "c"): Running => {
+    const aborter = new AbortController();
+    const options = { client, signal: aborter.signal };
+    let isSettled = false;
+    const written = threads
+      .write(promptTask(userSays(content), { contextLength: 1e9, ...task }), options)
+      .finally(() => (isSettled = true));
+    written.catch(() => undefined);
+    return { written, isSettled: () => isSettled, abort: () => aborter.abort() };
+  };
+  const write = (content: string): Promise<WrittenPrompt> => start(content).written;
+  return { threads, start, write };
+}
+
+/** A text that counts as large, and is tokenized in moments. */
+const large = "some words ".repeat(2000);
+
+for (const [name, content] of Object.entries({
+  "a template that never ends": "endless",
+  "a filter that never ends": "one endless filter",
+  "a megabyte of emoji": emojiWord,
+})) {
+  test(`${name} holds up no small prompt, which comes after it and is answered before it`, async (context) => {
+    const { start, write } = threadsFor(context, unlimited);
+    const hostile = start(content);
+    for (const text of ["one", "two"]) assert.ok((await write(text)).tokenIds.length > 0);
+    assert.ok(!hostile.isSettled());
+    hostile.abort();
+    await assert.rejects(hostile.written, { code: "cancelled" });
+  });
+}
+
+test("a template that reaches its time is refused, naming limit and cure, and the next prompt is made", async (context) => {
+  const { write } = threadsFor(context, { renderSeconds: 0.2 });
+  for (const content of ["endless", "one endless filter"]) {
+    await assert.rejects(
+      write(content),
+      (error: Error & { readonly code?: string; readonly faults?: object }) => {
+        assert.equal(error.code, "unsupported");
+        assert.match(
+          error.message,
+          /not rendered these messages within 0\.2 s \(chat\.renderSeconds\)\. Send fewer/,
+        );
+        return true;
+      },
+    );
+    assert.ok((await write("small")).tokenIds.length > 0);
+    assert.ok((await write(large)).tokenIds.length > 0);
+  }
+});
+
+test("a template whose values grow without end is refused, and the next prompt is made", async (context) => {
+  const { write } = threadsFor(context);
+  await assert.rejects(write("growth"), { code: "unsupported", message: /chat\.renderedCharacters/ });
+  assert.ok((await write(large)).tokenIds.length > 0);
+});
+
+test("a text that reaches the time to tokenize it is refused, and the next is made", async (context) => {
+  const { write } = threadsFor(context, { encodeSeconds: 0.1 });
+  await assert.rejects(write(emojiWord), { code: "unsupported", message: /chat\.encodeSeconds/ });
+  assert.ok((await write("small")).tokenIds.length > 0);
+});
+
+test("a text that is rendered to more characters than may be is refused before it is tokenized", async (context) => {
+  const { write } = threadsFor(context, { renderedCharacters: 899_999, encodeSeconds: 0.01 });
+  const message = /makes more than 899999 characters, .* \(chat\.renderedCharacters\)\. Send fewer/;
+  await assert.rejects(write("huge"), { code: "unsupported", message });
+});
+
+test("what fills the context many times over is refused before it is tokenized", async (context) => {
+  const { start } = threadsFor(context, { encodeSeconds: 0.01 });
+  const message = /maximum context length is 1000 tokens/;
+  await assert.rejects(start("huge", { contextLength: 1000 }).written, { code: "unsupported", message });
+});
+
+test("many bad words are tokenized apart from small prompts too", async (context) => {
+  const { start, write } = threadsFor(context);
+  const hostile = start("hi", { badWords: [emojiWord] });
+  assert.ok((await write("one")).tokenIds.length > 0);
+  assert.ok(!hostile.isSettled());
+});
+
+test("large prompts of different clients take turns", async (context) => {
+  const { start } = threadsFor(context);
+  const order: string[] = [];
+  const all = ["a", "a", "a", "b"].map((client, index) =>
+    start(large, {}, client).written.then(() => order.push(`${client}${index}`)),
+  );
+  await Promise.all(all);
+  assert.deepEqual(order, ["a0", "a1", "b3", "a2"]);
+});
+
+test("so many large prompts may wait, and so long", async (context) => {
+  const full = threadsFor(context, { promptsWaitingMax: 1 });
+  const hostile = full.start(emojiWord);
+  const waiting = full.start(large);
+  const message = /1 requests wait for this work already, the most that may \(chat\.promptsWaitingMax\)/;
+  await assert.rejects(full.write(large), { code: "overloaded", message });
+  assert.equal(full.threads.waitingCount, 1);
+  waiting.abort();
+  await assert.rejects(waiting.written, { code: "cancelled" });
+  assert.equal(full.threads.waitingCount, 0);
+  assert.ok(!hostile.isSettled());
+
+  const impatient = threadsFor(context, { promptWaitSeconds: 0.01 });
+  impatient.start(emojiWord);
+  await assert.rejects(impatient.write(large), { code: "overloaded", message: /chat\.promptWaitSeconds/ });
+});
+
+test("stopping fails what runs and what waits", async (context) => {
+  const { threads, start } = threadsFor(context);
+  const all = [start("endless"), start(emojiWord), start("hi")];
+  await threads.stop();
+  for (const { written } of all) await assert.rejects(written, { code: "unavailable" });
+});

@@ -1,0 +1,111 @@
+// Makes the prompts of one base model in threads of its own, so that no template and no text holds up the event loop.
+// Small ones have a thread that the others hold for moments only: what turns out not to be small goes on among the large.
+import { present } from "../../domain/assert.ts";
+import { chatFault } from "../../domain/chat.ts";
+import { serviceOf, type Service } from "../../domain/lifecycle.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
+import { TaskTimeout } from "../../processes/worker-thread.ts";
+import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
+import type { ChatSettings } from "../settings.ts";
+import { isWithin } from "./prompt-size.ts";
+import type { ThreadResult, ThreadTask } from "./prompt-thread.ts";
+import type { PromptTask, PromptWriter, WrittenPrompt } from "./write-prompt.ts";
+
+export interface PromptThreads extends PromptWriter, Service {
+  readonly waitingCount: number;
+}
+
+/** The most that is small, in characters of texts and names and in values; about 15 ms of work, 60 ms at worst. */
+const smallSize = 16_384;
+/** What a small conversation may take to render before it counts as large. */
+const smallRenderMs = 50;
+/** The same where the renderer does not notice the time, and for tokenizing: the thread is then started anew. */
+const smallStageMs = [150, 1000];
+/** How much longer than its limit a template may go on that does not notice it. */
+const graceMs = 100;
+/**
+ * More than a template can fill in its time. V8 ends the whole process where one allocation goes far beyond a thread's
+ * limit, so what bounds a template's memory is its time and the longest value it may make.
+ */
+const memoryMebibytes = 4096;
+
+/** Threads for the model in that folder, whose tokenizer and template are known to be good. */
+export function createPromptThreads(folder: string, settings: ChatSettings): PromptThreads {
+  const limits: RenderLimits = {
+    time: { ms: settings.renderSeconds * 1000, setting: "chat.renderSeconds" },
+    characters: { max: settings.renderedCharacters, setting: "chat.renderedCharacters" },
+  };
+  const smallLimits: RenderLimits = {
+    time: { ...limits.time, ms: Math.min(smallRenderMs, limits.time.ms) },
+    characters: { ...limits.characters, max: Math.min(smallSize, limits.characters.max) },
+  };
+  const newPool = (stageMs: readonly number[]): WorkerPool =>
+    new WorkerPool({
+      module: new URL("./prompt-thread.js", import.meta.url),
+      data: folder,
+      workerCount: 1,
+      stageMs,
+      memoryMebibytes,
+      line: {
+        lengthMax: settings.promptsWaitingMax,
+        lengthSetting: "chat.promptsWaitingMax",
+        wait: { ms: settings.promptWaitSeconds * 1000, setting: "chat.promptWaitSeconds" },
+      },
+    });
+  const small = newPool(smallStageMs);
+  const large = newPool([limits.time.ms + graceMs, settings.encodeSeconds * 1000]);
+
+  const trySmall = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
+    try {
+      return await run(small, { task, limits: smallLimits, isTrial: true }, options);
+    } catch (error) {
+      if (hasBrokenThread(error)) return null;
+      throw error;
+    }
+  };
+  const writeLarge = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
+    try {
+      return await run(large, { task, limits, isTrial: false }, options);
+    } catch (error) {
+      throw hasBrokenThread(error) ? refusal(error, limits, settings) : error;
+    }
+  };
+  const life = serviceOf("prompt threads", {
+    // Nobody waits: the first request finds it up, or waits for it.
+    start: async () => small.prepare(),
+    stop: async () => void (await Promise.all([small.close(), large.close()])),
+  });
+  return {
+    ...life,
+    write: async (task, options) => {
+      const written = isWithin(smallSize, task) ? await trySmall(task, options) : null;
+      return written ?? present(await writeLarge(task, options), "the result of what is no trial");
+    },
+    get waitingCount() {
+      return small.waitingCount + large.waitingCount;
+    },
+  };
+}
+
+async function run(pool: WorkerPool, task: ThreadTask, options: TaskOptions): Promise<WrittenPrompt | null> {
+  // The worker's module returns nothing else.
+  const result = (await pool.run(task, [], options)) as ThreadResult;
+  return result === null ? null : { ...result, tokenIds: Array.from(result.tokenIds) };
+}
+
+/** Whether a task took the time or the memory that its thread had. */
+function hasBrokenThread(error: unknown): error is ServiceError {
+  return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
+}
+
+function refusal(error: ServiceError, { time }: RenderLimits, { encodeSeconds }: ChatSettings): ServiceError {
+  if (error instanceof TaskTimeout && error.stage === 0) return renderedTooSlowly(time);
+  const what =
+    error instanceof TaskTimeout
+      ? `tokenized within ${encodeSeconds} s (chat.encodeSeconds)`
+      : `rendered in ${memoryMebibytes} MiB of memory`;
+  const message = `These messages cannot be ${what}. Send fewer or shorter messages, and no word of many thousand letters.`;
+  const faults = [chatFault("prompt.messages", { message, type: "value_error" })];
+  return new ServiceError({ code: "unsupported", faults });
+}

@@ -1,0 +1,42 @@
+// What the operator may set of chat: how long a prompt may take to be made, and how many may wait for it.
+import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+
+export const chatSettings = {
+  renderSeconds: {
+    kind: "number",
+    default: 0.8,
+    min: 0.01,
+    max: 60,
+    about: "How long a model's chat template may take to render a conversation.",
+  },
+  encodeSeconds: {
+    kind: "number",
+    default: 10,
+    min: 0.01,
+    max: 600,
+    about: "How long a rendered prompt may take to be tokenized.",
+  },
+  renderedCharacters: {
+    kind: "integer",
+    default: 16 * 1024 * 1024,
+    min: 1024,
+    max: 256 * 1024 * 1024,
+    about: "Longest text or list that rendering a conversation may make, in characters or items.",
+  },
+  promptsWaitingMax: {
+    kind: "integer",
+    default: 1024,
+    min: 1,
+    max: 1_000_000,
+    about: "Prompts of one base model that may wait to be rendered; more are refused as overloaded.",
+  },
+  promptWaitSeconds: {
+    kind: "number",
+    default: 30,
+    min: 0.01,
+    max: 3600,
+    about: "How long a prompt may wait for its turn to be rendered.",
+  },
+} as const satisfies SettingsSchema;
+
+export type ChatSettings = SettingsOf<typeof chatSettings>;

@@ -1,0 +1,17 @@
+// For tests: prompts made where they are asked for, without threads and limits.
+import { ServiceError } from "../../domain/service-error.ts";
+import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import { writePrompt, type PromptWriter } from "../prompts/write-prompt.ts";
+
+/** Prompts for the model in that folder. */
+export async function directPrompts(folder: string): Promise<PromptWriter> {
+  const [tokenizer, template] = await Promise.all([loadTokenizer(folder), loadChatTemplate(folder)]);
+  return {
+    write: async (task, { signal }) => {
+      if (signal.aborted)
+        throw new ServiceError({ code: "cancelled", message: "The request was cancelled." });
+      return writePrompt(tokenizer, template, task);
+    },
+  };
+}
