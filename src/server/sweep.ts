@@ -61,13 +61,13 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string, remo
     if (isUnfinished(name) || name === deletionMark) await remove("adapters", modelId, name);
     if (!Number.isSafeInteger(step)) continue;
     const version = await models.findVersion(modelId, step);
-    if (version !== null) {
-      if (version.trainerState !== null || !(await namesIn(join(folder, name))).includes(optimizerFileName))
-        continue;
+    // A step that was used and is no version any more was deleted.
+    const isNobodys =
+      version === null && (step <= greatestStep || (await isOfEndedJob(dependencies, modelId, step)));
+    if (isNobodys) await remove("adapters", modelId, name);
+    const isStateDropped = version !== null && version.trainerState === null;
+    if (isStateDropped && (await namesIn(join(folder, name))).includes(optimizerFileName))
       await remove("adapters", modelId, name, optimizerFileName);
-      // A step that was used and is no version any more was deleted.
-    } else if (step <= greatestStep || (await isOfEndedJob(dependencies, modelId, step)))
-      await remove("adapters", modelId, name);
   }
 }
 

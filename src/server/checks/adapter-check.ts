@@ -7,8 +7,9 @@ import { allItems } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readSafetensorsHeader } from "../../model/safetensors.ts";
 import type { Logger } from "../../telemetry/logger.ts";
+import { holdResult } from "./hold-result.ts";
 
-/** Everybody may ask, and every model has a file: what was found holds for a while, in milliseconds. */
+/** How long what was found holds, in milliseconds: every model has a file. */
 const holdsMs = 10_000;
 /** Versions that a refusal names. */
 const namedMax = 5;
@@ -22,12 +23,7 @@ export interface AdapterCheckDependencies {
 
 /** A check that rejects naming the models whose newest version cannot be read, by id: names are their entities' own. */
 export function createAdapterCheck(dependencies: AdapterCheckDependencies): () => Promise<void> {
-  let last: { readonly at: number; readonly result: Promise<void> } | null = null;
-  return () => {
-    const at = dependencies.clock.monotonicMs();
-    if (last === null || at - last.at >= holdsMs) last = { at, result: checkAll(dependencies) };
-    return last.result;
-  };
+  return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
 }
 
 async function checkAll({ models, dataFolder, logger }: AdapterCheckDependencies): Promise<void> {

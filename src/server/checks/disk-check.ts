@@ -3,20 +3,16 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
 import { fullDiskError } from "../../domain/full-disk.ts";
+import { holdResult } from "./hold-result.ts";
 
 /** Bytes written to see that there is room: as much as a small job needs. */
 const probeBytes = 1 << 20;
-/** Everybody may ask, so what was found holds for a while, in milliseconds. */
+/** How long what was found holds, in milliseconds. */
 const holdsMs = 1000;
 
 /** A check that rejects with what keeps the folders from being written. */
 export function createDiskCheck(folders: readonly string[], clock: Clock): () => Promise<void> {
-  let last: { readonly at: number; readonly result: Promise<void> } | null = null;
-  return () => {
-    const at = clock.monotonicMs();
-    if (last === null || at - last.at >= holdsMs) last = { at, result: probeAll(new Set(folders)) };
-    return last.result;
-  };
+  return holdResult(() => probeAll(new Set(folders)), holdsMs, clock);
 }
 
 async function probeAll(folders: ReadonlySet<string>): Promise<void> {

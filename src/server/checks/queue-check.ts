@@ -3,8 +3,9 @@ import type { Clock } from "../../domain/clock.ts";
 import type { JobStore } from "../../domain/job.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { JobQueue } from "../../jobs/job-queue.ts";
+import { holdResult } from "./hold-result.ts";
 
-/** Everybody may ask, so what was found holds for a while, in milliseconds. */
+/** How long what was found holds, in milliseconds. */
 const holdsMs = 1000;
 
 export interface QueueCheckDependencies {
@@ -15,12 +16,7 @@ export interface QueueCheckDependencies {
 
 /** A check that rejects with what jobs wait for, other than their turn; whose they are it does not say. */
 export function createQueueCheck(dependencies: QueueCheckDependencies): () => Promise<void> {
-  let last: { readonly at: number; readonly result: Promise<void> } | null = null;
-  return () => {
-    const at = dependencies.clock.monotonicMs();
-    if (last === null || at - last.at >= holdsMs) last = { at, result: check(dependencies) };
-    return last.result;
-  };
+  return holdResult(() => check(dependencies), holdsMs, dependencies.clock);
 }
 
 async function check({ jobs, jobQueue }: QueueCheckDependencies): Promise<void> {
