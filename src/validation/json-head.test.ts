@@ -13,6 +13,10 @@ test("a member's text is known as soon as it has come, wherever it stands in the
   assert.equal(textMemberAtHead(Buffer.from('{"id":"\\u0078"}'), "id"), "\\u0078", "as it is written");
 });
 
+test("a text inside the member's value is not the member's", () => {
+  assert.equal(textMemberAtHead(Buffer.from('{"id":{"a":"x"},'), "id"), null);
+});
+
 test("where the first bytes do not tell, nothing is said", () => {
   for (const head of [
     "",
