@@ -1,6 +1,9 @@
 // Whether one request can hold up the others: sends each of the heaviest requests that a client may, beside a probe of
-// /health every 5 ms and a running stream, and prints the longest gap of both against the same without it. The probes run
-// in a thread of their own, so that what the sender does is not measured.
+// /health every 5 ms and a running stream, and prints the longest gap of both against the same without it, and the most
+// memory that the server's process had. The probes run in a thread of their own, so that what the sender does is not
+// measured. Where the system says how long threads waited for a core, the longest gap is printed without that too: it
+// says what the server did, whatever else the machine does.
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -16,8 +19,8 @@ interface Case {
   readonly name: string;
   readonly path: (modelId: string) => string;
   readonly scheme?: "Basic";
-  /** Made just before it is sent, since it may be large. */
-  readonly body: (modelId: string) => Buffer;
+  /** Made just before it is sent, since it may be large; null for a GET. */
+  readonly body: ((modelId: string) => Buffer) | null;
 }
 
 /** A JSON list of `count` times the item. */
@@ -114,6 +117,16 @@ const cases: readonly Case[] = [
     body: () => object('{"trajectory_groups":', list(trajectoryGroup(mebibyte), 240)),
   },
   {
+    name: "log: one group of 240 MiB",
+    path: logPath,
+    body: () => object('{"trajectory_groups":', list(trajectoryGroup(240 * mebibyte), 1)),
+  },
+  {
+    name: "trajectories: the last log",
+    path: (modelId) => `/v1/preview/models/${modelId}/trajectories?limit=1&order=desc`,
+    body: null,
+  },
+  {
     name: "job: 100 MiB",
     path: () => "/v1/preview/training-jobs",
     body: (modelId) =>
@@ -139,18 +152,30 @@ const cases: readonly Case[] = [
   },
 ];
 
+interface Gap {
+  readonly ms: number;
+  /** The same without what the server's event loop, or the probe, waited for a core. */
+  readonly heldMs: number;
+}
+
 interface Gaps {
-  readonly healthMs: number;
-  readonly streamMs: number;
+  readonly health: Gap;
+  readonly stream: Gap;
+}
+
+interface Subject {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly processId: number;
 }
 
 /** The probes, in a thread of their own. */
 class Prober {
   readonly #worker: Worker;
 
-  constructor(server: RunningServer) {
-    const { url, apiKey } = server;
-    this.#worker = new Worker(new URL(import.meta.url), { workerData: { url, apiKey } });
+  constructor({ url, apiKey, process: { pid } }: RunningServer) {
+    const subject: Subject = { url, apiKey, processId: pid ?? -1 };
+    this.#worker = new Worker(new URL(import.meta.url), { workerData: subject });
     this.#worker.on("error", (error) => {
       throw error;
     });
@@ -168,17 +193,43 @@ class Prober {
   }
 }
 
-async function probe({ url, apiKey }: { readonly url: string; readonly apiKey: string }): Promise<void> {
-  let longest = { healthMs: 0, streamMs: 0 };
+/** How long this thread and the main thread of a process have waited for a core since they began; 0 where nothing says. */
+function coreWaitMs(processId: number): number {
+  const waitOf = (task: string): number =>
+    Number(readFileSync(`/proc/${task}/schedstat`, "utf8").split(" ")[1]);
+  try {
+    return (waitOf("thread-self") + waitOf(`${processId}/task/${processId}`)) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+async function probe({ url, apiKey, processId }: Subject): Promise<void> {
+  const none: Gap = { ms: 0, heldMs: 0 };
+  let longest: Gaps = { health: none, stream: none };
   parentPort?.on("message", () => {
     parentPort?.postMessage(longest, []);
-    longest = { healthMs: 0, streamMs: 0 };
+    longest = { health: none, stream: none };
   });
+  /** Begins a gap; the result ends it. */
+  const beginGap = (kind: keyof Gaps): (() => void) => {
+    const start = performance.now();
+    const waited = coreWaitMs(processId);
+    return () => {
+      const ms = performance.now() - start;
+      const heldMs = Math.max(0, ms - (coreWaitMs(processId) - waited));
+      const before = longest[kind];
+      longest = {
+        ...longest,
+        [kind]: { ms: Math.max(before.ms, ms), heldMs: Math.max(before.heldMs, heldMs) },
+      };
+    };
+  };
   const watchHealth = async (): Promise<never> => {
     for (;;) {
-      const start = performance.now();
+      const endGap = beginGap("health");
       await (await fetch(`${url}/health`)).text();
-      longest = { ...longest, healthMs: Math.max(longest.healthMs, performance.now() - start) };
+      endGap();
       await new Promise((resolve) => setTimeout(resolve, probeEveryMs));
     }
   };
@@ -191,11 +242,10 @@ async function probe({ url, apiKey }: { readonly url: string; readonly apiKey: s
     for (;;) {
       const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
       const answer = await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body });
-      let last = performance.now();
+      let endGap = beginGap("stream");
       for await (const _ of answer.body ?? []) {
-        const now = performance.now();
-        longest = { ...longest, streamMs: Math.max(longest.streamMs, now - last) };
-        last = now;
+        endGap();
+        endGap = beginGap("stream");
       }
     }
   };
@@ -209,16 +259,27 @@ async function send(
 ): Promise<{ readonly status: string; readonly ms: number }> {
   const key = Buffer.from(`api:${server.apiKey}`).toString("base64");
   const authorization = scheme === "Basic" ? `Basic ${key}` : `Bearer ${server.apiKey}`;
-  const bytes = new Uint8Array(body(modelId));
+  const bytes = body === null ? null : new Uint8Array(body(modelId));
   const start = performance.now();
-  const headers = { authorization, "content-type": "application/json" };
+  const headers = { authorization, ...(bytes === null ? {} : { "content-type": "application/json" }) };
   try {
     const url = server.url + path(modelId);
-    const answer = await fetch(url, { method: "POST", headers, body: bytes });
-    await answer.text();
+    const answer = await fetch(url, { method: bytes === null ? "GET" : "POST", headers, body: bytes });
+    for await (const _ of answer.body ?? []);
     return { status: String(answer.status), ms: performance.now() - start };
   } catch (error) {
     return { status: String(error), ms: performance.now() - start };
+  }
+}
+
+/** The most memory that the process had since this was asked last, in mebibytes; null where the system does not say. */
+function takePeakMemory({ process: { pid } }: RunningServer): number | null {
+  try {
+    const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+    writeFileSync(`/proc/${pid}/clear_refs`, "5");
+    return peak === null ? null : Math.round(Number(peak[1]) / 1024);
+  } catch {
+    return null;
   }
 }
 
@@ -252,12 +313,16 @@ async function measure(only: string): Promise<void> {
     for (const one of cases.filter(({ name }) => name.includes(only))) {
       await seconds(3);
       const quiet = await prober.takeGaps();
+      takePeakMemory(server);
       const { status, ms } = await send(server, one, modelId);
       const busy = await prober.takeGaps();
-      const show = (kind: keyof Gaps): string =>
-        `${kind.slice(0, -2)} ${busy[kind].toFixed(0)} ms (quiet ${quiet[kind].toFixed(0)}, ${(busy[kind] / quiet[kind]).toFixed(1)}x)`;
+      const memory = takePeakMemory(server);
+      const show = (kind: keyof Gaps): string => {
+        const [during, before] = [busy[kind], quiet[kind]];
+        return `${kind} ${during.ms.toFixed(0)} ms, held ${during.heldMs.toFixed(0)} (quiet ${before.ms.toFixed(0)}, held ${before.heldMs.toFixed(0)})`;
+      };
       console.log(
-        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("healthMs")}, ${show("streamMs")}`,
+        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("health")}; ${show("stream")}; memory ${memory ?? "?"} MiB`,
       );
     }
   } finally {
@@ -270,7 +335,8 @@ async function measure(only: string): Promise<void> {
 const USAGE = `Usage: node dist/bench/standstill.js [--only <part of a name>]
 
 Sends the heaviest requests that a client may, each beside a probe of /health and a running stream,
-and prints the longest gap of both, and the same without the request.`;
+and prints the longest gap of both, the same without the request, and the most memory that the server's process had.
+"held" is the longest gap without the time in which the server's event loop, or the probe, waited for a core.`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -280,5 +346,5 @@ async function main(): Promise<void> {
   else await measure(values.only);
 }
 
-if (!isMainThread) await probe(workerData as { url: string; apiKey: string });
+if (!isMainThread) await probe(workerData as Subject);
 else if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();
