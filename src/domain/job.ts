@@ -135,7 +135,7 @@ export interface JobFilter {
 
 export interface JobStore {
   /**
-   * Stores the job with its trajectories, a line of JSON for each group, durable when it resolves. With an idempotency key seen before:
+   * Stores the job with its trajectories, a folded line of JSON for each group, durable when it resolves. With an idempotency key seen before:
    * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
    * queued throws `overloaded`.
    */
@@ -147,7 +147,7 @@ export interface JobStore {
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   find(id: string): Promise<TrainingJob | null>;
   /**
-   * What the job trains on: each group as the line of JSON it is stored as, one in memory at a time; null when there is no
+   * What the job trains on: each group as the folded line of JSON it is stored as, one part in memory at a time; null when there is no
    * such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
    */
   trajectoryLines(id: string): Promise<AsyncIterable<string> | null>;

@@ -67,7 +67,7 @@ export interface TrajectoryLogDraft extends Pick<
   TrajectoryLog,
   "id" | "modelId" | "split" | "step" | "recordedAt"
 > {
-  /** The groups, a line of JSON each; read once or more often. */
+  /** The groups, a folded line of JSON each; read once or more often. */
   readonly lines: Iterable<string>;
   readonly groupCount: number;
   /** Every scenario that the groups name. */

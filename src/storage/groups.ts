@@ -1,5 +1,5 @@
-// Trajectory groups as rows of their own, one text each: a submission can hold hundreds of megabytes, and no statement
-// may build such a text or hold the event loop that long. They are read back the same way, a line at a time.
+// Trajectory groups as rows of their own, a folded line each or more where it is long: a submission can hold hundreds of
+// megabytes, and no statement may carry such a text. They are read back the same way, a row at a time.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { notFound } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
@@ -18,9 +18,9 @@ const owners = {
 export interface GroupsToStore {
   readonly table: keyof typeof owners;
   readonly ownerId: string;
-  /** A group each. */
+  /** A group each, folded. */
   readonly lines: Iterable<string>;
-  /** Called with each group as it is stored, in order. */
+  /** Called with each part of a line as it is stored, in order. */
   readonly onLine: (line: string) => void;
 }
 
@@ -40,7 +40,7 @@ export async function storeGroups(
   }
 }
 
-/** The lines that were stored for a job or a log, one statement and one line in memory at a time. @throws ServiceError `not_found` */
+/** The folded lines that were stored for a job or a log, one row in memory at a time. @throws ServiceError `not_found` */
 export async function* storedLines(
   database: Kysely<Schema>,
   table: keyof typeof owners,
@@ -61,7 +61,7 @@ export async function* storedLines(
   if (rows.length === 0) throw notFound(owner.kind, ownerId);
 }
 
-/** Reads a group back from its line. */
+/** Reads a group back from its whole line. */
 export function groupOf(line: string): TrajectoryGroup {
   // The line is what `storeGroups` made of a group.
   return JSON.parse(line) as TrajectoryGroup;

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
+import { unfolded } from "../domain/text/folded-lines.ts";
 import type { IdempotencyKey, JobDraft } from "../domain/job.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import { storeGroups } from "./groups.ts";
@@ -37,7 +38,7 @@ export async function createJob(
     table: "job_groups",
     ownerId: job.id,
     lines,
-    onLine: (line) => hash.update(`${line}\n`),
+    onLine: (line) => hash.update(unfolded(line)),
   });
   await transaction
     .updateTable("jobs")

@@ -1,6 +1,7 @@
 // Logged trajectories, the metric history of each model, and what its running sums go on from.
 import { createHash } from "node:crypto";
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { wholeLines } from "../domain/text/folded-lines.ts";
 import { notFound } from "../domain/service-error.ts";
 import type {
   EarlierLogs,
@@ -47,7 +48,7 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
 }
 
 async function* groupsOf(database: Kysely<Schema>, logId: string): AsyncGenerator<TrajectoryGroup, void> {
-  for await (const line of storedLines(database, "trajectory_groups", logId)) yield groupOf(line);
+  for await (const line of wholeLines(storedLines(database, "trajectory_groups", logId))) yield groupOf(line);
 }
 
 async function appendLog(

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readGoldenTraining } from "../../test/golden-training.ts";
+import { foldedLine } from "../domain/text/folded-lines.ts";
 import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
 import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
@@ -23,8 +24,9 @@ import { pinnedSettings, trainingSettings } from "./settings.ts";
 const settings = { ...defaultsOf(trainingSettings), batchTokens: 80, threads: 1, idleMs: 30_000 };
 const baseFolder = "test/fixtures/goldens/models/qwen3";
 
+/** Each is long enough to be folded. */
 async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {
-  for (const group of list) yield JSON.stringify(group);
+  for (const group of list) yield* foldedLine(JSON.stringify({ ...group, logs: ["x".repeat(1 << 20)] }));
 }
 
 interface Given {

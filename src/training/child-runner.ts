@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
+import { unfolded } from "../domain/text/folded-lines.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError, missingFilesError } from "../domain/missing-base.ts";
@@ -22,7 +23,7 @@ export interface ChildJobRunnerOptions {
   readonly dataFolder: string;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
-  /** What a job trains on, a group a line, as JSON; null when the job is gone. */
+  /** What a job trains on, a group a line, as JSON, folded; null when the job is gone. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
   /** This program's version; see the job's pins. */
@@ -232,7 +233,7 @@ async function writeLines(file: string, lines: AsyncIterable<string>): Promise<v
   const handle = await open(file, "w");
   try {
     // Unlike `write`, it goes on where a write was cut short.
-    for await (const line of lines) await handle.appendFile(`${line}\n`);
+    for await (const line of lines) await handle.appendFile(unfolded(line));
   } finally {
     await handle.close();
   }

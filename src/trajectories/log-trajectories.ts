@@ -32,7 +32,7 @@ export async function logTrajectories(
     readonly model: TrainedModel;
     readonly split: string;
     readonly summary: LogSummary;
-    /** The groups, a line of JSON each. */
+    /** The groups, a folded line of JSON each. */
     readonly lines: Iterable<string>;
   },
 ): Promise<LoggedTrajectories> {

@@ -10,6 +10,7 @@ import type {
   TrajectoryGroup,
   TrajectoryLog,
 } from "../domain/trajectory.ts";
+import { foldedLine } from "../domain/text/folded-lines.ts";
 import { check } from "../validation/check.ts";
 import { isHopeless, isObject, report, type Findings } from "../validation/findings.ts";
 import { parseListBody, type ListBody } from "../validation/list-body.ts";
@@ -99,7 +100,7 @@ type HistoryBody = {
  * Reads a body with groups of trajectories by its form, a group at a time.
  *
  * @param onGroup called with every group, in order, as long as nothing was wrong
- * @returns the rest of the body, and the groups as they are stored
+ * @returns the rest of the body, and the groups as they are stored: folded lines
  * @throws ServiceError `invalid` with every fault of the body and its groups
  */
 export function readGroupBody<Schema extends ObjectSchema>(
@@ -115,7 +116,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
     readGroups(list, findings, {
       countMax,
       onGroup: (group) => {
-        lines.add(JSON.stringify(group));
+        for (const part of foldedLine(JSON.stringify(group))) lines.add(part);
         onGroup(group);
       },
     }),

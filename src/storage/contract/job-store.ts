@@ -126,6 +126,17 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.notEqual(await hashOf("d", { config: resolveTrainingConfig({ learningRate: 1 }) }, [1, 0]), hash);
   });
 
+  test("a group of several megabytes comes back in parts, and is hashed as a whole", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const groups = [sampleGroup(1), { ...sampleGroup(2), logs: ["é".repeat(3 << 20)] }, sampleGroup(3)];
+    const job = sampleJob("j", "m");
+    await jobs.create(job, groupLines(groups), null);
+    const parts = await linesOf(jobs, "j");
+    assert.deepEqual(parts, groupLines(groups));
+    assert.equal(parts.length, 6);
+    assert.equal((await jobs.find("j"))?.contentHash, contentHashOf(job, groups));
+  });
+
   test("trajectories that go while they are read do not end early as if they were all", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), groupLines([sampleGroup(1), sampleGroup(0)]), null);

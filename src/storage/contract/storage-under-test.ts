@@ -2,6 +2,7 @@
 import type { TestContext } from "node:test";
 import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import { foldedLine } from "../../domain/text/folded-lines.ts";
 import type { JobCounts, JobDraft, JobPins } from "../../domain/job.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
@@ -192,5 +193,5 @@ export function sampleLog(
 
 /** Groups as stores take them. */
 export function groupLines(groups: readonly TrajectoryGroup[]): readonly string[] {
-  return groups.map((group) => JSON.stringify(group));
+  return groups.flatMap((group) => [...foldedLine(JSON.stringify(group))]);
 }

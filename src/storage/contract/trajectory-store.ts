@@ -47,6 +47,14 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await models.findVersion("m", 0))?.metrics, { kept: 1, ...metrics });
   });
 
+  test("a log with a group of several megabytes comes back as it was", async (t) => {
+    const { trajectories, models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    const groups = [sampleGroup(1), { ...sampleGroup(2), logs: ["é".repeat(3 << 20)] }, sampleGroup(3)];
+    await trajectories.append(sampleLog("l", { groups }), () => ({}));
+    assert.deepEqual(await groupsOf(trajectories, "l"), groups);
+  });
+
   test("each log is measured with the metrics of the one before and the scenarios of all", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");

@@ -1,6 +1,7 @@
 // For tests: the job store in memory.
 import { createHash } from "node:crypto";
 import { present } from "../../domain/assert.ts";
+import { unfolded } from "../../domain/text/folded-lines.ts";
 import {
   type JobEvent,
   type JobState,
@@ -45,7 +46,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
           throw new ServiceError({ code: "overloaded", message: "The queue is full." });
         if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
         const lines = [...given];
-        const content = [JSON.stringify(job.config), ...lines].map((line) => `${line}\n`).join("");
+        const content = [JSON.stringify(job.config), ...lines].map(unfolded).join("");
         const contentHash = createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, leaseUntil: new Date(0), ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };

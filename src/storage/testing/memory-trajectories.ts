@@ -1,4 +1,5 @@
 // For tests: the trajectory store in memory.
+import { wholeLines } from "../../domain/text/folded-lines.ts";
 import { notFound } from "../../domain/service-error.ts";
 import type { TrajectoryGroup, TrajectoryStore } from "../../domain/trajectory.ts";
 import { type Exclusively, jsonBytes, linesWhile, pageOf } from "./memory-tables.ts";
@@ -40,5 +41,5 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
 
 async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<TrajectoryGroup, void> {
   // Each line is what `append` made of a group.
-  for await (const line of lines) yield JSON.parse(line) as TrajectoryGroup;
+  for await (const line of wholeLines(lines)) yield JSON.parse(line) as TrajectoryGroup;
 }
