@@ -1,0 +1,33 @@
+// The greatest difference of a batch, and what is said of it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { differenceWarning, greatestDifference } from "./logprob-difference.ts";
+import type { TrainingSequence } from "./trainer.ts";
+
+function sequenceOf(...oldLogprobs: readonly number[]): TrainingSequence {
+  const values = [NaN, ...oldLogprobs];
+  return {
+    tokenIds: Int32Array.from(values, () => 1),
+    mask: Uint8Array.from(values, (_, index) => (index === 0 ? 0 : 1)),
+    oldLogprobs: Float32Array.from(values),
+    advantage: 1,
+    weight: 1,
+    group: 0,
+  };
+}
+
+test("the greatest difference is found in any row, and what was not recorded counts for nothing", () => {
+  const batch = [sequenceOf(-1, -1), sequenceOf(NaN, -3), sequenceOf(-1)];
+  const logprobs = [[-1.25, -1], [-9, -1.5], [-1]].map((row) => Float32Array.from(row));
+  assert.deepEqual(greatestDifference(batch, { logprobs }), { nats: 1.5, sequence: batch[1] });
+  const unrecorded = greatestDifference([sequenceOf(NaN)], { logprobs: [Float32Array.of(-1)] });
+  assert.deepEqual(unrecorded, { nats: 0, sequence: null });
+});
+
+test("what rounding explains is no warning, and what is beyond it names the place", () => {
+  const sequence = sequenceOf(-1);
+  const origins = new Map([[sequence, { place: "trajectory_groups.0.trajectories.4", isRendered: true }]]);
+  assert.equal(differenceWarning({ nats: 0.05, sequence }, origins), null);
+  const warning = differenceWarning({ nats: 0.0501, sequence }, origins);
+  assert.match(warning ?? "", /0\.0501 nats \(trajectory_groups\.0\.trajectories\.4\).*were rendered/);
+});
