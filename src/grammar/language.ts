@@ -10,6 +10,8 @@ import { Rules, terminal } from "./parser/rules.ts";
 import type { Production } from "./parser/rules.ts";
 import { Automaton } from "./regex/automaton.ts";
 import { plainSpelling } from "./regex/characters.ts";
+import { compileGrammar } from "./notation/compile-grammar.ts";
+import { readGbnf } from "./notation/read-gbnf.ts";
 import { Expressions } from "./regex/expressions.ts";
 import type { Expression } from "./regex/expressions.ts";
 import { wholeMatch } from "./regex/express-pattern.ts";
@@ -45,6 +47,7 @@ export function readLanguage(constraint: Constraint, limits: GrammarLimits): Lan
     rules,
   });
   const machine = new Machine({ automaton, rules }, limits, budget);
+  if (constraint.kind === "grammar") machine.prepare(production);
   const start = machine.start(production);
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd) throw unsatisfiable(constraint.kind);
@@ -82,6 +85,11 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
     case "json-object":
       return readSchema({ type: "object" }, constraint, workshop);
     case "grammar":
+      checkLength(constraint.text.length, workshop.limits);
+      return {
+        production: [compileGrammar(readGbnf(constraint.text, workshop.limits), workshop)],
+        textOf: null,
+      };
     case "structural-tag":
       throw new ConstraintRefusal({
         kind: "not-exact",

@@ -57,6 +57,24 @@ export class Machine {
     this.#intern(new Map(), false);
   }
 
+  /**
+   * Looks at every rule that the production leads to, so that one that begins with itself is refused before a text is.
+   * Rules that count are left to be made where a text goes.
+   */
+  prepare(production: Production): void {
+    const waiting = [...production];
+    const seen = new Set(waiting);
+    for (let symbol = waiting.pop(); symbol !== undefined; symbol = waiting.pop()) {
+      if (isTerminal(symbol)) continue;
+      this.#beginning(symbol);
+      for (const next of this.#rules.productions(symbol).flat()) {
+        if (seen.has(next)) continue;
+        seen.add(next);
+        waiting.push(next);
+      }
+    }
+  }
+
   /** The state before a text of the production. */
   start(production: Production): ParserState {
     return this.open(this.#stacks.push(production, 1));
@@ -162,6 +180,11 @@ export class Machine {
     for (const production of this.#rules.productions(symbol)) {
       let isEmptySoFar = true;
       for (let index = 0; index < production.length && isEmptySoFar; index++) {
+        // Behind nothing and before nothing, the rule itself adds nothing to what it begins with.
+        if (production[index] === symbol && index === production.length - 1) {
+          isEmptySoFar = false;
+          break;
+        }
         const first = this.#beginning(production[index]);
         const behind = production.slice(index + 1);
         for (const { lexer, rest } of first.starts) starts.push({ lexer, rest: [...rest, ...behind] });

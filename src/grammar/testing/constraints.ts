@@ -22,3 +22,5 @@ export const jsonSchema = (schema: Json, changed: Partial<ConstraintOptions> = {
   ...options,
   ...changed,
 });
+
+export const grammar = (text: string): Constraint => ({ kind: "grammar", text, ...options });

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accepts, readLanguage } from "../language.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../limits.ts";
+import { CompiledConstraint } from "../matcher.ts";
+import { grammar } from "../testing/constraints.ts";
+import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
+import { vocabularyOf } from "../testing/vocabularies.ts";
+import { randomWalk } from "../testing/walk.ts";
+
+const read = (text: string) => readLanguage(grammar(text), defaultGrammarLimits);
+
+const arithmetic = `
+root  ::= (expr "=" ws term "\\n")+   # lines
+expr  ::= term ([-+*/] term)*
+term  ::= ident | num | "(" ws expr ")" ws
+ident ::= [a-z] [a-z0-9_]* ws
+num   ::= [0-9]+ ws
+ws    ::= [ \\t\\n]*
+`;
+
+const json = `
+root   ::= object
+value  ::= object | array | string | number | ("true" | "false" | "null") ws
+object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
+array  ::= "[" ws (value ("," ws value)*)? "]" ws
+string ::= "\\"" ([^"\\\\\\x7F\\x00-\\x1F] | "\\\\" (["\\\\bfnrt] | "u" [0-9a-fA-F]{4}))* "\\"" ws
+number ::= ("-"? ([0-9] | [1-9] [0-9]{0,15})) ("." [0-9]+)? ([eE] [-+]? [0-9] [1-9]{0,15})? ws
+ws     ::= | " " | "\\n" [ \\t]{0,20}
+`;
+
+/** Grammars with texts that they hold and texts that they do not. */
+const cases: readonly (readonly [text: string, accepted: readonly string[], others: readonly string[]])[] = [
+  [arithmetic, ["a+b=c\n", "(1 -x_1)*2= 3\ny=y\n"], ["a+=b\n", "(a=b\n", "a=b"]],
+  [json, ['{"a": [1, -2.5e+1, {"b": "\\u00e9\\n"}]}', "{}"], ["[]", '{"a":}', '{"a":1,}', '{"a":01}']],
+  ['root ::= "a" root "b" | ""', ["", "ab", "aaabbb"], ["aab", "abb", "ba"]],
+  ['root ::= "a" root "a" | "b" root "b" | [ab]?', ["abba", "aba", "", "bb"], ["ab", "abab"]],
+  ['root ::= item{2,3}\nitem ::= "x" | "(" item ")"', ["xx", "x(x)((x))"], ["x", "xxxx"]],
+  ['root ::= x*\nx ::= "(" x ")" | ""', ["", "()(())"], ["(", ")("]],
+  [
+    'root ::= sum\nsum ::= sum "+" one | one\none ::= "1" | "(" sum ")"',
+    ["1", "1+1+1", "(1+1)+1"],
+    ["+1", "1+", "(1"],
+  ],
+  [
+    'root ::= a "x"\na ::= b "1" | "a"\nb ::= a "2" | "b"',
+    ["ax", "b1x", "a21x", "b121x"],
+    ["bx", "a2x", "x"],
+  ],
+  ['root ::= list\nlist ::= "" | list "a" | list "(" list ")"', ["", "aa", "a(a)(())"], ["(", "b"]],
+  ['root ::= "x" "\\x41\\u00e9\\t" . [^a-c\\]]{,2}', ["xAé\t😀", "xAé\t\nzz"], ["xAé\t", "xAé\tza"]],
+  ['root ::= "a" | "b" endless\nendless ::= "c" endless', ["a"], ["b", "bc"]],
+  ['root ::= [a-z]+ | \n  "1" # more\n  | rest-1\nrest-1 ::= "-"', ["abc", "1", "-"], ["a1"]],
+];
+
+test("accepts exactly the texts of a grammar", () => {
+  for (const [text, accepted, others] of cases) {
+    const language = read(text);
+    for (const one of accepted) assert.ok(accepts(language, one), `${text}\n${one}`);
+    for (const one of others) assert.ok(!accepts(language, one), `${text}\n${one}`);
+  }
+});
+
+test("an ambiguous grammar costs no more than its states", () => {
+  const language = read('root ::= s\ns ::= "a" s "b" | "a" s "c" | s s | "d"');
+  assert.ok(accepts(language, `${"a".repeat(40)}d${"bc".repeat(20)}`));
+  assert.ok(!accepts(language, `${"a".repeat(40)}d${"bc".repeat(21)}`));
+});
+
+test("masks are those of trying every token, and no way ends nowhere", () => {
+  const vocabulary = vocabularyOf([
+    "aa",
+    "ab",
+    "a=",
+    "((",
+    ")=",
+    '{"',
+    '":',
+    "1+1",
+    '"}',
+    " \n",
+    "true",
+    "cb",
+  ]);
+  let state = 7;
+  const draw = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;
+  for (const [text] of cases) {
+    const constraint = new CompiledConstraint(read(text), vocabulary);
+    const { tokens } = randomWalk(constraint, draw, 25);
+    const matcher = constraint.matcher();
+    const mask = new Uint32Array(constraint.maskWords);
+    const taken: number[] = [];
+    for (const token of tokens) {
+      matcher.mask(mask);
+      assert.deepEqual(idsOf(mask), allowedByTrying(read(text), vocabulary, Uint8Array.from(taken)), text);
+      taken.push(...(vocabulary.bytesOf[token] ?? []));
+      assert.ok(matcher.accept(token));
+    }
+  }
+});
+
+test("refuses what is no grammar, with its position", () => {
+  for (const [text, kind, subject, place] of [
+    ["", "malformed", "no rule root", "position 0"],
+    ['root ::= "a', "malformed", "an unclosed text", "position 9"],
+    ["root ::= [a", "malformed", "an unclosed class", "position 9"],
+    ['root ::= ("a"', "malformed", "an unclosed group", "position 9"],
+    ["root ::= a", "malformed", "a", "position 9"],
+    ['root ::= "a" )', "malformed", "no rule", "position 13"],
+    ['root ::= "a"\nroot ::= "b"', "malformed", "a second rule root", "position 13"],
+    ['root ::= "\\q"', "malformed", "the unknown escape \\q", "position 10"],
+    ["root ::= <think>", "not-exact", "a token by name", "position 9"],
+    ['root ::= "a"{2000}', "not-exact", "a repetition of more than 1000 times", "position 12"],
+    ['root ::= x "a" | "c"\nx ::= "b"? root', "not-exact", "left recursion", ""],
+    ['root ::= "a" root', "unsatisfiable", "grammar", ""],
+  ] as const)
+    assert.throws(
+      () => read(text),
+      (error: unknown) => {
+        assert.ok(error instanceof ConstraintRefusal, `${text}: ${String(error)}`);
+        assert.deepEqual([error.kind, error.subject, error.place], [kind, subject, place], text);
+        return true;
+      },
+    );
+});

@@ -1,0 +1,137 @@
+// Reads GBNF, the notation of llama.cpp: `name ::= "text" [class] . (group) other*`, the rule `root` first to last. Lines
+// may break anywhere. Tokens by number, which newer versions know, are refused.
+import { limitExceeded } from "../limits.ts";
+import type { GrammarLimits } from "../limits.ts";
+import { allCharacters, commonPoints, otherPoints, unitedPoints } from "../regex/code-points.ts";
+import type { CodePoints } from "../regex/code-points.ts";
+import { Reader } from "../regex/reader.ts";
+import { literalNode } from "./grammar-text.ts";
+import type { GrammarNode, GrammarText } from "./grammar-text.ts";
+
+const ruleStart = /([A-Za-z0-9_][\w.-]*)[ \t]*::=/y;
+const ruleName = /[A-Za-z0-9_][\w.-]*/y;
+const blanks = /(?:\s|#[^\n]*)*/y;
+
+/** Repetitions of what is not regular beyond this are refused. */
+export const ruleRepetitionsMax = 1_000;
+
+/** @throws ConstraintRefusal for what is no GBNF, with its position */
+export function readGbnf(text: string, limits: GrammarLimits): GrammarText {
+  const reader = new Reader(text, "", "grammar");
+  const rules = new Map<string, GrammarNode>();
+  reader.match(blanks);
+  while (!reader.isAtEnd) {
+    const start = reader.position;
+    const name = reader.match(ruleStart)?.[1];
+    if (name === undefined) throw reader.malformed("no rule");
+    if (rules.has(name)) throw reader.malformed(`a second rule ${name}`, start);
+    rules.set(name, readChoice(reader, limits, 0));
+  }
+  if (!rules.has("root")) throw reader.malformed("no rule root");
+  return { rules, root: "root" };
+}
+
+function readChoice(reader: Reader, limits: GrammarLimits, depth: number): GrammarNode {
+  if (depth > limits.nesting) throw limitExceeded("nesting", limits.nesting);
+  const options = [readSequence(reader, limits, depth)];
+  while (reader.skip("|")) options.push(readSequence(reader, limits, depth));
+  return options.length === 1 ? options[0] : { kind: "choice", parts: options };
+}
+
+function readSequence(reader: Reader, limits: GrammarLimits, depth: number): GrammarNode {
+  const parts: GrammarNode[] = [];
+  for (;;) {
+    reader.match(blanks);
+    if (reader.isAtEnd || reader.sees("|") || reader.sees(")") || startsRule(reader)) break;
+    parts.push(readRepeated(reader, readTerm(reader, limits, depth)));
+  }
+  return parts.length === 1 ? parts[0] : { kind: "sequence", parts };
+}
+
+function startsRule(reader: Reader): boolean {
+  const { position } = reader;
+  const starts = reader.match(ruleStart) !== null;
+  reader.position = position;
+  return starts;
+}
+
+function readTerm(reader: Reader, limits: GrammarLimits, depth: number): GrammarNode {
+  const { position } = reader;
+  if (reader.skip('"')) return readLiteral(reader, position);
+  if (reader.skip("[")) return { kind: "character", set: readClass(reader, position) };
+  if (reader.skip(".")) return { kind: "character", set: allCharacters };
+  if (reader.skip("(")) {
+    const group = readChoice(reader, limits, depth + 1);
+    reader.match(blanks);
+    if (!reader.skip(")")) throw reader.malformed("an unclosed group", position);
+    return group;
+  }
+  if (reader.sees("<") || reader.sees("!<")) throw reader.notExact("a token by name");
+  const name = reader.match(ruleName)?.[0];
+  if (name === undefined) throw reader.malformed(`an unexpected ${reader.peek()}`);
+  return { kind: "rule", name, position };
+}
+
+function readLiteral(reader: Reader, start: number): GrammarNode {
+  let text = "";
+  while (!reader.skip('"')) {
+    if (reader.isAtEnd || reader.sees("\n")) throw reader.malformed("an unclosed text", start);
+    text += String.fromCodePoint(readCharacter(reader));
+  }
+  return literalNode(text);
+}
+
+function readClass(reader: Reader, start: number): CodePoints {
+  const isNegated = reader.skip("^");
+  const members: CodePoints[] = [];
+  while (!reader.skip("]")) {
+    if (reader.isAtEnd) throw reader.malformed("an unclosed class", start);
+    const low = readCharacter(reader);
+    const isRange = reader.sees("-") && !reader.sees("-]") && reader.skip("-");
+    const high = isRange ? readCharacter(reader) : low;
+    if (high < low) throw reader.malformed("a range whose ends are out of order", start);
+    members.push([low, high]);
+  }
+  const set = unitedPoints(...members);
+  return commonPoints(isNegated ? otherPoints(set) : set, allCharacters);
+}
+
+const escapes: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9 };
+
+function readCharacter(reader: Reader): number {
+  const start = reader.position;
+  if (!reader.skip("\\")) return reader.take().codePointAt(0) ?? 0;
+  const hexadecimal = reader.match(/x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})/y);
+  if (hexadecimal !== null) {
+    const point = Number.parseInt(hexadecimal.slice(1).find((digits) => digits !== undefined) ?? "", 16);
+    if (point > 0x10ffff) throw reader.malformed("an escape beyond the last character", start);
+    return point;
+  }
+  const letter = reader.take();
+  if (escapes[letter] === undefined && /[A-Za-z0-9]/.test(letter))
+    throw reader.malformed(`the unknown escape \\${letter}`, start);
+  return escapes[letter] ?? letter.codePointAt(0) ?? 0;
+}
+
+function readRepeated(reader: Reader, part: GrammarNode): GrammarNode {
+  const start = reader.position;
+  const bounds = readBounds(reader);
+  if (bounds === null) return part;
+  const [min, max] = bounds;
+  if (min > max) throw reader.malformed("a repetition whose bounds are out of order", start);
+  if (Math.max(min, Number.isFinite(max) ? max : 0) > ruleRepetitionsMax)
+    throw reader.notExact(`a repetition of more than ${ruleRepetitionsMax} times`, start);
+  return readRepeated(reader, { kind: "repeat", part, min, max });
+}
+
+function readBounds(reader: Reader): readonly [number, number] | null {
+  if (reader.skip("*")) return [0, Number.POSITIVE_INFINITY];
+  if (reader.skip("+")) return [1, Number.POSITIVE_INFINITY];
+  if (reader.skip("?")) return [0, 1];
+  const braces = reader.match(/\{\s*(\d*)\s*(?:(,)\s*(\d*)\s*)?\}/y);
+  if (braces === null) return null;
+  const [, least, comma, most = ""] = braces;
+  const min = Number(least);
+  if (comma === undefined) return [min, min];
+  return [min, most === "" ? Number.POSITIVE_INFINITY : Number(most)];
+}
