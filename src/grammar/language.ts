@@ -3,7 +3,7 @@ import type { Constraint, ConstraintOptions } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { unreachable } from "../domain/assert.ts";
 import { ConstraintRefusal, limitExceeded, StepBudget } from "./limits.ts";
-import type { GrammarLimits } from "./limits.ts";
+import type { GrammarLimits, RefusalKind } from "./limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { Rules, terminal } from "./parser/rules.ts";
@@ -50,7 +50,8 @@ export function readLanguage(constraint: Constraint, limits: GrammarLimits): Lan
   if (constraint.kind === "grammar") machine.prepare(production);
   const start = machine.start(production);
   const { lexers, mayEnd } = machine.threads(start);
-  if (lexers.length === 0 && !mayEnd) throw unsatisfiable(constraint.kind);
+  if (lexers.length === 0 && !mayEnd)
+    throw refusal("unsatisfiable", constraint.kind, "No text satisfies the constraint.");
   return { limits, budget, machine, start, textOf };
 }
 
@@ -91,12 +92,7 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
         textOf: null,
       };
     case "structural-tag":
-      throw new ConstraintRefusal({
-        kind: "not-exact",
-        subject: constraint.kind,
-        place: "",
-        message: `Constraints of the kind ${constraint.kind} cannot be compiled.`,
-      });
+      throw refusal("not-exact", constraint.kind, "Structural tags are not supported.");
     default:
       return unreachable(constraint);
   }
@@ -127,11 +123,6 @@ function checkLength(length: number, { sourceBytes }: GrammarLimits): void {
   if (length > sourceBytes) throw limitExceeded("sourceBytes", sourceBytes);
 }
 
-function unsatisfiable(kind: Constraint["kind"]): ConstraintRefusal {
-  return new ConstraintRefusal({
-    kind: "unsatisfiable",
-    subject: kind,
-    place: "",
-    message: "No text satisfies the constraint.",
-  });
+function refusal(kind: RefusalKind, subject: string, message: string): ConstraintRefusal {
+  return new ConstraintRefusal({ kind, subject, place: "", message });
 }

@@ -22,8 +22,8 @@ export interface GrammarLimits {
 export const defaultGrammarLimits: GrammarLimits = {
   sourceBytes: 256 * 1024,
   nesting: 200,
-  compileSteps: 200_000,
-  maskSteps: 200_000,
+  compileSteps: 100_000,
+  maskSteps: 50_000,
   states: 60_000,
   alternatives: 256,
   cachedMaskBytes: 16 * 1024 * 1024,

@@ -5,7 +5,8 @@ import { readLanguage } from "./language.ts";
 import { defaultGrammarLimits } from "./limits.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import type { Constraint } from "../domain/constraint.ts";
-import { choice, jsonSchema, regex } from "./testing/constraints.ts";
+import type { Json } from "../domain/trajectory.ts";
+import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
 import { vocabularyOf } from "./testing/vocabularies.ts";
 import { randomWalk } from "./testing/walk.ts";
@@ -60,7 +61,10 @@ const constraints: readonly Constraint[] = [
   regex("(?:a|b1){14,30}"),
   jsonSchema({ type: "string", minLength: 12, maxLength: 40 }),
   jsonSchema({ type: "array", items: { type: "string", maxLength: 11, pattern: "^[^1]*$" } }),
-  jsonSchema({ properties: { abc: { type: "string" }, b1: { enum: ["ab", "abc"] } }, type: "object" }),
+  jsonSchema({
+    properties: { abc: { type: "string" }, b1: { enum: ["ab", "abc"] } },
+    type: "object",
+  }),
 ];
 
 test("masks are those of trying every token, whatever was asked before", () => {
@@ -86,6 +90,43 @@ test("masks are those of trying every token, whatever was asked before", () => {
     ),
     { seed, numRuns: 200 },
   );
+});
+
+/** Compares the masks at every byte of a text. */
+function checkAlong(constraint: Constraint, tokens: readonly string[], text: string): void {
+  const trie = vocabularyOf(tokens);
+  const shared = new CompiledConstraint(readLanguage(constraint, defaultGrammarLimits), trie);
+  const matcher = shared.matcher();
+  const mask = new Uint32Array(shared.maskWords);
+  const bytes = new TextEncoder().encode(text);
+  for (const [index, byte] of bytes.entries()) {
+    matcher.mask(mask);
+    const expected = allowedByTrying(
+      readLanguage(constraint, defaultGrammarLimits),
+      trie,
+      bytes.slice(0, index),
+    );
+    assert.deepEqual(idsOf(mask), expected, text.slice(0, index));
+    assert.ok(matcher.accept(byte + 1));
+  }
+}
+
+test("counts that a token can reach are told apart", () => {
+  const runs = ["aaaa", "aaaaaaaa", 'aaa"', "aéa"];
+  checkAlong(jsonSchema({ type: "string", minLength: 14, maxLength: 24 }), runs, `"${"a".repeat(24)}"`);
+  checkAlong(regex("(?:aa){12}b?"), [...runs, "ab"], `${"a".repeat(24)}b`);
+  checkAlong(regex("(?:ca{0,40}){0,4}"), ["cc", "cccccccc"], "caac");
+});
+
+test("the same lexeme in another place has another mask", () => {
+  const schema: Json = { anyOf: [{ type: "string" }, { type: "array", items: { $ref: "#" } }] };
+  checkAlong(jsonSchema(schema), ['"]', '"]]', '","', 'x"]', "]]", '"],'], '[["x"],"y",["",["z"]]]');
+});
+
+test("a lexeme that takes everything may end everywhere", () => {
+  checkAlong(regex("[^]*"), ["ab", "a1", "11"], "ab1");
+  const text = 'root ::= [^1]* rest\nrest ::= "1" rest "2" | ""';
+  checkAlong(grammar(text), ["ab", "a1", "a11", "112", "2"], "ab1122");
 });
 
 test("forks go their own way, and a rollback returns", () => {

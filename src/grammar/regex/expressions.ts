@@ -83,10 +83,6 @@ export class Expressions {
     );
   }
 
-  get size(): number {
-    return this.#nodes.length;
-  }
-
   node(expression: Expression): ExpressionNode {
     return this.#nodes[expression];
   }

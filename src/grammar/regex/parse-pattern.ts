@@ -1,6 +1,6 @@
 // Reads regular expressions in the dialect of ECMA-262 that JSON Schema asks for. What a derivative cannot express
 // exactly, or what this reader does not know, is refused with its position; nothing is skipped.
-import { ConstraintRefusal, limitExceeded } from "../limits.ts";
+import { limitExceeded } from "../limits.ts";
 import type { GrammarLimits } from "../limits.ts";
 import { readCharacterClass, readClassEscape } from "./character-class.ts";
 import { allCharacters, commonPoints, lineEnds, otherPoints } from "./code-points.ts";
@@ -93,12 +93,7 @@ function readQuantified(reader: Reader, part: Pattern): Pattern {
   const [min, max] = bounds;
   if (min > max) throw reader.malformed("a quantifier whose bounds are out of order", start);
   if (min > repetitionsMax || (max > repetitionsMax && max !== Number.POSITIVE_INFINITY)) {
-    throw new ConstraintRefusal({
-      kind: "limit",
-      subject: "repetitions",
-      place: reader.placeOf(start),
-      message: `A quantifier in ${reader.described} exceeds ${repetitionsMax} repetitions.`,
-    });
+    throw reader.notExact(`a quantifier of more than ${repetitionsMax} repetitions`, start);
   }
   return { kind: "repeat", part, min, max };
 }

@@ -113,7 +113,7 @@ test("refuses what it cannot express, with the position", () => {
     ["[a", "malformed", "an unclosed class", "position 0"],
     ["*a", "malformed", "nothing to repeat", "position 0"],
     ["a{3,2}", "malformed", "a quantifier whose bounds are out of order", "position 1"],
-    ["a{20000}", "limit", "repetitions", "position 1"],
+    ["a{20000}", "not-exact", "a quantifier of more than 10000 repetitions", "position 1"],
     [`${"(".repeat(300)}a${")".repeat(300)}`, "limit", "nesting", ""],
     ["a(?!.*)", "unsatisfiable", "regex", ""],
   ] as const) {

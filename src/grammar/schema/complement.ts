@@ -1,10 +1,11 @@
 // The values that a list of shapes leaves out, as shapes again: for each type what violates every shape of that type.
 // Refuses what cannot be said this way, with the keyword that asked for it.
 import { unreachable } from "../../domain/assert.ts";
-import { ConstraintRefusal } from "../limits.ts";
+import type { ConstraintRefusal } from "../limits.ts";
 import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import { commonShapes } from "./intersect.ts";
+import { refused } from "./keywords/keyword.ts";
 import type { Algebra } from "./intersect.ts";
 import { allShapes, anyArray, anyObject } from "./shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "./shapes.ts";
@@ -118,12 +119,5 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
   return shapes;
 }
 
-/** The refusal of a keyword whose opposite cannot be written down. */
-export function notExpressible(keyword: string, place: string): ConstraintRefusal {
-  return new ConstraintRefusal({
-    kind: "not-exact",
-    subject: keyword,
-    place,
-    message: `The schema asks at ${place} for the opposite of ${keyword}, which cannot be expressed exactly.`,
-  });
-}
+const notExpressible = (keyword: string, place: string): ConstraintRefusal =>
+  refused(keyword, place, "would have to be ruled out, which cannot be expressed exactly");

@@ -117,37 +117,24 @@ function sizeAtLeast(sizes: Sizes, digits: Digits, isExclusive: boolean): Expres
   const { whole, behind } = digits;
   const digit = anyDigit(expressions);
   const anyFraction = expressions.optional(fraction);
-  const options: Expression[] = [];
   const nonZero = expressions.range(0x31, 0x39);
-  options.push(expressions.sequence(nonZero, expressions.repeat(digit, whole.length), anyFraction));
-  for (let place = 0; place < whole.length; place++) {
-    if (whole[place] === "9") continue;
+  const options = [expressions.sequence(nonZero, expressions.repeat(digit, whole.length), anyFraction)];
+  const text = behind === "" ? whole : `${whole}.${behind}`;
+  for (let place = 0; place < text.length; place++) {
+    if (text[place] === "." || text[place] === "9") continue;
+    const left = whole.length - place - 1;
     options.push(
       expressions.sequence(
-        byteText(expressions, whole.slice(0, place)),
-        expressions.range(whole.charCodeAt(place) + 1, 0x39),
-        expressions.repeat(digit, whole.length - place - 1, whole.length - place - 1),
-        anyFraction,
+        byteText(expressions, text.slice(0, place)),
+        expressions.range(text.charCodeAt(place) + 1, 0x39),
+        left < 0
+          ? expressions.repeat(digit, 0)
+          : expressions.sequence(expressions.repeat(digit, left, left), anyFraction),
       ),
     );
   }
-  for (let place = 0; place < behind.length; place++) {
-    if (behind[place] === "9") continue;
-    options.push(
-      expressions.sequence(
-        byteText(expressions, `${whole}.${behind.slice(0, place)}`),
-        expressions.range(behind.charCodeAt(place) + 1, 0x39),
-        expressions.repeat(digit, 0),
-      ),
-    );
-  }
-  options.push(
-    expressions.sequence(
-      byteText(expressions, behind === "" ? whole : `${whole}.${behind}`),
-      behind === "" ? anyFraction : expressions.repeat(digit, 0),
-    ),
-  );
-  const atLeast = expressions.or(...options);
+  const goesOn = behind === "" ? anyFraction : expressions.repeat(digit, 0);
+  const atLeast = expressions.or(...options, expressions.sequence(byteText(expressions, text), goesOn));
   return isExclusive ? expressions.and(atLeast, expressions.not(equalSize(sizes, digits))) : atLeast;
 }
 

@@ -70,11 +70,17 @@ export class SchemaDocument {
     const [path, fragment = ""] = reference.split("#", 2);
     const resource = this.#resourceOf(from.pointer);
     const target = this.#resources.get(resolved(path, resource.url));
-    if (target === undefined) throw remoteReference(from, reference);
+    if (target === undefined)
+      throw badReference(
+        "not-exact",
+        from,
+        `leads to another document, ${quoted(reference)}; put that schema into $defs`,
+      );
     const name = decoded(fragment);
     if (name !== "" && !name.startsWith("/")) {
       const anchor = this.#anchors.get(`${resolved(path, resource.url)}#${name}`);
-      if (anchor === undefined) throw missingTarget(from, reference);
+      if (anchor === undefined)
+        throw badReference("malformed", from, `leads nowhere in the schema: ${quoted(reference)}`);
       return this.#find(anchor, from, reference);
     }
     return this.#find(`${target}${name}`, from, reference);
@@ -98,7 +104,8 @@ export class SchemaDocument {
       if (Array.isArray(value)) value = value[Number(key)];
       else value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     }
-    if (value === undefined) throw missingTarget(from, reference);
+    if (value === undefined)
+      throw badReference("malformed", from, `leads nowhere in the schema: ${quoted(reference)}`);
     return this.place(value, pointer);
   }
 
@@ -153,20 +160,16 @@ function decoded(fragment: string): string {
   }
 }
 
-function remoteReference(from: SchemaPlace, reference: string): ConstraintRefusal {
+function badReference(
+  kind: "not-exact" | "malformed",
+  { pointer }: SchemaPlace,
+  problem: string,
+): ConstraintRefusal {
+  const place = `${pointer}/$ref`;
   return new ConstraintRefusal({
-    kind: "not-exact",
+    kind,
     subject: "$ref",
-    place: `${from.pointer}/$ref`,
-    message: `The reference ${quoted(reference)} at ${from.pointer}/$ref leads to another document. Put that schema into $defs.`,
-  });
-}
-
-function missingTarget(from: SchemaPlace, reference: string): ConstraintRefusal {
-  return new ConstraintRefusal({
-    kind: "malformed",
-    subject: "$ref",
-    place: `${from.pointer}/$ref`,
-    message: `The reference ${quoted(reference)} at ${from.pointer}/$ref leads nowhere in the schema.`,
+    place,
+    message: `The reference at ${place} ${problem}.`,
   });
 }

@@ -20,10 +20,8 @@ export function walkLexeme(
   state: LexerState,
   budget: StepBudget,
 ): LexemeWalk {
-  // Harmless bytes change nothing: their tokens are allowed, and none of them leads to an end.
-  const skipsHarmless =
-    automaton.isAccepting[state] === 0 &&
-    harmlessBytes.every((byte) => automaton.next(state, byte) === state);
+  // Where harmless bytes change nothing, tokens of them alone are allowed whatever follows the lexeme.
+  const skipsHarmless = harmlessBytes.every((byte) => automaton.next(state, byte) === state);
   const nodes = skipsHarmless ? trie.others : trie.nodes;
   const { byteOf, depthOf, endOf, tokenAt, nextTwin, nodeCount } = nodes;
   const states = new Int32Array(trie.depthMax + 1);

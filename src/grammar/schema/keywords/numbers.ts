@@ -6,31 +6,24 @@ import { allShapes } from "../shapes.ts";
 import { malformed, ofType, refused } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
+/** Reads a bound; a boolean says of the bound beside it that it is exclusive, as draft 4 has it. */
+function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeyword {
+  return (context, value, { pointer, schema, keyword }) => {
+    if (keyword === exclusiveKeyword && typeof value === "boolean") return null;
+    const isExclusive = keyword === exclusiveKeyword || schema[exclusiveKeyword] === true;
+    return within(
+      context,
+      context.texts.numbers[side]({ decimal: decimalOf(value, pointer), isExclusive }),
+      pointer,
+    );
+  };
+}
+
 export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
-  minimum(context, value, { pointer, schema }) {
-    const bound = {
-      decimal: decimalOf(value, pointer),
-      isExclusive: schema.exclusiveMinimum === true,
-    };
-    return within(context, context.texts.numbers.atLeast(bound), pointer);
-  },
-  maximum(context, value, { pointer, schema }) {
-    const bound = {
-      decimal: decimalOf(value, pointer),
-      isExclusive: schema.exclusiveMaximum === true,
-    };
-    return within(context, context.texts.numbers.atMost(bound), pointer);
-  },
-  exclusiveMinimum(context, value, { pointer }) {
-    if (typeof value === "boolean") return null;
-    const bound = { decimal: decimalOf(value, pointer), isExclusive: true };
-    return within(context, context.texts.numbers.atLeast(bound), pointer);
-  },
-  exclusiveMaximum(context, value, { pointer }) {
-    if (typeof value === "boolean") return null;
-    const bound = { decimal: decimalOf(value, pointer), isExclusive: true };
-    return within(context, context.texts.numbers.atMost(bound), pointer);
-  },
+  minimum: bound("atLeast", "exclusiveMinimum"),
+  exclusiveMinimum: bound("atLeast", "exclusiveMinimum"),
+  maximum: bound("atMost", "exclusiveMaximum"),
+  exclusiveMaximum: bound("atMost", "exclusiveMaximum"),
   multipleOf(context, value, { pointer, keyword }) {
     const decimal = decimalOf(value, pointer);
     if (typeof value !== "number" || value <= 0) throw malformed(pointer, "a number above 0", value);

@@ -1,6 +1,8 @@
 // Keywords of strings: lengths count characters (code points), patterns match anywhere, formats are asserted.
 import type { Expression } from "../../regex/expressions.ts";
 import { matchAnywhere, wholeMatch } from "../../regex/express-pattern.ts";
+import type { Wording } from "../../regex/express-pattern.ts";
+import type { Pattern } from "../../regex/pattern.ts";
 import { parsePattern } from "../../regex/parse-pattern.ts";
 import { allShapes } from "../shapes.ts";
 import { formatPattern, isAnnotation } from "./formats.ts";
@@ -33,20 +35,18 @@ export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
     if (isAnnotation(value)) return null;
     const pattern = formatPattern(value);
     if (pattern === null) throw refused(keyword, pointer, `has the value ${value}, which is not supported`);
-    const { workshop, texts } = context;
-    const wording = { expressions: workshop.expressions, spelling: texts.spelling, place: pointer };
-    return bodies(context, wholeMatch(wording, parsePattern(pattern, workshop.limits, pointer)), pointer);
+    return bodies(context, wholeMatch(...patternIn(context, pattern, pointer)), pointer);
   },
 };
 
 /** The bodies of the strings in which the pattern matches somewhere. */
-export function patternBodies(
-  { workshop, texts }: KeywordContext,
-  pattern: string,
-  pointer: string,
-): Expression {
-  const wording = { expressions: workshop.expressions, spelling: texts.spelling, place: pointer };
-  return matchAnywhere(wording, parsePattern(pattern, workshop.limits, pointer));
+export function patternBodies(context: KeywordContext, pattern: string, pointer: string): Expression {
+  return matchAnywhere(...patternIn(context, pattern, pointer));
+}
+
+function patternIn({ workshop, texts }: KeywordContext, text: string, place: string): [Wording, Pattern] {
+  const wording = { expressions: workshop.expressions, spelling: texts.spelling, place };
+  return [wording, parsePattern(text, workshop.limits, place)];
 }
 
 function lengths({ workshop, texts }: KeywordContext, min: number, max?: number): Expression {
