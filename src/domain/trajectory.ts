@@ -101,8 +101,8 @@ export interface TrajectoryStore {
     page: PageRequest,
   ): Promise<Page<TrajectoryLog>>;
   /**
-   * What was logged, in order, one group in memory at a time; null when there is no such log. Reading throws `not_found`
-   * when the log goes meanwhile, rather than end early.
+   * What was logged: each group as the folded line of JSON it is stored as, one part in memory at a time; null when there
+   * is no such log. Reading throws `not_found` when the log goes meanwhile, rather than end early.
    */
-  groups(logId: string): Promise<AsyncIterable<TrajectoryGroup> | null>;
+  lines(logId: string): Promise<AsyncIterable<string> | null>;
 }

@@ -2,7 +2,6 @@
 // megabytes, and no statement may carry such a text. They are read back the same way, a row at a time.
 import { type Kysely, sql, type Transaction } from "kysely";
 import { notFound } from "../domain/service-error.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { portions } from "./portions.ts";
 import type { Schema } from "./schema.ts";
 
@@ -59,10 +58,4 @@ export async function* storedLines(
     database,
   );
   if (rows.length === 0) throw notFound(owner.kind, ownerId);
-}
-
-/** Reads a group back from its whole line. */
-export function groupOf(line: string): TrajectoryGroup {
-  // The line is what `storeGroups` made of a group.
-  return JSON.parse(line) as TrajectoryGroup;
 }

@@ -1,17 +1,15 @@
 // Logged trajectories, the metric history of each model, and what its running sums go on from.
 import { createHash } from "node:crypto";
 import type { Kysely, Selectable, Transaction } from "kysely";
-import { wholeLines } from "../domain/text/folded-lines.ts";
 import { notFound } from "../domain/service-error.ts";
 import type {
   EarlierLogs,
   Metrics,
-  TrajectoryGroup,
   TrajectoryLog,
   TrajectoryLogDraft,
   TrajectoryStore,
 } from "../domain/trajectory.ts";
-import { groupOf, storedLines, storeGroups } from "./groups.ts";
+import { storedLines, storeGroups } from "./groups.ts";
 import { layMetrics } from "./model-store.ts";
 import { readPage } from "./paging.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
@@ -40,15 +38,11 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
         page,
       );
     },
-    groups: async (logId) => {
+    lines: async (logId) => {
       const log = await findLog(logId).select("id").executeTakeFirst();
-      return log === undefined ? null : groupsOf(database, logId);
+      return log === undefined ? null : storedLines(database, "trajectory_groups", logId);
     },
   };
-}
-
-async function* groupsOf(database: Kysely<Schema>, logId: string): AsyncGenerator<TrajectoryGroup, void> {
-  for await (const line of wholeLines(storedLines(database, "trajectory_groups", logId))) yield groupOf(line);
 }
 
 async function appendLog(

@@ -1,5 +1,5 @@
 // What is read from a body, by kind: pure functions of its bytes, which run in the event loop for small bodies and in a
-// worker for large ones.
+// worker for large ones. A stored group of trajectories counts as a body, since it is as large as the one it came in.
 import { createHash } from "node:crypto";
 import type { Caller } from "../domain/access.ts";
 import { readForm } from "./body.ts";
@@ -16,6 +16,7 @@ import type { Checked } from "./checked.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readFeedbackBatch, type ReadFeedbackBatch } from "./read-feedback-batch.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
+import { respellGroup } from "./trajectory-pages.ts";
 
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
 export interface BodyKinds {
@@ -25,6 +26,7 @@ export interface BodyKinds {
   readonly "feedback batch": ReadFeedbackBatch;
   readonly feedback: Checked<FeedbackBody>;
   readonly "feedback replacement": Checked<FeedbackReplaceBody>;
+  readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
 export type BodyKind = keyof BodyKinds;
@@ -38,6 +40,7 @@ export const bodyTasks: {
   "feedback batch": readFeedbackBatch,
   feedback: (bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json)),
   "feedback replacement": (bytes, limits) => readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
+  "stored group": (bytes) => ({ text: respellGroup(bytes) }),
 };
 
 /** Hex SHA-256 of the bytes: what an idempotency key stands for. */

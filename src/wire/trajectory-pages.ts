@@ -1,8 +1,10 @@
 // A page of logged trajectories as the text of an answer, built piece by piece: a single log can be hundreds of
-// megabytes, and no more than one group of it is in memory at a time.
+// megabytes, and no more than one group of it is in memory at a time. How a group is respelled is here too; where that is
+// done is the caller's choice, since a group can have as many.
 import { fittingCount, type Page, pageBytesMax } from "../domain/page.ts";
+import { unfoldedLines } from "../domain/text/folded-lines.ts";
 import { notFound } from "../domain/service-error.ts";
-import type { TrajectoryLog, TrajectoryStore } from "../domain/trajectory.ts";
+import type { TrajectoryGroup, TrajectoryLog, TrajectoryStore } from "../domain/trajectory.ts";
 import { pageBody } from "./page.ts";
 import { trajectoryGroupBody, trajectoryLogBody } from "./trajectory.ts";
 
@@ -15,21 +17,41 @@ export function withinContentBound(page: Page<TrajectoryLog>): Page<TrajectoryLo
   return { items: page.items.slice(0, count), hasMore: page.hasMore || count < page.items.length };
 }
 
-/** The answer's JSON in pieces. @throws ServiceError `not_found` when a log of the page is gone */
+/** From the bytes of a stored group to those of its JSON in an answer. */
+export function respellGroup(stored: Buffer): Uint8Array<ArrayBuffer> {
+  // The line is what `readGroupBody` made of a group.
+  const group = JSON.parse(stored.toString()) as TrajectoryGroup;
+  return new TextEncoder().encode(JSON.stringify(trajectoryGroupBody(group)));
+}
+
+/** Of an answer, written at once. */
+const pieceBytes = 1 << 20;
+
+/**
+ * The answer's JSON in pieces.
+ *
+ * @param respell as {@link respellGroup}, for the pieces of a group's bytes
+ * @throws ServiceError `not_found` when a log of the page is gone
+ */
 export async function* trajectoryPageText(
   page: Page<TrajectoryLog>,
-  store: Pick<TrajectoryStore, "groups">,
-): AsyncGenerator<string, void> {
+  store: Pick<TrajectoryStore, "lines">,
+  respell: (stored: readonly Uint8Array<ArrayBuffer>[]) => Promise<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<string | Buffer, void> {
+  const encoder = new TextEncoder();
   const { object, data, ...rest } = pageBody(page, trajectoryLogBody);
   yield `{"object":${JSON.stringify(object)},"data":[`;
   for (const [index, log] of page.items.entries()) {
-    const groups = await store.groups(log.id);
-    if (groups === null) throw notFound("log of trajectories", log.id);
+    const lines = await store.lines(log.id);
+    if (lines === null) throw notFound("log of trajectories", log.id);
     yield `${index === 0 ? "" : ","}${opened(data[index])},"trajectory_groups":[`;
     let separator = "";
-    for await (const group of groups) {
-      yield separator + JSON.stringify(trajectoryGroupBody(group));
+    for await (const texts of unfoldedLines(lines)) {
+      yield separator;
       separator = ",";
+      const group = await respell(texts.map((text) => encoder.encode(text)));
+      for (let start = 0; start < group.length; start += pieceBytes)
+        yield Buffer.from(group.buffer, start, Math.min(pieceBytes, group.length - start));
     }
     yield "]}";
   }

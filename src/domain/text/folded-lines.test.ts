@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldedLine, unfolded, wholeLines } from "./folded-lines.ts";
+import { foldedLine, unfolded, unfoldedLines } from "./folded-lines.ts";
 
 async function* asynchronous(parts: Iterable<string>): AsyncGenerator<string> {
   yield* parts;
@@ -19,8 +19,11 @@ async function check(lines: readonly string[], partCounts: readonly number[]): P
   }
   assert.equal(parts.map(unfolded).join(""), lines.map((line) => `${line}\n`).join(""));
   const whole: string[] = [];
-  for await (const line of wholeLines(asynchronous(parts))) whole.push(line);
-  assert.deepEqual(whole, lines);
+  for await (const texts of unfoldedLines(asynchronous(parts))) whole.push(texts.join(""));
+  assert.deepEqual(
+    whole,
+    lines.map((line) => `${line}\n`),
+  );
 }
 
 const ofLength = (length: number): string => JSON.stringify("x".repeat(length - 2));

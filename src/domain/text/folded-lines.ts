@@ -23,13 +23,14 @@ export function unfolded(part: string): string {
   return part.endsWith("\\") ? part.slice(0, -1) : `${part}\n`;
 }
 
-/** The lines as they were before they were cut. */
-export async function* wholeLines(parts: AsyncIterable<string>): AsyncGenerator<string, void> {
-  let open = "";
+/** The lines one by one: the texts of each, unfolded, which make the line and its line feed. */
+export async function* unfoldedLines(parts: AsyncIterable<string>): AsyncGenerator<readonly string[], void> {
+  let texts: string[] = [];
   for await (const part of parts) {
-    open += unfolded(part);
-    if (!open.endsWith("\n")) continue;
-    yield open.slice(0, -1);
-    open = "";
+    const text = unfolded(part);
+    texts.push(text);
+    if (!text.endsWith("\n")) continue;
+    yield texts;
+    texts = [];
   }
 }

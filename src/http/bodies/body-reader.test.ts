@@ -61,6 +61,31 @@ test("a large job and a large log are stored line by line as small ones are", as
   await server.close();
 });
 
+test("a group is shown as it was sent, whether it is small, large, or stored in parts", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const url = `/v1/preview/models/${modelId}`;
+  const sent = ["Hi", padding, "é".repeat(3 << 20)].map((content) => ({
+    trajectories: [{ messages_and_choices: [{ role: "user", content }], reward: 0.5, mark: "kept" }],
+    logs: ["a"],
+  }));
+  const logged = await post(server, `${url}/log`, { trajectory_groups: sent });
+  assert.equal(logged.statusCode, 200, logged.body);
+  const headers = { authorization: bearer(keys.member) };
+  const shown = await server.ask({ method: "GET", url: `${url}/trajectories`, headers });
+  const [log] = shown.json<{ data: readonly { trajectory_groups: typeof sent }[] }>().data;
+  const said = (group: (typeof sent)[number] | undefined): unknown => ({
+    logs: group?.logs,
+    trajectories: group?.trajectories.map(({ messages_and_choices: items, reward, mark }) => [
+      items,
+      reward,
+      mark,
+    ]),
+  });
+  assert.deepEqual(log?.trajectory_groups.map(said), sent.map(said));
+  await server.close();
+});
+
 test("one answer names every bad record of a batch, whatever is wrong with it", async () => {
   const server = await fakeServer();
   const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };

@@ -1,12 +1,16 @@
 // The worker that reads large bodies.
 import { serveTasks } from "../../processes/serve-tasks.ts";
 import type { BodyTask } from "./body-reader.ts";
-import { bodyTasks } from "../../wire/body-tasks.ts";
+import { bodyTasks, type BodyKind, type BodyKinds } from "../../wire/body-tasks.ts";
 
 serveTasks((task) => {
   // Only a body reader starts this worker.
   const { kind, pieces, limits, caller } = task as BodyTask;
   const result = bodyTasks[kind](Buffer.concat(pieces), limits, caller);
-  const transfer = "lines" in result ? result.lines.map((pack) => pack.buffer) : [];
-  return { result, transfer };
+  return { result, transfer: buffersOf(result) };
 });
+
+function buffersOf(result: BodyKinds[BodyKind]): readonly ArrayBuffer[] {
+  if ("lines" in result) return result.lines.map((pack) => pack.buffer);
+  return "text" in result ? [result.text.buffer] : [];
+}

@@ -64,7 +64,7 @@ export function trajectoryRoutes(
       };
     },
   );
-  listRoutes(app, dependencies);
+  listRoutes(app, dependencies, bodies);
 }
 
 /** The body names another model than the path: which of them is meant nobody can know. */
@@ -74,7 +74,7 @@ function contradiction(modelId: string, model: TrainedModel): ServiceError {
   return new ServiceError({ code: "invalid", message: `model_id: ${message}`, faults });
 }
 
-function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies: BodyReader): void {
   const { trajectories } = dependencies;
   const list = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => {
     const value = readQuery(logQuerySchema, request, reply);
@@ -89,7 +89,12 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies): void 
         throw cursorRefusal(error);
       });
       reply.type("application/json; charset=utf-8");
-      return reply.send(Readable.from(trajectoryPageText(withinContentBound(page), trajectories)));
+      const respell = async (pieces: readonly Uint8Array<ArrayBuffer>[]) => {
+        const byteCount = pieces.reduce((count, piece) => count + piece.length, 0);
+        const stored = { body: { pieces, byteCount }, caller: request.caller };
+        return (await bodies.read("stored group", stored)).text;
+      };
+      return reply.send(Readable.from(trajectoryPageText(withinContentBound(page), trajectories, respell)));
     },
   );
   app.get<ModelPath>(

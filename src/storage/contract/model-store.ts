@@ -177,7 +177,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await jobs.find("j"), null);
     assert.equal(await jobs.trajectoryLines("j"), null);
     assert.deepEqual((await trajectories.list("m", { split: null }, firstPage)).items, []);
-    assert.equal(await trajectories.groups("l"), null);
+    assert.equal(await trajectories.lines("l"), null);
     assert.notEqual(await jobs.find("kept"), null);
     assert.notEqual(await feedback.find("team/games", "f"), null);
     await storeModel(models, "m");

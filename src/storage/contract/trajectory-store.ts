@@ -1,6 +1,7 @@
 // The contract of every TrajectoryStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { unfoldedLines } from "../../domain/text/folded-lines.ts";
 import type { EarlierLogs, Metrics, TrajectoryStore } from "../../domain/trajectory.ts";
 import {
   firstPage,
@@ -17,10 +18,10 @@ const idsOf = async (store: TrajectoryStore, split: string | null, page: Partial
 };
 
 async function groupsOf(store: TrajectoryStore, logId: string): Promise<readonly object[] | null> {
-  const stored = await store.groups(logId);
+  const stored = await store.lines(logId);
   if (stored === null) return null;
   const groups: object[] = [];
-  for await (const group of stored) groups.push(group);
+  for await (const texts of unfoldedLines(stored)) groups.push(JSON.parse(texts.join("")) as object);
   return groups;
 }
 
@@ -119,9 +120,9 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");
     await trajectories.append(sampleLog("l", { groups: [sampleGroup(1), sampleGroup(0)] }), () => ({}));
-    const groups = (await trajectories.groups("l"))?.[Symbol.asyncIterator]();
-    assert.equal((await groups?.next())?.done, false);
+    const lines = (await trajectories.lines("l"))?.[Symbol.asyncIterator]();
+    assert.equal((await lines?.next())?.done, false);
     await models.delete("m");
-    await assert.rejects(async () => await groups?.next(), { code: "not_found" });
+    await assert.rejects(async () => await lines?.next(), { code: "not_found" });
   });
 }

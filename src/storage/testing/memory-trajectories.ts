@@ -1,7 +1,6 @@
 // For tests: the trajectory store in memory.
-import { wholeLines } from "../../domain/text/folded-lines.ts";
 import { notFound } from "../../domain/service-error.ts";
-import type { TrajectoryGroup, TrajectoryStore } from "../../domain/trajectory.ts";
+import type { TrajectoryStore } from "../../domain/trajectory.ts";
 import { type Exclusively, jsonBytes, linesWhile, pageOf } from "./memory-tables.ts";
 import { layMetrics } from "./memory-models.ts";
 
@@ -29,17 +28,12 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
         const listed = logs.filter((log) => log.split === (split ?? log.split));
         return pageOf(listed, page, { places: logs, bytesOf: ({ metrics }) => jsonBytes(metrics) });
       }),
-    groups: async (logId) => {
+    lines: async (logId) => {
       const find = () => exclusively(({ logs }) => logs.find(({ log }) => log.id === logId) ?? null);
       const stored = await find();
       if (stored === null) return null;
       const isThere = async () => (await find()) !== null;
-      return parsed(linesWhile(stored.lines, isThere, () => notFound("log of trajectories", logId)));
+      return linesWhile(stored.lines, isThere, () => notFound("log of trajectories", logId));
     },
   };
-}
-
-async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<TrajectoryGroup, void> {
-  // Each line is what `append` made of a group.
-  for await (const line of wholeLines(lines)) yield JSON.parse(line) as TrajectoryGroup;
 }
