@@ -10,7 +10,7 @@ import { freshSeed, seededRandom, shuffled } from "../../src/domain/random.ts";
 import { Executed, type TestOfPlace } from "./executed.ts";
 import { mutationsOf, type Mutation } from "./places.ts";
 import { runTest } from "./run-test.ts";
-import { Tree } from "./tree.ts";
+import { Tree, type Built } from "./tree.ts";
 
 /** A mutation that was tried. */
 interface Trial {
@@ -42,6 +42,9 @@ const usage = `Usage: npm run mutations -- --sample [options]
   --json           writes the report as JSON
 `;
 
+/** Mutations that are compiled at once. */
+const togetherMax = 20;
+
 /** A test that takes longer than it took unbroken, and this, hangs. */
 const hangMs = 30_000;
 
@@ -68,7 +71,7 @@ const state = values.state ?? join(tmpdir(), `hone-mutations-${seed}`);
 say(`seed ${seed}, in ${state}`);
 mkdirSync(state, { recursive: true });
 const commit = commitOf(join(state, "commit"));
-const tree = await Tree.open(join(state, "tree"), commit);
+const tree = Tree.open(join(state, "tree"), commit);
 const executed = await Executed.measure(tree.folder, testFiles(), {
   file: join(state, "executed.jsonl"),
   limitMs: 300_000,
@@ -90,25 +93,41 @@ function commitOf(file: string): string {
 async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly Trial[]> {
   const log = join(state, "trials.jsonl");
   const done = existsSync(log) ? readTrials(log) : [];
-  const counted = (): number => done.filter(({ outcome }) => outcome !== "invalid").length;
-  for (const mutation of drawn.slice(done.length)) {
-    if (counted() >= count) break;
-    const trial = await tryOne(mutation);
-    appendFileSync(log, `${JSON.stringify(trial)}\n`);
-    done.push(trial);
-    if (trial.outcome !== "invalid") say(`${counted()}: ${described(trial)}`);
+  const missing = (): number => count - done.filter(({ outcome }) => outcome !== "invalid").length;
+  while (done.length < drawn.length && missing() > 0) {
+    const together = ofDifferentFiles(
+      drawn.slice(done.length, done.length + Math.min(missing(), togetherMax)),
+    );
+    const built = tree.build(together.map((mutation) => ({ file: mutation.file, text: broken(mutation) })));
+    for (const [index, mutation] of together.entries()) {
+      const trial = await tryOne(mutation, built[index]);
+      appendFileSync(log, `${JSON.stringify(trial)}\n`);
+      done.push(trial);
+      if (trial.outcome !== "invalid") say(`${count - missing()}: ${described(trial)}`);
+    }
   }
   return done;
 }
 
-async function tryOne({ file, line, text, offset, from, to }: Drawn): Promise<Trial> {
+/** Those before the first of a file that is already among them. */
+function ofDifferentFiles(drawn: readonly Drawn[]): readonly Drawn[] {
+  const repeated = drawn.findIndex(({ file }, index) =>
+    drawn.slice(0, index).some((one) => one.file === file),
+  );
+  return repeated === -1 ? drawn : drawn.slice(0, repeated);
+}
+
+function broken({ file, offset, from, to }: Drawn): string {
   const source = tree.read(file);
-  const broken = source.slice(0, offset) + to + source.slice(offset + from.length);
+  return source.slice(0, offset) + to + source.slice(offset + from.length);
+}
+
+async function tryOne({ file, line, text, from, to }: Drawn, built: Built): Promise<Trial> {
   const trial = { file, line, text, from, to };
-  return tree.changed({ file, text: broken }, async (compiled): Promise<Trial> => {
-    if (typeof compiled === "string") return { ...trial, outcome: "invalid", by: compiled };
-    const tests = executed.testsAt(compiled.builtFile, compiled.offset);
-    const tried = within(tests, Number(values.seconds) * 1000);
+  if (typeof built === "string") return { ...trial, outcome: "invalid", by: built };
+  const tests = executed.testsAt(built.file, built.offset);
+  const tried = within(tests, Number(values.seconds) * 1000);
+  return tree.with(built, async (): Promise<Trial> => {
     for (const test of tried) {
       const limitMs = hangMs + 5 * test.durationMs;
       const { isPassed, failure, durationMs } = await runTest(tree.folder, test.file, { limitMs });
@@ -121,10 +140,10 @@ async function tryOne({ file, line, text, offset, from, to }: Drawn): Promise<Tr
   });
 }
 
-/** The first ones, as many as take no longer together. */
+/** The first ones, as many as take no longer together, and one at least. */
 function within(tests: readonly TestOfPlace[], limitMs: number): readonly TestOfPlace[] {
   let spentMs = 0;
-  return tests.filter(({ durationMs }) => (spentMs += durationMs) <= limitMs);
+  return tests.filter(({ durationMs }, index) => (spentMs += durationMs) <= limitMs || index === 0);
 }
 
 /** One mutation of each line that has any, lines and mutations drawn evenly. */

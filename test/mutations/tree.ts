@@ -1,4 +1,5 @@
-// A copy of what is committed, to be broken in peace: built once, then again with one source changed at a time.
+// A copy of what is committed, to be broken in peace. Built once; then some of its sources are changed and built together,
+// and each of the built files takes its place alone.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +7,20 @@ import { join } from "node:path";
 export interface Change {
   /** Relative to the tree. */
   readonly file: string;
+  /** The whole source. */
   readonly text: string;
 }
 
-/** What became of a changed source: not compiled, compiled to the same, or where the built file differs first. */
-export type Compiled = "invalid" | "same" | { readonly builtFile: string; readonly offset: number };
+/** What became of a changed source: it does not compile, it compiles to what was there, or to something else. */
+export type Built = "invalid" | "same" | BuiltFile;
+
+export interface BuiltFile {
+  /** Relative to the tree. */
+  readonly file: string;
+  readonly text: string;
+  /** Where it differs first from what was there. */
+  readonly offset: number;
+}
 
 export class Tree {
   readonly folder: string;
@@ -19,16 +29,16 @@ export class Tree {
     this.folder = folder;
   }
 
-  /** Copies the commit, unless the folder is there already. */
-  static async open(folder: string, commit: string): Promise<Tree> {
-    if (!existsSync(folder)) {
-      mkdirSync(folder, { recursive: true });
-      const archive = execFileSync("git", ["archive", commit], { maxBuffer: 2 ** 30 });
-      execFileSync("tar", ["-x", "-C", folder], { input: archive });
-      symlinkSync(realpathSync("node_modules"), join(folder, "node_modules"));
-    }
+  /** Copies the commit, also over what a run that was ended left broken, and builds it. */
+  static open(folder: string, commit: string): Tree {
+    mkdirSync(folder, { recursive: true });
+    const archive = execFileSync("git", ["archive", commit], { maxBuffer: 2 ** 30 });
+    execFileSync("tar", ["-x", "-C", folder], { input: archive });
+    const modules = join(folder, "node_modules");
+    if (!existsSync(modules)) symlinkSync(realpathSync("node_modules"), modules);
     const tree = new Tree(folder);
-    if (!tree.#compile()) throw new Error(`what is committed as ${commit} does not compile`);
+    const faults = tree.#compile();
+    if (faults.length > 0) throw new Error(`${commit} does not compile: ${faults.join(", ")}`);
     return tree;
   }
 
@@ -36,45 +46,56 @@ export class Tree {
     return readFileSync(join(this.folder, file), "utf8");
   }
 
-  /** Runs `use` while the source is changed and built, and puts everything back. */
-  async changed<T>(change: Change, use: (compiled: Compiled) => Promise<T>): Promise<T> {
-    const builtFile = join("dist", change.file.replace(/\.ts$/, ".js"));
-    const source = this.read(change.file);
-    const built = this.read(builtFile);
+  /** Builds changes of different files at once, and puts everything back. */
+  build(changes: readonly Change[]): readonly Built[] {
+    const sources = changes.map(({ file }) => this.read(file));
+    const builtFiles = changes.map(({ file }) => join("dist", file.replace(/\.ts$/, ".js")));
+    const before = builtFiles.map((file) => this.read(file));
+    for (const { file, text } of changes) this.#write(file, text);
+    const faults = this.#compile();
+    const after = builtFiles.map((file) => this.read(file));
+    changes.forEach(({ file }, index) => {
+      this.#write(file, sources[index]);
+      this.#write(builtFiles[index], before[index]);
+    });
+    // A change may make another file wrong; which one did, building them apart tells.
+    if (changes.length > 1 && faults.some((fault) => !changes.some(({ file }) => file === fault)))
+      return changes.flatMap((change) => this.build([change]));
+    return changes.map(({ file }, index): Built => {
+      if (changes.length === 1 ? faults.length > 0 : faults.includes(file)) return "invalid";
+      if (after[index] === before[index]) return "same";
+      const offset = firstDifference(before[index], after[index]);
+      return { file: builtFiles[index], text: after[index], offset };
+    });
+  }
+
+  /** Runs `use` while the built file stands in its place. */
+  async with<T>({ file, text }: BuiltFile, use: () => Promise<T>): Promise<T> {
+    const before = this.read(file);
     try {
-      writeFileSync(join(this.folder, change.file), change.text);
-      if (!this.#compile()) return await use("invalid");
-      const offset = firstDifference(built, this.read(builtFile));
-      return await use(offset === null ? "same" : { builtFile, offset });
+      this.#write(file, text);
+      return await use();
     } finally {
-      writeFileSync(join(this.folder, change.file), source);
-      writeFileSync(join(this.folder, builtFile), built);
+      this.#write(file, before);
     }
   }
 
-  /** What only unused names make invalid counts as compiled. */
-  #compile(): boolean {
-    const parameters = [
-      "-p",
-      ".",
-      "--incremental",
-      "--tsBuildInfoFile",
-      "dist/.tsbuildinfo",
-      "--noUnusedLocals",
-      "false",
-    ];
-    const flags = [...parameters, "--noUnusedParameters", "false", "--sourceMap", "false"];
-    const { status } = spawnSync(
-      process.execPath,
-      [join("node_modules", "typescript", "bin", "tsc"), ...flags],
-      { cwd: this.folder, stdio: "ignore" },
-    );
-    return status === 0;
+  #write(file: string, text: string): void {
+    writeFileSync(join(this.folder, file), text);
+  }
+
+  /** Returns the files that are wrong; names that only became unused make none wrong. */
+  #compile(): readonly string[] {
+    const tsc = [join("node_modules", "typescript", "bin", "tsc"), "-p", ".", "--sourceMap", "false"];
+    const incremental = ["--incremental", "--tsBuildInfoFile", "dist/.tsbuildinfo"];
+    const unused = ["--noUnusedLocals", "false", "--noUnusedParameters", "false", "--pretty", "false"];
+    const flags = [...tsc, ...incremental, ...unused];
+    const { stdout } = spawnSync(process.execPath, flags, { cwd: this.folder, encoding: "utf8" });
+    return [...stdout.matchAll(/^(\S+)\(\d+,\d+\): error/gm)].map(([, file]) => file);
   }
 }
 
-function firstDifference(one: string, other: string): number | null {
-  if (one === other) return null;
+function firstDifference(one: string, other: string): number {
   let at = 0;
   while (one[at] === other[at]) at++;
   return at;
