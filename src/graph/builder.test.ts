@@ -64,6 +64,51 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     (b, { x }) => b.causalAttention(x, x, x, { queryHeads: 4, kvHeads: 2, scale: 1 }),
     /causalAttention: 4 and 2 heads/,
   ],
+  [
+    "keys of another length",
+    (b, { x }) => b.causalAttention(x, b.slice(x, 1, 0, 1), x, { queryHeads: 2, kvHeads: 2, scale: 1 }),
+    /causalAttention: 2 and 2 heads of \[B, T, 6\], \[B, 1, 6\], \[B, T, 6\]/,
+  ],
+  [
+    "heads of a size that is no whole number",
+    (b, { x }) => b.causalAttention(x, x, x, { queryHeads: 4, kvHeads: 4, scale: 1 }),
+    /causalAttention: 4 and 4 heads/,
+  ],
+  [
+    "a memory of more than one row",
+    (b, { x }) => {
+      const past = b.reshape(x, ["B", 2, "T", 3]);
+      const length = b.constant("int64", [1], [1]);
+      const one = b.input("one", "float32", [1, 4, 6]);
+      const heads = { queryHeads: 2, kvHeads: 2, scale: 1 };
+      return b.continuedAttention({ q: one, k: one, v: one }, { keys: past, values: past, length }, heads);
+    },
+    /continuedAttention: \[1, 4, 6\] after \[B, 2, T, 3\]/,
+  ],
+  ["picks of other rows", (b, { x, y }) => b.gatherLast(x, b.cast(y, "int64")), /gatherLast: ids \[B, 5\]/],
+  [
+    "a rotation by tables of another width",
+    (b, { x, ids }) => {
+      const [cos, sin] = ["cos", "sin"].map((name) => b.parameter(name, [9, 2]));
+      return b.rotary(x, ids, { cos, sin });
+    },
+    /rotary: \[B, T, 6\] with positions \[B, T\], cos \[9, 2\], sin \[9, 2\]/,
+  ],
+  [
+    "a rotation by tables that differ",
+    (b, { x, ids }) => b.rotary(x, ids, { cos: b.parameter("cos", [9, 3]), sin: b.parameter("sin", [8, 3]) }),
+    /rotary: .* cos \[9, 3\], sin \[8, 3\]/,
+  ],
+  [
+    "positions of other rows",
+    (b, { x, y }) =>
+      b.rotary(x, b.cast(y, "int64"), { cos: b.parameter("cos", [9, 3]), sin: b.parameter("sin", [9, 3]) }),
+    /rotary: \[B, T, 6\] with positions \[B, 5\]/,
+  ],
+  ["a slice that ends before it begins", (b, { y }) => b.slice(y, 1, 3, 2), /slice: 3\.\.2 is outside/],
+  ["a slice that begins before its axis", (b, { y }) => b.slice(y, 1, -1, 2), /slice: -1\.\.2 is outside/],
+  ["a transpose of too few axes", (b, { x }) => b.transpose(x, [1, 0]), /\[1, 0\] does not permute/],
+  ["logic on numbers", (b, { y }) => b.and(y, y), /and: bool expected, got float32 \[B, 5\]/],
   ["a constant of another size", (b) => b.constant("float32", [2], [1]), /constant: 1 values for \[2\]/],
   ["a name used twice", (b) => b.input("x", "int64", []), /called x/],
   ["an output named like an input", (b, { x }) => b.build({ y: x }), /output y/],

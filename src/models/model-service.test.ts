@@ -11,7 +11,7 @@ import type { PageRequest } from "../domain/page.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { moment, sampleCounts, sampleJob, sampleVersion } from "../storage/contract/storage-under-test.ts";
 import { openDatabase } from "../storage/database.ts";
-import { createModelService, type ModelService } from "./model-service.ts";
+import { createModelService, deletionMark, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
 
 const member: Caller = { keyId: "k", entity: "acme", role: "member", owner: "o" };
@@ -34,7 +34,8 @@ interface Bench {
   readonly log: string[];
 }
 
-async function open(t: TestContext): Promise<Bench> {
+/** @param onDrop called when an adapter is dropped */
+async function open(t: TestContext, onDrop: (dataFolder: string) => void = () => undefined): Promise<Bench> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
   const database = await openDatabase({ file: join(dataFolder, "hone.db") });
   t.after(async () => {
@@ -48,7 +49,10 @@ async function open(t: TestContext): Promise<Bench> {
     bases: ["tiny", "small"],
     clock: new FakeClock(),
     cancelJobs: async (modelId) => void log.push(`cancel ${modelId}`),
-    dropAdapter: (id) => void log.push(`drop ${id}`),
+    dropAdapter: (id) => {
+      log.push(`drop ${id}`);
+      onDrop(dataFolder);
+    },
     dataFolder,
   });
   const addVersion = async (modelId: string, step: number): Promise<string> => {
@@ -96,6 +100,19 @@ test("deleting a model removes all of its folder, also what no version is", asyn
   assert.equal(existsSync(folder), false);
   const untrained = await service.register(agent, member);
   assert.equal(await service.delete(untrained), 1);
+});
+
+test("the folder of a model that is being deleted says so, until it is gone", async (t) => {
+  const marked: boolean[] = [];
+  const { service, addVersion } = await open(t, (dataFolder) => {
+    marked.push(existsSync(join(dataFolder, dirname(adapterFolderOf(model.id, 1)), deletionMark)));
+  });
+  const model = await service.register(agent, member);
+  await addVersion(model.id, 1);
+  await addVersion(model.id, 2);
+  await service.deleteVersions(model, [1]);
+  await service.delete(model);
+  assert.deepEqual(marked, [false, true]);
 });
 
 test("two registrations at once make one model", async (t) => {

@@ -39,11 +39,7 @@ export class Executed {
   static async measure(
     tree: string,
     tests: readonly string[],
-    options: {
-      readonly file: string;
-      readonly limitMs: number;
-      readonly log: (line: string) => void;
-    },
+    options: { readonly file: string; readonly limitMs: number; readonly log: (line: string) => void },
   ): Promise<Executed> {
     const lines = existsSync(options.file) ? readFileSync(options.file, "utf8").trim().split("\n") : [];
     const measured = lines.filter(Boolean).map((line) => JSON.parse(line) as MeasuredTest);
@@ -92,12 +88,7 @@ async function measure(tree: string, file: string, limitMs: number): Promise<Mea
       limitMs,
       environment: { NODE_V8_COVERAGE: folder },
     });
-    return {
-      file,
-      isPassed,
-      durationMs,
-      gaps: gapsIn(folder, pathToFileURL(join(tree, "/")).href),
-    };
+    return { file, isPassed, durationMs, gaps: gapsIn(folder, pathToFileURL(join(tree, "/")).href) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

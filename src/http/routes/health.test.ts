@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FakeClock } from "../../domain/fake-clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { fakeServer } from "../testing/fake-server.ts";
+import { FakeChat } from "../testing/fake-chat.ts";
+import { bearer, fakeServer, helloBody } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
@@ -68,6 +70,26 @@ test("a part that is not well says why, and is well again when it is", async () 
   assert.deepEqual([stuck.statusCode, queue], [503, "2 training jobs wait."]);
   server.state.jobFault = null;
   assert.equal((await get(server, "/v1/system-check")).statusCode, 200);
+  await server.close();
+});
+
+test("metrics time a request from its headers to the end of its answer", async () => {
+  const clock = new FakeClock();
+  await clock.advance(1000);
+  const chat = new FakeChat();
+  const server = await fakeServer({
+    clock,
+    chat: {
+      complete: async function* (...request) {
+        await clock.advance(2000);
+        yield* chat.complete(...request);
+      },
+    },
+  });
+  const url = "/v1/chat/completions";
+  await server.ask({ method: "POST", url, headers: { authorization: bearer() }, payload: helloBody });
+  const { body } = await get(server, "/metrics");
+  assert.match(body, /hone_http_request_seconds_sum\{route="\/v1\/chat\/completions"\} 2\n/);
   await server.close();
 });
 
