@@ -1,4 +1,4 @@
-// Every command but `serve` and `demo`, as its users type it: what it asks of the server and what it prints.
+// Every command but `demo`, as its users type it: what it asks of the server and what it prints.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -215,6 +215,20 @@ test("hone chat sends its flags, prints the answer, and keeps up a conversation"
       stopping.maxTokens,
     ]),
     [["small", 0.5, 9], ...Array.from({ length: 3 }, () => [null, null, null])],
+  );
+});
+
+test("hone serve --print-config shows what is in force, and no key", async () => {
+  const secret = "hone_secret_secret_secret";
+  const flags = ["--port", "0", "--engine-threads", "3"];
+  const { outputs } = await run([["serve", "--print-config", ...flags]], { HONE_API_KEY: secret });
+  const text = outputs[0].replace("status 0", "").trim();
+  const config = JSON.parse(text) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  assert.equal(text, JSON.stringify(config, null, 2));
+  assert.ok(!text.includes(secret));
+  assert.deepEqual(
+    [config["server"]["port"], config["server"]["apiKey"], config["engine"]["threads"]],
+    [0, "(set)", 3],
   );
 });
 

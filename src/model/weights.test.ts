@@ -1,6 +1,6 @@
 // Where a session finds weights: in memory, in place, or converted once into a file.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -45,8 +45,10 @@ test("converts large models once into a file that replaces its earlier ones", ()
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   const [first, ...others] = readdirSync(cacheFolder);
   assert.deepEqual(others, []);
+  const { ino: node } = statSync(join(cacheFolder, first));
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   assert.deepEqual(readdirSync(cacheFolder), [first]);
+  assert.equal(statSync(join(cacheFolder, first)).ino, node, "what was converted is not written again");
   utimesSync(join(folder, "model.safetensors"), 1000, 1000);
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   assert.equal(readdirSync(cacheFolder).length, 1);
@@ -103,4 +105,28 @@ test("names missing, misshapen and unknown tensors", () => {
     () => readModelWeights(folder, config, { cacheFolder: null }),
     /model\.embed_tokens\.weight is missing; vision\.weight is not known/,
   );
+});
+
+test("passes over what older files hold beside the weights: frequencies, and a tied output projection", () => {
+  const tied = readModelConfig("test/fixtures/goldens/models/qwen2");
+  const frequencies = {
+    name: "model.layers.0.self_attn.rotary_emb.inv_freq",
+    shape: [1],
+    data: Float32Array.of(1),
+  };
+  const projection = { name: "lm_head.weight", shape: [1], data: Float32Array.of(1) };
+  const read = (config: ModelConfig, others: readonly (typeof projection)[]) => {
+    const weights = createRandomWeights(config, { seed: 4 });
+    const tensors = modelParameters(config).map(({ name, shape }) => ({
+      name,
+      shape,
+      data: weights.get(name)!,
+    }));
+    const folder = mkdtempSync(join(scratch, "older-"));
+    writeSafetensors(join(folder, "model.safetensors"), [...tensors, ...others], { type: "F32" });
+    return readModelWeights(folder, config, { cacheFolder: null });
+  };
+  assert.deepEqual([...read(tied, [frequencies, projection]).keys()], [...read(tied, []).keys()]);
+  const untied = readModelConfig("test/fixtures/goldens/models/llama");
+  assert.deepEqual([...read(untied, [frequencies]).keys()], [...read(untied, []).keys()]);
 });

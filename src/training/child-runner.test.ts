@@ -181,6 +181,15 @@ function kill(processIds: readonly number[]): void {
   process.kill(processIds[0], "SIGKILL");
 }
 
+function isAlive(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch {
+    // There is none of that id.
+    return false;
+  }
+}
+
 function rejectsWith(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
@@ -303,6 +312,25 @@ test("one process does jobs of other settings one after the other", async (t) =>
   const pins = { settings: { ...pinnedSettings(settings), batchTokens: 2048 } };
   assert.equal((await bench.run(1, { pins })).steps.length, 1);
   assert.equal(bench.runner.processIds().length, 1);
+});
+
+test("a process that waits for work may be silent for longer than one that trains", async (t) => {
+  const clock = new FakeClock();
+  const kept = { ...settings, idleMs: 10 * settings.stallDeadlineMs };
+  const bench = new Bench(t, goldenGroups(), { clock, settings: kept });
+  await bench.run(1);
+  const idle = bench.runner.processIds();
+  await clock.advance(settings.stallDeadlineMs);
+  await bench.run(2);
+  assert.deepEqual([bench.runner.processIds(), idle.length], [idle, 1]);
+});
+
+test("a process is ended after its job where none is kept", async (t) => {
+  const bench = new Bench(t, goldenGroups(), { settings: { ...settings, idleMs: 0 } });
+  const ids: number[] = [];
+  await bench.run(1, {}, { on: { started: async () => void ids.push(...bench.runner.processIds()) } });
+  assert.equal(ids.length, 1);
+  while (isAlive(ids[0])) await systemClock.sleep(5);
 });
 
 test("refuses to go on with another base model, and names both", async (t) => {

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bodyLimits, httpSettings } from "../http/settings.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { readLog } from "./read-log.ts";
+
+const limits = bodyLimits(defaultsOf(httpSettings));
+
+const splitOf = (split: unknown): string =>
+  readLog(Buffer.from(JSON.stringify({ split, trajectory_groups: [] })), limits).split;
+
+test("a split is a text of 1 to 128 characters; without one it is val", () => {
+  for (const split of ["a", "x".repeat(128)]) assert.equal(splitOf(split), split);
+  for (const split of [undefined, null]) assert.equal(splitOf(split), "val");
+  for (const split of ["", "x".repeat(129), "a\u0000", "\ud800", 1])
+    assert.throws(() => splitOf(split), { code: "invalid" }, JSON.stringify(split));
+});
