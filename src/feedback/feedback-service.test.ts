@@ -301,6 +301,9 @@ test("one bad record keeps a whole batch out, and every bad one is named", async
   );
   assert.match(error.message, /^batch\.1\.payload\.note: .*\(and 1 more\)\. Nothing was stored\.$/);
   assert.equal(await store.find("team/games", "a"), null);
+  const ofTwo = await errorOf(service.createBatch([note("a", "fine"), note("b", "")], member));
+  assert.match(ofTwo.message, /\. Nothing was stored\.$/);
+  assert.doesNotMatch((await errorOf(service.create(note("b", ""), member))).message, /stored/);
 });
 
 test("a batch may hold ten thousand records", async (t) => {

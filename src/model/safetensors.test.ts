@@ -1,6 +1,14 @@
 // The safetensors format: round trips, shards, and every kind of damage.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -108,4 +116,17 @@ test("refuses corrupt headers, saying what is wrong", () => {
     b: { dtype: "F32", shape: [1], data_offsets: [4, 8] },
   };
   checkRefusal(overlapping, 8, /tensors a and b overlap/);
+});
+
+test("what does not fit on the disk leaves no part of it, and the file that was there", (t) => {
+  if (process.platform !== "linux") return t.skip("only Linux has a device that is always full");
+  const place = join(folder, "full");
+  const file = join(place, "model.safetensors");
+  mkdirSync(place);
+  writeSafetensors(file, [matrix], { type: "F32" });
+  const before = readFileSync(file);
+  symlinkSync("/dev/full", `${file}.partial`);
+  assert.throws(() => writeSafetensors(file, [scalar], { type: "F32" }), { code: "ENOSPC" });
+  assert.deepEqual(readdirSync(place), ["model.safetensors"]);
+  assert.deepEqual(readFileSync(file), before);
 });
