@@ -56,8 +56,15 @@ export function checkPrompts(
     await refusal(promptTask([...userSays("a"), broken]), /tool call in the messages are not valid JSON/);
     const short = promptTask(userSays("z".repeat(200)), { contextLength: 64 });
     await refusal(short, /maximum context length is 64 tokens/);
-    const small = promptTask(userSays("hi"), { vocabularySize: 1 });
-    await refusal(small, /the model tiny knows ids below 1\./);
+    const { tokenIds } = await write(prompts, promptTask(userSays("hi")));
+    const greatestId = Math.max(...tokenIds);
+    const small = promptTask(userSays("hi"), { vocabularySize: greatestId });
+    await refusal(
+      small,
+      new RegExp(`\\(id ${greatestId}\\); the model tiny knows ids below ${greatestId}\\.`),
+    );
+    const fitting = promptTask(userSays("hi"), { vocabularySize: greatestId + 1 });
+    assert.deepEqual((await write(prompts, fitting)).tokenIds, tokenIds);
   });
 
   test(`${name}: an aborted request is cancelled`, async (context) => {

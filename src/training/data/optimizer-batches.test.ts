@@ -57,6 +57,14 @@ test("what is measured decides where a batch ends", () => {
   assert.equal(padded.flat().length, sequences.length);
 });
 
+test("a batch may be full to the last token, the first one and those after it", () => {
+  const halves = Array.from({ length: 4 }, () => sequenceOf(5));
+  const countsOf = (batchTokens: number): readonly number[] =>
+    cutIntoBatches(halves, { batchTokens, seed: "job" }).map((batch) => batch.length);
+  assert.deepEqual(countsOf(10), [2, 2]);
+  assert.deepEqual(countsOf(9), [1, 1, 1, 1]);
+});
+
 test("the seed alone decides", () => {
   assert.deepEqual(cut(512), cut(512));
   const order = (seed: string): number[] => cut(512, seed).map(([first]) => sequences.indexOf(first));
