@@ -2,7 +2,7 @@
 import type { Constraint, ConstraintOptions } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { unreachable } from "../domain/assert.ts";
-import { ConstraintRefusal, limitExceeded, StepBudget } from "./limits.ts";
+import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "./limits.ts";
 import type { GrammarLimits, RefusalKind } from "./limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
@@ -35,6 +35,10 @@ export interface Language {
  * @throws ConstraintRefusal for one that is malformed, cannot be expressed exactly, allows no text or exceeds a limit
  */
 export function readLanguage(constraint: Constraint, limits: GrammarLimits): Language {
+  return withinStack(limits, () => built(constraint, limits));
+}
+
+function built(constraint: Constraint, limits: GrammarLimits): Language {
   const budget = new StepBudget(limits);
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);

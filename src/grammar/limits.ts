@@ -67,6 +67,15 @@ export function limitExceeded(limit: keyof GrammarLimits, allowed: number, place
   });
 }
 
+/** Runs what recurses, so that a nesting too deep for the stack is refused like any other. */
+export function withinStack<T>(limits: GrammarLimits, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof RangeError ? limitExceeded("nesting", limits.nesting) : error;
+  }
+}
+
 /** Counts the work of one compilation or one mask, and refuses it at its limit. */
 export class StepBudget {
   #left: number;

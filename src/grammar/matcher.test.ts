@@ -8,7 +8,7 @@ import type { Constraint } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
-import { vocabularyOf } from "./testing/vocabularies.ts";
+import { vocabularyOf, vocabularyOfFile } from "./testing/vocabularies.ts";
 import { randomWalk } from "./testing/walk.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_122);
@@ -127,6 +127,28 @@ test("a lexeme that takes everything may end everywhere", () => {
   checkAlong(regex("[^]*"), ["ab", "a1", "11"], "ab1");
   const text = 'root ::= [^1]* rest\nrest ::= "1" rest "2" | ""';
   checkAlong(grammar(text), ["ab", "a1", "a11", "112", "2"], "ab1122");
+});
+
+test("masks of tokenizers are those of trying every token", () => {
+  const properties = { name: { type: "string" }, age: { type: "integer", maximum: 150 } };
+  const schema = { type: "object", properties, required: ["name"] };
+  for (const path of ["models/hone-tiny", "test/fixtures/goldens/models/qwen3"]) {
+    const trie = vocabularyOfFile(`${path}/tokenizer.json`);
+    const constraint = new CompiledConstraint(readLanguage(jsonSchema(schema), defaultGrammarLimits), trie);
+    let state = 11;
+    const draw = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;
+    const { tokens } = randomWalk(constraint, draw, 40);
+    assert.ok(tokens.length > 3);
+    const matcher = constraint.matcher();
+    const mask = new Uint32Array(constraint.maskWords + 2);
+    const taken: number[] = [];
+    for (const token of tokens) {
+      matcher.mask(mask.fill(0xffff_ffff));
+      assert.deepEqual(idsOf(mask), allowedByTrying(constraint.language, trie, Uint8Array.from(taken)));
+      taken.push(...(trie.bytesOf[token] ?? []));
+      assert.ok(matcher.accept(token));
+    }
+  }
 });
 
 test("forks go their own way, and a rollback returns", () => {

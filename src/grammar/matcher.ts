@@ -2,6 +2,7 @@
 // fork for each choice of a request and to roll back, since places are numbers of states that all share.
 import { assert } from "../domain/assert.ts";
 import type { Language } from "./language.ts";
+import { withinStack } from "./limits.ts";
 import { deadParser } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { MaskSource } from "./trie/mask-source.ts";
@@ -53,13 +54,13 @@ export class Matcher {
   /**
    * Writes which tokens may come next.
    *
-   * @param into at least `maskWords` words; bit `id % 32` of word `id / 32` is set for an allowed token
+   * @param into at least `maskWords` words, of which further ones become 0; bit `id % 32` of word `id / 32` is set for an allowed token
    * @throws ConstraintRefusal when the limit of steps or states is reached
    */
   mask(into: Uint32Array): void {
     const { language, masks } = this.#constraint;
     language.budget.restart("maskSteps");
-    masks.write(this.#state, into);
+    withinStack(language.limits, () => masks.write(this.#state, into));
   }
 
   /** Takes a token, if it may come next; whether it did. */
@@ -68,8 +69,9 @@ export class Matcher {
     if (bytes === null) return false;
     const { language } = this.#constraint;
     language.budget.restart("maskSteps");
-    let state = this.#state;
-    for (const byte of bytes) state = language.machine.next(state, byte);
+    const state = withinStack(language.limits, () =>
+      bytes.reduce((before, byte) => language.machine.next(before, byte), this.#state),
+    );
     if (state === deadParser) return false;
     this.#states.push(state);
     return true;

@@ -227,6 +227,13 @@ test("refuses a keyword that is not served exactly, with its place", () => {
     );
 });
 
+test("nesting beyond the stack is refused by its limit", () => {
+  const nested = (wrap: (inner: Json) => Json) =>
+    Array.from({ length: 5_000 }).reduce<Json>((inner) => wrap(inner), true);
+  assert.throws(() => read(nested((inner) => ({ items: inner }))), /limit nesting/);
+  assert.throws(() => read(nested((inner) => ({ allOf: [inner] }))), /limit nesting/);
+});
+
 test("a schema that only leads to itself has no values", () => {
   assert.throws(() => read({ type: "object", properties: { a: { $ref: "#" } }, required: ["a"] }), /No text/);
   assert.ok(accepts(read({ type: "object", properties: { a: { $ref: "#" } } }), '{"a":{"a":{}}}'));

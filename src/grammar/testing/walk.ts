@@ -1,5 +1,4 @@
 // Random texts under a constraint's masks: what a model without an opinion would write.
-import type { Matcher } from "../matcher.ts";
 import type { CompiledConstraint } from "../matcher.ts";
 import { idsOf } from "./try-every-token.ts";
 
@@ -53,19 +52,3 @@ function bytesOf({ trie }: CompiledConstraint, tokens: readonly number[]): Uint8
 
 const textOf = (constraint: CompiledConstraint, tokens: readonly number[]): string =>
   new TextDecoder().decode(bytesOf(constraint, tokens));
-
-/** Whether the text can be written token by token, each byte a token of its own: what a mask allows is then all there is. */
-export function canBeWritten(constraint: CompiledConstraint, text: string): boolean {
-  const matcher: Matcher = constraint.matcher();
-  const singles = new Map(
-    constraint.trie.bytesOf.flatMap((bytes, id) => (bytes?.length === 1 ? [[bytes[0], id] as const] : [])),
-  );
-  const mask = new Uint32Array(constraint.maskWords);
-  for (const byte of new TextEncoder().encode(text)) {
-    const token = singles.get(byte);
-    matcher.mask(mask);
-    if (token === undefined || ((mask[token >>> 5] >>> (token & 31)) & 1) === 0) return false;
-    matcher.accept(token);
-  }
-  return matcher.mayEnd;
-}

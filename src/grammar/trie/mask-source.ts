@@ -38,6 +38,7 @@ export class MaskSource {
     const known = this.#masks.get(key);
     if (known !== undefined) {
       into.set(known);
+      into.fill(0, known.length);
       return;
     }
     into.fill(0);
