@@ -114,7 +114,7 @@ test("errors arrive as the SDK's own classes, with a text that helps", async () 
   const messages = [{ role: "user" as const, content: "hello" }];
   await assert.rejects(openai.chat.completions.create({ model: "no-such-model", messages }), NotFoundError);
   await assert.rejects(
-    openai.chat.completions.create({ model: "hone-tiny", messages, temperature: 9 }),
+    openai.chat.completions.create({ model: "hone-tiny", messages, top_p: 9 }),
     UnprocessableEntityError,
   );
   await assert.rejects(

@@ -48,7 +48,7 @@ const chat = createChatService({
       engine,
       prompts: await directPrompts(folder),
       tokenizer: await loadTokenizer(folder),
-      defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null },
+      defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null, maxTokens: null },
       contextLength: 64,
     },
   ],

@@ -97,7 +97,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Database) {
     dataFolder: folder,
     build: "test",
   });
-  const defaults = { endTokenIds: [2], temperature: null, topP: null, topK: null };
+  const defaults = { endTokenIds: [2], temperature: null, topP: null, topK: null, maxTokens: null };
   const base = { model: { name: "tiny", folder }, engine, prompts, tokenizer, defaults, contextLength: 128 };
   const metrics = createMetrics({ processMetrics: false });
   return createChatService({ directory, bases: [base], clock: systemClock, metrics, logger: silentLogger });

@@ -145,6 +145,7 @@ const noDefaults: GenerationDefaults = {
   temperature: null,
   topP: null,
   topK: null,
+  maxTokens: null,
 };
 const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as const;
 
@@ -532,6 +533,21 @@ test("an answer may fill the context, and no more", async () => {
   const script = oneByOne(idsOf("a"), finished("length"));
   const cut = await check(script, { stopping: { maxTokens: room + 1, minTokens: 0 } });
   assert.equal(cut.engine.requests[0].stopping.maxTokens, room, "more than fits is cut to what fits");
+});
+
+test("the longest answer is the request's, else the makers', and never more than there is room for", async () => {
+  const maxTokens = async (requested: number | null, recommended: number | null): Promise<number> => {
+    const { engine } = await check(
+      oneByOne(idsOf("a"), finished("length")),
+      { stopping: { maxTokens: requested } },
+      { defaults: { maxTokens: recommended } },
+    );
+    return engine.requests[0].stopping.maxTokens;
+  };
+  const room = await maxTokens(null, null);
+  assert.equal(await maxTokens(null, 5), 5);
+  assert.equal(await maxTokens(7, 5), 7);
+  assert.equal(await maxTokens(null, 100_000), room);
 });
 
 test("an answer fills no more than the engine's memory, and a prompt that leaves no room is refused", async () => {

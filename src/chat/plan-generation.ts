@@ -43,7 +43,7 @@ export async function planGeneration(
   const promptTokenIds = prompt.tokenIds;
   const room = roomLeft(promptTokenIds.length, limits);
   // What was asked for is an upper bound: an answer that fills the room ends with `length`.
-  const maxTokens = Math.min(stopping.maxTokens ?? room, room);
+  const maxTokens = Math.min(stopping.maxTokens ?? base.defaults.maxTokens ?? room, room);
   const logprobs = logprobMode(request, model);
   const endOfTextId = base.tokenizer.endOfTextId ?? base.defaults.endTokenIds[0] ?? null;
   const stopTokenIds = new Set([

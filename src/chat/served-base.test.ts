@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { readGenerationDefaults } from "./served-base.ts";
-import type { GenerationDefaults } from "./served-base.ts";
+import type { Recommendations } from "./served-base.ts";
 
-async function check(t: TestContext, files: Readonly<Record<string, object>>): Promise<GenerationDefaults> {
+async function check(t: TestContext, files: Readonly<Record<string, object>>): Promise<Recommendations> {
   const folder = await mkdtemp(join(tmpdir(), "defaults-"));
   t.after(() => rm(folder, { recursive: true }));
   for (const [name, value] of Object.entries(files))
@@ -17,17 +17,30 @@ async function check(t: TestContext, files: Readonly<Record<string, object>>): P
 }
 
 test("reads sampling, and takes the end tokens that it is given", async (t) => {
-  const generation = { eos_token_id: 9, temperature: 0.6, top_p: 0.95, top_k: -1 };
+  const generation = { eos_token_id: 9, temperature: 0.6, top_p: 0.95, top_k: -1, max_new_tokens: 2048 };
   assert.deepEqual(await check(t, { "generation_config.json": generation }), {
-    endTokenIds: [2, 7],
-    temperature: 0.6,
-    topP: 0.95,
-    topK: 0,
+    defaults: { endTokenIds: [2, 7], temperature: 0.6, topP: 0.95, topK: 0, maxTokens: 2048 },
+    notApplied: [],
   });
 });
 
 test("recommends nothing where the makers say nothing", async (t) => {
-  assert.deepEqual(await check(t, {}), { endTokenIds: [2, 7], temperature: null, topP: null, topK: null });
+  assert.deepEqual(await check(t, {}), {
+    defaults: { endTokenIds: [2, 7], temperature: null, topP: null, topK: null, maxTokens: null },
+    notApplied: [],
+  });
+});
+
+test("names what the makers recommend and is not applied", async (t) => {
+  const generation = {
+    do_sample: true,
+    transformers_version: "4.57.1",
+    min_p: 0.1,
+    repetition_penalty: 1.05,
+    no_repeat_ngram_size: 3,
+  };
+  const { notApplied } = await check(t, { "generation_config.json": generation });
+  assert.deepEqual(notApplied, ["min_p 0.1", "repetition_penalty 1.05", "no_repeat_ngram_size 3"]);
 });
 
 test("refuses a value out of its range by name", async (t) => {
@@ -36,6 +49,7 @@ test("refuses a value out of its range by name", async (t) => {
     ["top_p", 0],
     ["top_k", 1.5],
     ["top_p", "1"],
+    ["max_new_tokens", 0],
   ] as const) {
     await assert.rejects(check(t, { "generation_config.json": { [member]: value } }), {
       code: "unsupported",

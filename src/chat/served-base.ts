@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../domain/generation.ts";
 import type { BaseModel } from "../domain/model.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { cut, ServiceError } from "../domain/service-error.ts";
 import { readJsonObject } from "../tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { PromptWriter } from "./prompts/write-prompt.ts";
@@ -44,6 +44,24 @@ export interface GenerationDefaults {
   readonly topP: number | null;
   /** At least 1, or 0 for off. */
   readonly topK: number | null;
+  /** At least 1; null where the makers say nothing. */
+  readonly maxTokens: number | null;
+}
+
+/** What generation_config.json may hold that is read elsewhere or says nothing of how tokens are drawn. */
+const otherMembers: ReadonlySet<string> = new Set([
+  "_from_model_config",
+  "bos_token_id",
+  "eos_token_id",
+  "pad_token_id",
+  "transformers_version",
+]);
+
+/** What a model folder recommends, and what of it is not done here. */
+export interface Recommendations {
+  readonly defaults: GenerationDefaults;
+  /** Members with their values, for people. */
+  readonly notApplied: readonly string[];
 }
 
 /**
@@ -55,9 +73,11 @@ export interface GenerationDefaults {
 export async function readGenerationDefaults(
   folder: string,
   endTokenIds: readonly number[],
-): Promise<GenerationDefaults> {
+): Promise<Recommendations> {
   const generation = (await readJsonObject(folder, "generation_config.json")) ?? {};
+  const readMembers = new Set(otherMembers);
   const read = (member: string, range: string, isValid: (value: number) => boolean): number | null => {
+    readMembers.add(member);
     const value = generation[member] ?? null;
     if (value === null || (typeof value === "number" && isValid(value))) return value;
     const path = join(folder, "generation_config.json");
@@ -71,10 +91,25 @@ export async function readGenerationDefaults(
     "a whole number of at least -1",
     (value) => Number.isInteger(value) && value >= -1,
   );
-  return {
+  const defaults = {
     endTokenIds,
     temperature: read("temperature", "at least 0", (value) => value >= 0),
     topP: read("top_p", "above 0 and at most 1", (value) => value > 0 && value <= 1),
     topK: topK === null ? null : Math.max(0, topK),
+    maxTokens: read(
+      "max_new_tokens",
+      "a whole number of at least 1",
+      (value) => Number.isInteger(value) && value >= 1,
+    ),
   };
+  const notApplied = Object.entries(generation)
+    .filter(([member, value]) => !readMembers.has(member) && !asksForNothing(member, value))
+    .map(([member, value]) => cut(`${member} ${JSON.stringify(value)}`));
+  return { defaults, notApplied };
+}
+
+/** Whether a member that is not read is at the value where it changes nothing. */
+function asksForNothing(member: string, value: unknown): boolean {
+  const plainValues: Readonly<Record<string, unknown>> = { do_sample: true, min_p: 0, repetition_penalty: 1 };
+  return value === null || value === plainValues[member];
 }

@@ -72,9 +72,10 @@ test("a worker has the pool's data, also one that was started before its first t
 });
 
 test("a worker that takes too much memory or time, or ends, is replaced, and its task refused", async (context) => {
-  const workers = pool(context, { stageMs: [500], memoryMebibytes: 16 });
-  await assert.rejects(run(workers, { kind: "fill" }), { code: "too_large" });
-  assert.equal(await run(workers, { kind: "double", value: 1 }), 2);
+  const small = pool(context, { stageMs: [60_000], memoryMebibytes: 16 });
+  await assert.rejects(run(small, { kind: "fill" }), { code: "too_large" });
+  assert.equal(await run(small, { kind: "double", value: 1 }), 2);
+  const workers = pool(context, { stageMs: [500] });
   const hung = run(workers, { kind: "hang", stage: 0 });
   const next = run(workers, { kind: "double", value: 2 });
   await assert.rejects(hung, { code: "timeout" });

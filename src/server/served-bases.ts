@@ -33,12 +33,15 @@ export function createServedBases(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
       const { contextLength, endOfTextIds } = readModelConfig(model.folder);
-      const [tokenizer, defaults] = await Promise.all([
+      const [tokenizer, { defaults, notApplied }] = await Promise.all([
         loadTokenizer(model.folder),
         readGenerationDefaults(model.folder, endOfTextIds),
         // Used in the prompt threads alone; loaded here too, so that a broken one ends the start.
         loadChatTemplate(model.folder, clock),
       ]);
+      if (notApplied.length > 0) {
+        logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
+      }
       const prompts = createPromptThreads(model.folder, config.chat);
       const engine = createChildEngine({
         modelFolder: model.folder,

@@ -78,7 +78,7 @@ checkChat("the chat over an engine", async (behaviour) =>
         engine: engineOf(behaviour),
         prompts,
         tokenizer,
-        defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null },
+        defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null, maxTokens: null },
         contextLength: 64,
       },
     ],

@@ -118,7 +118,7 @@ export const chatRequestSchema = Type.Object(
         { title: "StreamOptions" },
       ),
     ),
-    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
+    temperature: nullable(Type.Number({ minimum: 0 })),
     top_p: nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
     tools: nullable(Type.Array(toolSchema)),
     tool_choice: nullable(Type.Enum(["none"])),

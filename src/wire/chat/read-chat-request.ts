@@ -154,8 +154,7 @@ function jsonUnlessEmpty(value: object | null | undefined): unknown {
 
 function formOf(body: ChatRequestBody): ChatAnswerForm {
   const options = body.stream_options ?? null;
-  // An object without the flag asks for the usage, as with the engine whose interface this is.
-  const includesUsage = options !== null && (options.include_usage ?? true);
+  const includesUsage = options?.include_usage === true;
   return {
     isStream: body.stream ?? false,
     includesUsage,
