@@ -154,3 +154,13 @@ test("tells what a record said before", async () => {
   assert.deepEqual(answer.json(), { result: [], has_more: false });
   await server.close();
 });
+
+test("a batch may have as many records as are allowed at once, and not one more", async () => {
+  const server = await fakeServer({ settings: { feedbackBatchRecords: 2 } });
+  const batchOf = (count: number) => ({ batch: Array.from({ length: count }, () => item) });
+  assert.equal((await post(server, "batch/create", batchOf(2))).statusCode, 200);
+  const refused = await post(server, "batch/create", batchOf(3));
+  assert.equal(refused.statusCode, 413, refused.body);
+  assert.equal(server.feedback.seen.length, 2);
+  await server.close();
+});

@@ -1,6 +1,8 @@
 // What a config.json means, in older and newer spellings, and what is refused by name.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ModelConfig } from "../config.ts";
@@ -54,6 +56,16 @@ test("reads what each architecture is", () => {
     highFrequencyFactor: 4,
     originalContextLength: 32,
   });
+});
+
+test("a config.json that is no JSON object is refused as what it is", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const text of ["null", "1", '"x"', "[]"]) {
+    writeFileSync(join(folder, "config.json"), text);
+    const expected = { code: "invalid", message: /config\.json is not a JSON object; copy it again/ };
+    assert.throws(() => readModelConfig(folder), expected, text);
+  }
 });
 
 test("reads the older spelling of rotary settings", () => {
