@@ -38,6 +38,7 @@ function violations(algebra: Algebra, shape: Shape, place: string): readonly Sha
         {
           type: "number",
           isInteger: false,
+          isShort: shape.isShort,
           within: texts.workshop.expressions.not(values),
           values: null,
         },

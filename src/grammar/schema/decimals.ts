@@ -17,6 +17,8 @@ export interface NumberTexts {
   readonly decimal: Expression;
   /** Whole numbers without fraction. */
   readonly integer: Expression;
+  /** At most 15 digits, which a double holds exactly. */
+  readonly short: Expression;
   /** Whole numbers, with a fraction of zeros or without. */
   readonly whole: Expression;
   atLeast(bound: Bound): Expression;
@@ -64,6 +66,7 @@ export function numberTexts(expressions: Expressions): NumberTexts {
     any: expressions.sequence(decimal, expressions.optional(exponent)),
     decimal,
     integer: expressions.sequence(sign, natural),
+    short: expressions.repeat(expressions.or(digit, text("."), text("-")), 1, 16),
     whole: expressions.sequence(sign, natural, expressions.optional(zeros)),
     atLeast,
     atMost: ({ decimal: bound, isExclusive }) =>

@@ -83,7 +83,13 @@ function commonNumbers(algebra: Algebra, one: NumberShape, other: NumberShape): 
     one.within === null || other.within === null
       ? (one.within ?? other.within)
       : texts.workshop.expressions.and(one.within, other.within);
-  return { type: "number", isInteger: one.isInteger || other.isInteger, within, values: null };
+  return {
+    type: "number",
+    isInteger: one.isInteger || other.isInteger,
+    isShort: one.isShort || other.isShort,
+    within,
+    values: null,
+  };
 }
 
 function commonStrings(algebra: Algebra, one: StringShape, other: StringShape): StringShape | null {

@@ -95,6 +95,7 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["-1.5", "-1.50", "-2", "1e3"],
   ],
   [{ type: "number", multipleOf: 0.01 }, ["1.25", "3", "0.10", "0.500"], ["1.255", "0.001"]],
+  [{ type: "integer", multipleOf: 7 }, ["0", "-7", "70000000000000"], ["8", "70000000000000000"]],
   [{ const: 1.5 }, ["1.5"], ["1.50", "1"]],
   [{ type: "number", not: { const: 1.5 } }, ["1.51", "1"], ["1.5", "1.50"]],
   [

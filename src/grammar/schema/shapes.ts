@@ -21,6 +21,8 @@ export interface NumberShape {
   readonly isInteger: boolean;
   /** The decimal texts of the numbers in it, however they are written out; null for all. */
   readonly within: Expression | null;
+  /** Whether it is a matter of multiples, which readers can only check of so many digits as their numbers hold. */
+  readonly isShort: boolean;
   /** The only numbers in it, as decimal texts; null where `within` says it all. */
   readonly values: readonly string[] | null;
 }
@@ -93,7 +95,7 @@ export function allShapes(anyBody: Expression): readonly Shape[] {
   return [
     { type: "null" },
     { type: "boolean", values: [false, true] },
-    { type: "number", isInteger: false, within: null, values: null },
+    { type: "number", isInteger: false, within: null, isShort: false, values: null },
     { type: "string", body: anyBody, values: null },
     anyArray,
     anyObject(anyBody),

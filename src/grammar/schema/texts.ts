@@ -70,12 +70,12 @@ export class Texts {
   }
 
   /** The text of a number of the shape. */
-  number({ isInteger, within, values }: NumberShape): Expression {
+  number({ isInteger, within, isShort, values }: NumberShape): Expression {
     const { expressions } = this.workshop;
     if (values !== null) return expressions.or(...values.map((value) => this.literal(value)));
     const form = isInteger ? this.numbers.integer : this.numbers.decimal;
     if (within === null) return isInteger ? form : this.numbers.any;
-    return expressions.and(form, within);
+    return expressions.and(form, within, isShort ? this.numbers.short : expressions.anything);
   }
 
   /** Every decimal text of a number of the shape, however it is written out; null for all numbers. */

@@ -29,7 +29,7 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
     if (typeof value !== "number" || value <= 0) throw malformed(pointer, "a number above 0", value);
     const multiples = context.texts.numbers.multipleOf(decimal);
     if (multiples === null) throw refused(keyword, pointer, "has too many digits");
-    return within(context, multiples, pointer);
+    return within(context, multiples, pointer, true);
   },
 };
 
@@ -40,11 +40,17 @@ function decimalOf(value: Json, pointer: string): string {
   return decimal;
 }
 
-function within({ texts }: KeywordContext, expression: Expression, pointer: string): Keyword {
+function within(
+  { texts }: KeywordContext,
+  expression: Expression,
+  pointer: string,
+  isShort = false,
+): Keyword {
   const shapes = ofType(allShapes(texts.anyBody), {
     type: "number",
     isInteger: false,
     within: expression,
+    isShort,
     values: null,
   });
   return { shapes, pointer };

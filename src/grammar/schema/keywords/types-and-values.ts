@@ -29,7 +29,7 @@ function shapesOfTypes({ texts }: KeywordContext, names: readonly Json[], pointe
   return [...new Set(names)].flatMap((name): readonly Shape[] => {
     if (name === "integer") {
       if (names.includes("number")) return [];
-      return [{ type: "number", isInteger: true, within: null, values: null }];
+      return [{ type: "number", isInteger: true, within: null, isShort: false, values: null }];
     }
     const shapes = all.filter(({ type }) => type === name);
     if (shapes.length === 0) throw malformed(pointer, "the name of a type, or a list of them", name);
@@ -47,7 +47,7 @@ function shapesOfValues(context: KeywordContext, values: readonly Json[], pointe
   if (booleans.length > 0) shapes.push({ type: "boolean", values: booleans });
   if (numbers.length > 0) {
     const texts = [...new Set(numbers)];
-    shapes.push({ type: "number", isInteger: false, within: null, values: texts });
+    shapes.push({ type: "number", isInteger: false, within: null, isShort: false, values: texts });
   }
   if (strings.length > 0)
     shapes.push({ type: "string", body: context.texts.anyBody, values: [...new Set(strings)] });
