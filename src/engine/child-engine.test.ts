@@ -130,6 +130,7 @@ test("when its process is killed, running requests fail at once and it comes bac
   assert.equal(await failed, "unavailable");
   assert.equal(engine.status().state.kind, "restarting");
   assert.match(reasonOf(engine), /was ended by SIGKILL/);
+  assert.equal(gaugeOf(engine, "kv_cache_bytes"), 0);
   assert.equal(await codeOf(async () => engine.submit(greedy)), "unavailable");
   await until(() => engine.status().state.kind === "ready");
   assert.equal(gaugeOf(engine, "restarts"), 1);

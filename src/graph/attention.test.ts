@@ -73,7 +73,12 @@ function attendCache(options: {
     ? b.continuedAttention(
         { q: query, k: key, v: value },
         { keys, values, length },
-        { queryHeads: QUERY_HEADS, kvHeads: KV_HEADS, scale: heads.scale, window: window ?? 0 },
+        {
+          queryHeads: QUERY_HEADS,
+          kvHeads: KV_HEADS,
+          scale: heads.scale,
+          ...(window === undefined ? {} : { window }),
+        },
       )
     : cacheAttention(
         b,

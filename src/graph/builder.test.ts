@@ -5,6 +5,7 @@ import { causalMask } from "./attention.ts";
 import { GraphBuilder } from "./builder.ts";
 import type { Value } from "./graph.ts";
 import { printGraph } from "./print.ts";
+import { shapeRules } from "./shape-rules.ts";
 
 interface Inputs {
   readonly x: Value; // [B, T, 6]
@@ -127,6 +128,15 @@ for (const [name, build, message] of refusals) {
     assert.throws(() => build(builder, inputs), message);
   });
 }
+
+test("rows are added up only where each has an id", () => {
+  const updates = { dtype: "float32", shape: ["N", 4] } as const;
+  const idsOf = (shape: readonly string[]) => ({ dtype: "int64", shape }) as const;
+  const added = shapeRules.scatterAddRows([updates, idsOf(["N"])], { rows: 9 });
+  assert.deepEqual(added, [{ dtype: "float32", shape: [9, 4] }]);
+  const add = (): unknown => shapeRules.scatterAddRows([updates, idsOf(["M"])], { rows: 9 });
+  assert.throws(add, /ids \[M\] do not lead updates \[N, 4\]/);
+});
 
 test("leaves out repeated, empty and unneeded operations", () => {
   const b = new GraphBuilder();

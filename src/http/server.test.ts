@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fakeServer } from "./testing/fake-server.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
 
 test("the headers of a request have a minute, or the time of the whole request where that is less", async () => {
   for (const [requestSeconds, headersMs] of [
@@ -14,4 +15,23 @@ test("the headers of a request have a minute, or the time of the whole request w
     );
     await close();
   }
+});
+
+test("what went wrong here is an error in the log; what a client did wrong is none", async () => {
+  const errors: string[] = [];
+  const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
+  const server = await fakeServer({ logger });
+  const chat = (payload: object) =>
+    server.ask({
+      method: "POST",
+      url: "/v1/chat/completions",
+      headers: { authorization: bearer() },
+      payload,
+    });
+  assert.equal((await chat({})).statusCode, 422);
+  assert.deepEqual(errors, []);
+  server.chat.script.refusal = new Error("broken");
+  assert.equal((await chat(helloBody)).statusCode, 500);
+  assert.deepEqual(errors, ["request failed"]);
+  await server.close();
 });

@@ -9,7 +9,7 @@ import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger, type Logger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
@@ -31,6 +31,7 @@ export interface FakeServerOptions {
   readonly settings?: Partial<HttpSettings>;
   readonly clock?: Clock;
   readonly auth?: "on" | "off";
+  readonly logger?: Logger;
   readonly jobSettings?: Partial<JobSettings>;
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
@@ -126,7 +127,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     feedback,
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),
-    logger: silentLogger,
+    logger: options.logger ?? silentLogger,
     audit: { record: (entry) => void audited.push(entry) },
     clock,
     settings: { ...defaultsOf(httpSettings), ...options.settings },

@@ -102,5 +102,5 @@ test("rewards that differ by rounding alone have no variance", () => {
   assert.deepEqual(groupAdvantages([0.1, 0.1, 0.1], config), [0, 0, 0]);
   assert.deepEqual(groupAdvantages([0.3, 0.1 + 0.2], config), [0, 0]);
   assert.deepEqual(groupAdvantages([7], config), [0]);
-  assert.equal(hasVariance([0, 1e-9]), true);
+  assert.equal(hasVariance([0, 1.5e-12]), true);
 });
