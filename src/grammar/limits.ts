@@ -22,7 +22,7 @@ export interface GrammarLimits {
 export const defaultGrammarLimits: GrammarLimits = {
   sourceBytes: 256 * 1024,
   nesting: 200,
-  compileSteps: 100_000,
+  compileSteps: 60_000,
   maskSteps: 50_000,
   states: 60_000,
   alternatives: 256,

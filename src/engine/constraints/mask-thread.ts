@@ -20,8 +20,9 @@ const { vocabulary, limits, placeCount, memory } = workerData as MaskThreadData;
 const trie = buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
 const board = new MaskBoard(placeCount, Math.ceil(trie.tokenCount / 32), memory);
 const kept = new Map<string, CompiledConstraint>();
-const prepared = new Map<number, CompiledConstraint>();
-const matchers = new Map<number, Matcher>();
+const prepared = new Map<number, { readonly content: string; readonly compiled: CompiledConstraint }>();
+/** By place; `content` is that of its constraint. */
+const matchers = new Map<number, { readonly content: string; readonly matcher: Matcher }>();
 
 port.on("message", (request: MaskRequest) => {
   switch (request.kind) {
@@ -30,13 +31,17 @@ port.on("message", (request: MaskRequest) => {
     case "release":
       return void prepared.delete(request.key);
     case "open": {
-      const matcher = present(prepared.get(request.key), "a constraint that is opened is prepared").matcher();
-      matchers.set(request.place, matcher);
+      const { content, compiled } = present(
+        prepared.get(request.key),
+        "a constraint that is opened is prepared",
+      );
+      const matcher = compiled.matcher();
+      matchers.set(request.place, { content, matcher });
       return write(request.place, request.turn, () => matcher);
     }
     case "accept":
       return write(request.place, request.turn, () => {
-        const matcher = matchers.get(request.place);
+        const matcher = matchers.get(request.place)?.matcher ?? null;
         // Nothing is said of a place after it has failed.
         return matcher?.accept(request.tokenId) === true ? matcher : null;
       });
@@ -48,7 +53,8 @@ port.on("message", (request: MaskRequest) => {
 function prepare(key: number, constraint: Constraint): void {
   let refusal: string | null = null;
   try {
-    prepared.set(key, compiledOf(constraint));
+    const content = JSON.stringify(constraint);
+    prepared.set(key, { content, compiled: compiledOf(content, constraint) });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     refusal = error.message;
@@ -56,8 +62,7 @@ function prepare(key: number, constraint: Constraint): void {
   port.postMessage({ key, refusal } satisfies MaskAnswer);
 }
 
-function compiledOf(constraint: Constraint): CompiledConstraint {
-  const content = JSON.stringify(constraint);
+function compiledOf(content: string, constraint: Constraint): CompiledConstraint {
   const compiled = kept.get(content) ?? new CompiledConstraint(readLanguage(constraint, limits), trie);
   // The last one used is the last to go.
   kept.delete(content);
@@ -76,6 +81,8 @@ function write(place: number, turn: number, move: () => Matcher | null): void {
     else board.finish(place, turn, matcher.mayEnd ? "may-end" : "goes-on");
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
+    // What is full of states begins anew for the next request.
+    kept.delete(matchers.get(place)?.content ?? "");
     matchers.delete(place);
     board.finish(place, turn, "failed");
   }
