@@ -151,7 +151,6 @@ class Fuzzer {
 
 /** Makes what there is to speak of, or finds it. */
 async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
-  const modelId = await registered(server, "fuzzed");
   for (const id of feedbackIds) {
     const record = {
       id,
@@ -163,7 +162,7 @@ async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
     await call(server, "POST", "/feedback/create", { body: record, scheme: "Basic" });
   }
   const spareModelId = await registered(server, "spare");
-  return { apiKey: server.apiKey, modelId, spareModelId, jobId: await endedJob(server, modelId) };
+  return { apiKey: server.apiKey, spareModelId, ...(await modelWithEndedJob(server)) };
 }
 
 async function registered(server: RunningServer, name: string): Promise<string> {
@@ -171,7 +170,7 @@ async function registered(server: RunningServer, name: string): Promise<string> 
   return (await call(server, "POST", "/v1/preview/models", { body })).body.id;
 }
 
-async function endedJob(server: RunningServer, modelId: string): Promise<string> {
+async function modelWithEndedJob(server: RunningServer): Promise<Pick<FuzzedWorld, "modelId" | "jobId">> {
   const trajectories = [0, 1].map((reward) => ({
     messages_and_choices: [
       { role: "user", content: "which?" },
@@ -179,13 +178,14 @@ async function endedJob(server: RunningServer, modelId: string): Promise<string>
     ],
     reward,
   }));
-  const body = { model_id: modelId, trajectory_groups: [{ trajectories }] };
   return eventually("a job ends", async () => {
-    // The queue may be full at first.
+    // The queue may be full at first, and requests that are still under way may delete the model again.
+    const modelId = await registered(server, "fuzzed");
+    const body = { model_id: modelId, trajectory_groups: [{ trajectories }] };
     const headers = { "idempotency-key": `ended ${modelId}` };
     const { body: job } = await call(server, "POST", "/v1/preview/training-jobs", { body, headers });
     const { body: now } = await call(server, "GET", `/v1/preview/training-jobs/${job.id}`);
-    return now.state === "succeeded" ? job.id : null;
+    return now.state === "succeeded" ? { modelId, jobId: job.id } : null;
   });
 }
 
