@@ -70,8 +70,13 @@ test("the same requests on two fresh servers give the same adapter bytes", async
   for (let each = 0; each < 2; each++) {
     const server = await freshServer(t);
     const modelId = await register(server);
-    for (const step of [1, 2]) await clientOf(server).waitForTrainingJob(await submit(server, modelId, step));
-    outcomes.push([...hashesOf(server, modelId, 1), ...hashesOf(server, modelId, 2)]);
+    const hashes: string[] = [];
+    for (const step of [1, 2]) {
+      await clientOf(server).waitForTrainingJob(await submit(server, modelId, step));
+      // Only the newest version keeps its optimizer's state.
+      hashes.push(...hashesOf(server, modelId, step));
+    }
+    outcomes.push(hashes);
   }
   assert.deepEqual(outcomes[1], outcomes[0]);
   assert.equal(new Set(outcomes[0]).size, 4);
