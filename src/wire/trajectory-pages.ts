@@ -46,10 +46,10 @@ export async function* trajectoryPageText(
     if (lines === null) throw notFound("log of trajectories", log.id);
     yield `${index === 0 ? "" : ","}${opened(data[index])},"trajectory_groups":[`;
     let separator = "";
-    for await (const texts of unfoldedLines(lines)) {
+    for await (const stored of unfoldedLines(lines, (text) => encoder.encode(text))) {
       yield separator;
       separator = ",";
-      const group = await respell(texts.map((text) => encoder.encode(text)));
+      const group = await respell(stored);
       for (let start = 0; start < group.length; start += pieceBytes)
         yield Buffer.from(group.buffer, start, Math.min(pieceBytes, group.length - start));
     }

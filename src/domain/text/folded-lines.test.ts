@@ -19,7 +19,7 @@ async function check(lines: readonly string[], partCounts: readonly number[]): P
   }
   assert.equal(parts.map(unfolded).join(""), lines.map((line) => `${line}\n`).join(""));
   const whole: string[] = [];
-  for await (const texts of unfoldedLines(asynchronous(parts))) whole.push(texts.join(""));
+  for await (const texts of unfoldedLines(asynchronous(parts), (text) => text)) whole.push(texts.join(""));
   assert.deepEqual(
     whole,
     lines.map((line) => `${line}\n`),

@@ -23,14 +23,21 @@ export function unfolded(part: string): string {
   return part.endsWith("\\") ? part.slice(0, -1) : `${part}\n`;
 }
 
-/** The lines one by one: the texts of each, unfolded, which make the line and its line feed. */
-export async function* unfoldedLines(parts: AsyncIterable<string>): AsyncGenerator<readonly string[], void> {
-  let texts: string[] = [];
+/**
+ * The lines one by one: the pieces of each, unfolded, which make the line and its line feed.
+ *
+ * @param pieceOf what becomes of a text, done as it comes: a long line's together would take long
+ */
+export async function* unfoldedLines<Piece>(
+  parts: AsyncIterable<string>,
+  pieceOf: (text: string) => Piece,
+): AsyncGenerator<readonly Piece[], void> {
+  let pieces: Piece[] = [];
   for await (const part of parts) {
     const text = unfolded(part);
-    texts.push(text);
+    pieces.push(pieceOf(text));
     if (!text.endsWith("\n")) continue;
-    yield texts;
-    texts = [];
+    yield pieces;
+    pieces = [];
   }
 }

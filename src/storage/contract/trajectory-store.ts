@@ -21,7 +21,8 @@ async function groupsOf(store: TrajectoryStore, logId: string): Promise<readonly
   const stored = await store.lines(logId);
   if (stored === null) return null;
   const groups: object[] = [];
-  for await (const texts of unfoldedLines(stored)) groups.push(JSON.parse(texts.join("")) as object);
+  for await (const texts of unfoldedLines(stored, (text) => text))
+    groups.push(JSON.parse(texts.join("")) as object);
   return groups;
 }
 
