@@ -93,7 +93,8 @@ function commitOf(file: string): string {
 async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly Trial[]> {
   const log = join(state, "trials.jsonl");
   const done = existsSync(log) ? readTrials(log) : [];
-  const missing = (): number => count - done.filter(({ outcome }) => outcome !== "invalid").length;
+  const triedCount = (): number => done.filter(({ outcome }) => outcome !== "invalid").length;
+  const missing = (): number => count - triedCount();
   while (done.length < drawn.length && missing() > 0) {
     const together = ofDifferentFiles(
       drawn.slice(done.length, done.length + Math.min(missing(), togetherMax)),
@@ -103,7 +104,7 @@ async function tryEach(drawn: readonly Drawn[], count: number): Promise<readonly
       const trial = await tryOne(mutation, built[index]);
       appendFileSync(log, `${JSON.stringify(trial)}\n`);
       done.push(trial);
-      if (trial.outcome !== "invalid") say(`${count - missing()}: ${described(trial)}`);
+      if (trial.outcome !== "invalid") say(`${triedCount()}: ${described(trial)}`);
     }
   }
   return done;

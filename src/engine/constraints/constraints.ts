@@ -43,8 +43,3 @@ export interface TokenMask {
   /** Whether the answer may end here. */
   readonly mayEnd: boolean;
 }
-
-/** Whether a mask allows a token. */
-export function isAllowed({ allowed }: TokenMask, id: number): boolean {
-  return ((allowed[id >>> 5] ?? 0) & (1 << (id & 31))) !== 0;
-}

@@ -45,7 +45,7 @@ export class MaskBoard {
   /**
    * Blocks the thread until a place's turn is done.
    *
-   * @returns null when it failed
+   * @returns the mask; `failed` when the other thread could make none, `late` when it made none within the deadline
    */
   wait(place: number, turn: number, deadlineMs: number): TokenMask | "failed" | "late" {
     for (;;) {
