@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readLanguage } from "../src/grammar/language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../src/grammar/limits.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../src/regex/limits.ts";
 import { CompiledConstraint } from "../src/grammar/matcher.ts";
 import { tokensOfFile } from "../src/grammar/testing/vocabularies.ts";
 import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";

@@ -5,7 +5,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { serveParent, type Loaded } from "../processes/serve-parent.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import type { EngineEvents, EngineLoad, EngineProtocol, EngineRequest } from "./child-protocol.ts";
-import { defaultGrammarLimits } from "../grammar/limits.ts";
+import { defaultGrammarLimits } from "../regex/limits.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";

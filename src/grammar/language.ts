@@ -2,22 +2,22 @@
 import type { Constraint, ConstraintOptions } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { unreachable } from "../domain/assert.ts";
-import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "./limits.ts";
-import type { GrammarLimits, RefusalKind } from "./limits.ts";
+import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "../regex/limits.ts";
+import type { GrammarLimits, RefusalKind } from "../regex/limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { Rules, terminal } from "./parser/rules.ts";
 import type { Production } from "./parser/rules.ts";
-import { Automaton } from "./regex/automaton.ts";
-import { plainSpelling } from "./regex/characters.ts";
+import { Automaton } from "../regex/automaton.ts";
+import { plainSpelling } from "../regex/characters.ts";
 import { compileGrammar } from "./notation/compile-grammar.ts";
 import { readGbnf } from "./notation/read-gbnf.ts";
-import { Expressions } from "./regex/expressions.ts";
-import type { Expression } from "./regex/expressions.ts";
-import { wholeMatch } from "./regex/express-pattern.ts";
+import { Expressions } from "../regex/expressions.ts";
+import type { Expression } from "../regex/expressions.ts";
+import { wholeMatch } from "../regex/express-pattern.ts";
 import { readJsonSchema } from "./schema/json-schema.ts";
 import type { Workshop } from "./workshop.ts";
-import { parsePattern } from "./regex/parse-pattern.ts";
+import { parsePattern } from "../regex/parse-pattern.ts";
 
 export interface Language {
   readonly limits: GrammarLimits;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { readLanguage } from "./language.ts";
-import { defaultGrammarLimits } from "./limits.ts";
+import { defaultGrammarLimits } from "../regex/limits.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";

@@ -2,7 +2,7 @@
 // fork for each choice of a request and to roll back, since places are numbers of states that all share.
 import { assert } from "../domain/assert.ts";
 import type { Language } from "./language.ts";
-import { withinStack } from "./limits.ts";
+import { withinStack } from "../regex/limits.ts";
 import { deadParser } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { MaskSource } from "./trie/mask-source.ts";

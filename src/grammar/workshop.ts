@@ -1,8 +1,8 @@
 // What one constraint's language is built with.
-import type { GrammarLimits, StepBudget } from "./limits.ts";
+import type { GrammarLimits, StepBudget } from "../regex/limits.ts";
 import type { Rules } from "./parser/rules.ts";
-import type { Automaton } from "./regex/automaton.ts";
-import type { Expressions } from "./regex/expressions.ts";
+import type { Automaton } from "../regex/automaton.ts";
+import type { Expressions } from "../regex/expressions.ts";
 
 /** What a language is built with: one set of expressions, states and rules, under one budget. */
 export interface Workshop {

@@ -2,7 +2,7 @@
 // a place's masks go through shared memory.
 import type { Constraint } from "../../domain/constraint.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
-import type { GrammarLimits } from "../../grammar/limits.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
 
 /** What the thread is started with. */
 export interface MaskThreadData {

@@ -5,7 +5,7 @@ import { present } from "../../domain/assert.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
-import type { GrammarLimits } from "../../grammar/limits.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
 import type { ConstraintCursor, Constraints, PreparedConstraint, TokenMask } from "./constraints.ts";
 import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData } from "./mask-protocol.ts";

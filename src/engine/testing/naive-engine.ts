@@ -19,7 +19,7 @@ import { seededRandom } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../domain/vocabulary.ts";
 import { readLanguage } from "../../grammar/language.ts";
-import { defaultGrammarLimits } from "../../grammar/limits.ts";
+import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { CompiledConstraint } from "../../grammar/matcher.ts";
 import { allowedByTrying } from "../../grammar/testing/try-every-token.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";

@@ -2,13 +2,13 @@
 // that most grammars consist of few, large lexemes.
 import { unreachable } from "../../domain/assert.ts";
 import { quoted } from "../../domain/service-error.ts";
-import { ConstraintRefusal, limitExceeded } from "../limits.ts";
+import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
 import { terminal } from "../parser/rules.ts";
 import type { GrammarSymbol, Production } from "../parser/rules.ts";
-import { plainSpelling } from "../regex/characters.ts";
-import type { Spelling } from "../regex/characters.ts";
-import { wholeMatch } from "../regex/express-pattern.ts";
-import type { Expression } from "../regex/expressions.ts";
+import { plainSpelling } from "../../regex/characters.ts";
+import type { Spelling } from "../../regex/characters.ts";
+import { wholeMatch } from "../../regex/express-pattern.ts";
+import type { Expression } from "../../regex/expressions.ts";
 import type { Workshop } from "../workshop.ts";
 import { referencesOf } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";

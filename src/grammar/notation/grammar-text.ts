@@ -1,7 +1,7 @@
 // A grammar as its author wrote it: rules by name, each a tree of characters, repetitions and references. What the readers
 // of notations make, and what compile-grammar.ts takes.
-import type { CodePoints } from "../regex/code-points.ts";
-import type { Pattern } from "../regex/pattern.ts";
+import type { CodePoints } from "../../regex/code-points.ts";
+import type { Pattern } from "../../regex/pattern.ts";
 
 export type GrammarNode =
   | { readonly kind: "character"; readonly set: CodePoints }

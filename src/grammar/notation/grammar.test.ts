@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accepts, readLanguage } from "../language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../limits.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import { grammar } from "../testing/constraints.ts";
 import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";

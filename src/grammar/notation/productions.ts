@@ -1,8 +1,8 @@
 // The recursive rules of a grammar as plain productions, and what makes them fit for the parser: no rule that never ends,
 // and none that begins with itself.
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits } from "../limits.ts";
-import type { Expression } from "../regex/expressions.ts";
+import { limitExceeded } from "../../regex/limits.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
+import type { Expression } from "../../regex/expressions.ts";
 
 /** A regular piece of text, or a recursive rule. */
 export type Piece = { readonly text: Expression } | { readonly rule: string };

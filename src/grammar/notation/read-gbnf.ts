@@ -1,10 +1,10 @@
 // Reads GBNF, the notation of llama.cpp: `name ::= "text" [class] . (group) other*`, the rule `root` first to last. Lines
 // may break anywhere. Tokens by number, which newer versions know, are refused.
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits } from "../limits.ts";
-import { allCharacters, commonPoints, otherPoints, unitedPoints } from "../regex/code-points.ts";
-import type { CodePoints } from "../regex/code-points.ts";
-import { Reader } from "../regex/reader.ts";
+import { limitExceeded } from "../../regex/limits.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
+import { allCharacters, commonPoints, otherPoints, unitedPoints } from "../../regex/code-points.ts";
+import type { CodePoints } from "../../regex/code-points.ts";
+import { Reader } from "../../regex/reader.ts";
 import { literalNode } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";
 

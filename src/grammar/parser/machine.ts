@@ -1,10 +1,10 @@
 // The parser: a pushdown automaton, made where it is walked, whose state says which lexemes may be under way and what may
 // follow each. A lexeme ends wherever its expression may and is never cut by a longest match, so the texts are exactly
 // those of the grammar. Rules must not begin with themselves; left recursion is taken out beforehand.
-import { ConstraintRefusal, limitExceeded } from "../limits.ts";
-import type { GrammarLimits, StepBudget } from "../limits.ts";
-import { deadState } from "../regex/automaton.ts";
-import type { Automaton, LexerState } from "../regex/automaton.ts";
+import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
+import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
+import { deadState } from "../../regex/automaton.ts";
+import type { Automaton, LexerState } from "../../regex/automaton.ts";
 import { isTerminal, symbolIndex } from "./rules.ts";
 import type { GrammarSymbol, Production, Rules } from "./rules.ts";
 import { noStacks, StackTable } from "./stacks.ts";

@@ -1,8 +1,8 @@
 // A context-free grammar whose terminals are expressions, as rules made when they are first asked for: counters and sets
 // that a rule's name carries would otherwise be multiplied out beforehand.
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits } from "../limits.ts";
-import type { Expression } from "../regex/expressions.ts";
+import { limitExceeded } from "../../regex/limits.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
+import type { Expression } from "../../regex/expressions.ts";
 
 /** A terminal (an expression, doubled) or a rule (its number, doubled, plus one). */
 export type GrammarSymbol = number;

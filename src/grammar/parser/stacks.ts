@@ -1,8 +1,8 @@
 // What is still to come after a lexeme: sets of stacks of grammar symbols as small integers. Equal sets are the same
 // number, and stacks with the same top share it (a graph-structured stack without circles), so that ambiguity costs
 // little and a state that returns is known again.
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits, StepBudget } from "../limits.ts";
+import { limitExceeded } from "../../regex/limits.ts";
+import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { GrammarSymbol } from "./rules.ts";
 
 export type Stacks = number;

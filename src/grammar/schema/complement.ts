@@ -1,7 +1,7 @@
 // The values that a list of shapes leaves out, as shapes again: for each type what violates every shape of that type.
 // Refuses what cannot be said this way, with the keyword that asked for it.
 import { unreachable } from "../../domain/assert.ts";
-import type { ConstraintRefusal } from "../limits.ts";
+import type { ConstraintRefusal } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import { commonShapes } from "./intersect.ts";

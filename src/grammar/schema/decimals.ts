@@ -1,7 +1,7 @@
 // Decimal numbers as texts: bounds, equality and multiples are expressions over digits, so that intersection and
 // complement of numbers are those of texts. Exponents are written only where a number is not constrained.
-import type { Expression, Expressions } from "../regex/expressions.ts";
-import { divisorMax } from "../regex/multiple.ts";
+import type { Expression, Expressions } from "../../regex/expressions.ts";
+import { divisorMax } from "../../regex/multiple.ts";
 
 /** A bound below or above which numbers lie. */
 export interface Bound {

@@ -2,7 +2,7 @@
 // Nothing is fetched; a reference to another document is refused.
 import type { Json, JsonObject } from "../../domain/trajectory.ts";
 import { quoted } from "../../domain/service-error.ts";
-import { ConstraintRefusal } from "../limits.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
 
 /** A schema within the document. */
 export interface SchemaPlace {

@@ -1,6 +1,6 @@
 // A first look at whether a shape has any values, deep enough to tell apart the branches that people write: other types,
 // other constants, other required properties. Answers yes only where it is sure; the exact answer is in writing/plans.ts.
-import { ConstraintRefusal } from "../limits.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
 import type { Goal } from "./goals.ts";
 import { itemGoal } from "./shapes.ts";
 import type { Shape } from "./shapes.ts";

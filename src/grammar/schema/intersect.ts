@@ -1,6 +1,6 @@
 // The values that two lists of shapes share. Exact: what is computed here is neither more nor less than both.
 import { unreachable } from "../../domain/assert.ts";
-import { limitExceeded } from "../limits.ts";
+import { limitExceeded } from "../../regex/limits.ts";
 import type { Goal, Goals } from "./goals.ts";
 import { noValue } from "./goals.ts";
 import type {

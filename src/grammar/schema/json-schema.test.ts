@@ -5,7 +5,7 @@ import type { ConstraintOptions } from "../../domain/constraint.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { accepts, readLanguage } from "../language.ts";
 import type { Language } from "../language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../limits.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import { jsonSchema } from "../testing/constraints.ts";
 import { isValid } from "../testing/naive-validator.ts";

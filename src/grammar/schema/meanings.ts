@@ -1,6 +1,6 @@
 // What a goal means: its schemas' keywords read, one after the other, and their shapes intersected. Each is worked out
 // once, when it is first asked for.
-import { ConstraintRefusal, limitExceeded } from "../limits.ts";
+import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { otherShapes } from "./complement.ts";
 import { Goals, noValue } from "./goals.ts";

@@ -1,6 +1,6 @@
 // What values a schema comes to: a list of shapes, each for one type of JSON, of which a value must have at least one.
 // Plain data; what stands inside arrays and objects is a goal, looked at only when it is needed.
-import type { Expression } from "../regex/expressions.ts";
+import type { Expression } from "../../regex/expressions.ts";
 import type { Goal } from "./goals.ts";
 import { anyValue } from "./goals.ts";
 

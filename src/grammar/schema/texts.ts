@@ -1,8 +1,8 @@
 // The texts of strings and numbers as expressions: what the shapes of scalars are computed with.
 import type { Workshop } from "../workshop.ts";
-import { jsonSpelling } from "../regex/characters.ts";
-import type { Spelling } from "../regex/characters.ts";
-import type { Expression } from "../regex/expressions.ts";
+import { jsonSpelling } from "../../regex/characters.ts";
+import type { Spelling } from "../../regex/characters.ts";
+import type { Expression } from "../../regex/expressions.ts";
 import { numberTexts } from "./decimals.ts";
 import type { NumberTexts } from "./decimals.ts";
 import type { NumberShape, StringShape } from "./shapes.ts";

@@ -1,8 +1,8 @@
 // Which tokens stay within a lexeme, and where in the trie the lexeme may end: what a mask needs of a lexer state,
 // whatever the grammar around it is. Most of a mask inside a string is this, so it is kept and only copied.
-import type { StepBudget } from "../limits.ts";
-import { deadState } from "../regex/automaton.ts";
-import type { Automaton, LexerState } from "../regex/automaton.ts";
+import type { StepBudget } from "../../regex/limits.ts";
+import { deadState } from "../../regex/automaton.ts";
+import type { Automaton, LexerState } from "../../regex/automaton.ts";
 import { harmlessBytes } from "./token-trie.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 

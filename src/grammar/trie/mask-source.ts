@@ -1,7 +1,7 @@
 // The mask of a parser state: the tokens that stay within a lexeme under way, and those that leave it and go on in what
 // the grammar lets follow. Masks of states seen before are copied, within a limit of bytes.
-import type { GrammarLimits, StepBudget } from "../limits.ts";
-import type { LexerState } from "../regex/automaton.ts";
+import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
+import type { LexerState } from "../../regex/automaton.ts";
 import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
 import { walkLexeme } from "./lexeme-walk.ts";

@@ -1,7 +1,7 @@
 // What reading keywords needs, and the refusals of what cannot be read.
 import type { Json } from "../../../domain/trajectory.ts";
 import { quoted } from "../../../domain/service-error.ts";
-import { ConstraintRefusal } from "../../limits.ts";
+import { ConstraintRefusal } from "../../../regex/limits.ts";
 import type { Workshop } from "../../workshop.ts";
 import type { SchemaDocument, SchemaPlace } from "../document.ts";
 import { escaped } from "../document.ts";

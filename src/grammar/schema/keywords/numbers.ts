@@ -1,6 +1,6 @@
 // Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
 import type { Json } from "../../../domain/trajectory.ts";
-import type { Expression } from "../../regex/expressions.ts";
+import type { Expression } from "../../../regex/expressions.ts";
 import { plainDecimal } from "../decimals.ts";
 import { allShapes } from "../shapes.ts";
 import { malformed, ofType, refused } from "./keyword.ts";

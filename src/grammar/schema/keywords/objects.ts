@@ -1,6 +1,6 @@
 // Keywords of objects. `properties`, `patternProperties` and `additionalProperties` are one: each name belongs to those
 // that describe it, or to the last.
-import { limitExceeded } from "../../limits.ts";
+import { limitExceeded } from "../../../regex/limits.ts";
 import { anyValue, noValue } from "../goals.ts";
 import type { Goal } from "../goals.ts";
 import { allShapes, anyObject } from "../shapes.ts";

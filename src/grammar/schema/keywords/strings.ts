@@ -1,9 +1,9 @@
 // Keywords of strings: lengths count characters (code points), patterns match anywhere, formats are asserted.
-import type { Expression } from "../../regex/expressions.ts";
-import { matchAnywhere, wholeMatch } from "../../regex/express-pattern.ts";
-import type { Wording } from "../../regex/express-pattern.ts";
-import type { Pattern } from "../../regex/pattern.ts";
-import { parsePattern } from "../../regex/parse-pattern.ts";
+import type { Expression } from "../../../regex/expressions.ts";
+import { matchAnywhere, wholeMatch } from "../../../regex/express-pattern.ts";
+import type { Wording } from "../../../regex/express-pattern.ts";
+import type { Pattern } from "../../../regex/pattern.ts";
+import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { allShapes } from "../shapes.ts";
 import { formatPattern, isAnnotation } from "./formats.ts";
 import { countOf, malformed, ofType, refused } from "./keyword.ts";

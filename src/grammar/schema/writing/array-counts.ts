@@ -1,5 +1,5 @@
 // How many items an array may still have: what its rules need to never begin an array that cannot be finished.
-import type { Expression } from "../../regex/expressions.ts";
+import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 
 export interface ArrayPlan {

@@ -1,11 +1,11 @@
 // The blanks between the tokens of JSON, as a request has them.
 import type { ConstraintOptions } from "../../../domain/constraint.ts";
-import { plainSpelling } from "../../regex/characters.ts";
-import type { Expression } from "../../regex/expressions.ts";
-import { emptyText } from "../../regex/expressions.ts";
-import { wholeMatch } from "../../regex/express-pattern.ts";
-import { parsePattern } from "../../regex/parse-pattern.ts";
-import { bytesOf } from "../../regex/byte-set.ts";
+import { plainSpelling } from "../../../regex/characters.ts";
+import type { Expression } from "../../../regex/expressions.ts";
+import { emptyText } from "../../../regex/expressions.ts";
+import { wholeMatch } from "../../../regex/express-pattern.ts";
+import { parsePattern } from "../../../regex/parse-pattern.ts";
+import { bytesOf } from "../../../regex/byte-set.ts";
 import type { Workshop } from "../../workshop.ts";
 
 /** The signs of JSON, each with the blanks that may stand around it. */

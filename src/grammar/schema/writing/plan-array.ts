@@ -1,6 +1,6 @@
 // An array's shape made ready for rules: which items count for `contains`, and which texts must differ.
 import { quoted } from "../../../domain/service-error.ts";
-import type { Expression } from "../../regex/expressions.ts";
+import type { Expression } from "../../../regex/expressions.ts";
 import type { ArrayPlan, ItemPlan } from "./array-counts.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";

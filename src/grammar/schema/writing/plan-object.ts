@@ -1,6 +1,6 @@
 // An object's shape made ready for rules: the declared names in their order, what other names there may be, and the counts
 // that an object must reach.
-import type { Expression } from "../../regex/expressions.ts";
+import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
 import { refused } from "../keywords/keyword.ts";

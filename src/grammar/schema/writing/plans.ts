@@ -1,6 +1,6 @@
 // How each goal can be written: its shapes made ready for rules, and those without any value left out, so that no rule
 // ends nowhere. Whether a goal has values is a least fixpoint over all goals that the root leads to.
-import type { Expression } from "../../regex/expressions.ts";
+import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { Meanings } from "../meanings.ts";
 import { canFinishArray } from "./array-counts.ts";

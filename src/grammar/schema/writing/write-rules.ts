@@ -2,7 +2,7 @@
 // What a rule's name counts (items, properties, values used) is only multiplied out where a text goes.
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
-import type { Expression } from "../../regex/expressions.ts";
+import type { Expression } from "../../../regex/expressions.ts";
 import { canFinishArray, itemAt, mayClose } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
 import type { Goal } from "../goals.ts";

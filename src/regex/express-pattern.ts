@@ -5,8 +5,8 @@ import { emptyText, nothing } from "./expressions.ts";
 import type { Spelling } from "./characters.ts";
 import { hasAssertion, hasStart } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
-import { unreachable } from "../../domain/assert.ts";
-import { ConstraintRefusal } from "../limits.ts";
+import { unreachable } from "../domain/assert.ts";
+import { ConstraintRefusal } from "./limits.ts";
 
 /** A pattern and how to spell it. */
 export interface Wording {

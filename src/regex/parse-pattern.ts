@@ -1,7 +1,7 @@
 // Reads regular expressions in the dialect of ECMA-262 that JSON Schema asks for. What a derivative cannot express
 // exactly, or what this reader does not know, is refused with its position; nothing is skipped.
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits } from "../limits.ts";
+import { limitExceeded } from "./limits.ts";
+import type { GrammarLimits } from "./limits.ts";
 import { readCharacterClass, readClassEscape } from "./character-class.ts";
 import { allCharacters, commonPoints, lineEnds, otherPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { defaultGrammarLimits, StepBudget } from "../limits.ts";
+import { defaultGrammarLimits, StepBudget } from "./limits.ts";
 import { Automaton } from "./automaton.ts";
 import { jsonSpelling, plainSpelling } from "./characters.ts";
 import { otherPoints, pointsOf } from "./code-points.ts";

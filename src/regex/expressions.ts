@@ -1,9 +1,9 @@
 // Regular expressions over bytes as small integers. Equal expressions, up to the laws applied here, are the same number
 // (hash-consing), which keeps the number of their derivatives finite: Owens, Reppy, Turon, "Regular-expression
 // derivatives re-examined", 2009, section 4.1. Intersection and complement are operators like the others.
-import { unreachable } from "../../domain/assert.ts";
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits, StepBudget } from "../limits.ts";
+import { unreachable } from "../domain/assert.ts";
+import { limitExceeded } from "./limits.ts";
+import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { byteRange, bytesOf, ByteClasses, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import { digitOf, isMultiple, pointByte } from "./multiple.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { accepts, readLanguage } from "../language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../limits.ts";
-import { regex } from "../testing/constraints.ts";
+import { accepts, readLanguage } from "../grammar/language.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "./limits.ts";
+import { regex } from "../grammar/testing/constraints.ts";
 
 const limits = defaultGrammarLimits;
 const seed = Number(process.env.SEED ?? 20_261_122);

@@ -1,6 +1,6 @@
 // A position in a pattern or a grammar's text, and refusals that name it.
-import { quoted } from "../../domain/service-error.ts";
-import { ConstraintRefusal } from "../limits.ts";
+import { quoted } from "../domain/service-error.ts";
+import { ConstraintRefusal } from "./limits.ts";
 
 export class Reader {
   readonly place: string;

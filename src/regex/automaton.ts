@@ -1,7 +1,7 @@
 // The deterministic automaton of a constraint's expressions, made only where it is walked. A state is an expression that
 // can still match something; everything else is the dead state, so that no way through the automaton ends nowhere.
-import { limitExceeded } from "../limits.ts";
-import type { GrammarLimits, StepBudget } from "../limits.ts";
+import { limitExceeded } from "./limits.ts";
+import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { emptyText, nothing } from "./expressions.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 

@@ -1,5 +1,5 @@
 // What compiling a constraint and computing its masks may cost, counted in steps rather than in time, so that the same
-// constraint is always served or always refused. Also the one error of this room.
+// constraint is always served or always refused. Also the one error of constraints.
 import { ServiceError } from "../domain/service-error.ts";
 
 export interface GrammarLimits {
