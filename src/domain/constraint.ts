@@ -27,3 +27,33 @@ export interface ConstraintOptions {
 }
 
 export type Constraint = ConstraintRule & ConstraintOptions;
+
+/** Why a constraint is not served: it is malformed, it asks for what is not expressed exactly, or it costs too much. */
+export type RefusalKind = "malformed" | "not-exact" | "limit" | "unsatisfiable";
+
+/** What of a constraint is refused, and why. */
+export interface Refusal {
+  readonly kind: RefusalKind;
+  /** The keyword, construct or limit that is to blame. */
+  readonly subject: string;
+  /** A JSON pointer into a schema, or a position in a text; empty where there is none. */
+  readonly place: string;
+  readonly message: string;
+}
+
+/** Whether a constraint is served, and what of the instances it was checked with an answer could be. */
+export interface ConstraintCheck {
+  /** Null where it is served exactly. */
+  readonly refusal: Refusal | null;
+  /** One for each instance, in order; none where the constraint is refused. */
+  readonly instances: readonly InstanceCheck[];
+  /** How long it took to find out whether it is served. */
+  readonly compileMs: number;
+}
+
+export interface InstanceCheck {
+  /** Whether an answer under the constraint could say the instance. */
+  readonly isAccepted: boolean;
+  /** The limit at which checking it was given up; it is then not accepted. Null where there was none. */
+  readonly limit: string | null;
+}

@@ -1,9 +1,9 @@
 // The texts that a constraint allows, as a parser that any tokenizer's masks can be made from. Knows no tokens.
-import type { Constraint, ConstraintOptions } from "../domain/constraint.ts";
+import type { Constraint, ConstraintOptions, RefusalKind } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { unreachable } from "../domain/assert.ts";
 import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "../regex/limits.ts";
-import type { GrammarLimits, RefusalKind } from "../regex/limits.ts";
+import type { GrammarLimits } from "../regex/limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { Rules, terminal } from "./parser/rules.ts";
@@ -59,15 +59,25 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   return { limits, budget, machine, start, textOf };
 }
 
-/** Whether the language holds the text as a whole. */
+/**
+ * Whether the language holds the text as a whole.
+ *
+ * @throws ConstraintRefusal where that takes more states or steps than it may
+ */
 export function accepts({ machine, budget, start }: Language, text: string): boolean {
-  budget.restart("compileSteps");
+  const bytes = new TextEncoder().encode(text);
+  restartFor(budget, bytes.length);
   let state = start;
-  for (const byte of new TextEncoder().encode(text)) {
+  for (const byte of bytes) {
     state = machine.next(state, byte);
     if (state === deadParser) return false;
   }
   return machine.threads(state).mayEnd;
+}
+
+/** Lets a text of the length take, every 64 bytes, what a compilation may: less than it may take to write it. */
+export function restartFor(budget: StepBudget, length: number): void {
+  budget.restart("compileSteps", Math.ceil(length / 64));
 }
 
 interface Reading {

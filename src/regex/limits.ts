@@ -1,5 +1,6 @@
 // What compiling a constraint and computing its masks may cost, counted in steps rather than in time, so that the same
 // constraint is always served or always refused. Also the one error of constraints.
+import type { Refusal, RefusalKind } from "../domain/constraint.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
 export interface GrammarLimits {
@@ -29,23 +30,13 @@ export const defaultGrammarLimits: GrammarLimits = {
   cachedMaskBytes: 16 * 1024 * 1024,
 };
 
-/** Why a constraint is not served: it is malformed, it asks for what is not expressed exactly, or it costs too much. */
-export type RefusalKind = "malformed" | "not-exact" | "limit" | "unsatisfiable";
-
 /** A constraint that is refused; the message names what, where, and what is possible instead. */
-export class ConstraintRefusal extends ServiceError {
+export class ConstraintRefusal extends ServiceError implements Refusal {
   readonly kind: RefusalKind;
-  /** The keyword, construct or limit that is to blame. */
   readonly subject: string;
-  /** A JSON pointer into a schema, or a position in a text; empty where there is none. */
   readonly place: string;
 
-  constructor(refusal: {
-    readonly kind: RefusalKind;
-    readonly subject: string;
-    readonly place: string;
-    readonly message: string;
-  }) {
+  constructor(refusal: Refusal) {
     super({
       code: refusal.kind === "not-exact" ? "unsupported" : "invalid",
       message: refusal.message,
@@ -88,10 +79,10 @@ export class StepBudget {
     this.#left = limits.compileSteps;
   }
 
-  /** Begins the count of another piece of work. */
-  restart(limit: "compileSteps" | "maskSteps"): void {
+  /** Begins the count of another piece of work, which may take the limit's steps that many times. */
+  restart(limit: "compileSteps" | "maskSteps", times = 1): void {
     this.#limit = limit;
-    this.#left = this.#limits[limit];
+    this.#left = this.#limits[limit] * times;
   }
 
   /** @throws ConstraintRefusal once more than the limit's steps are spent */

@@ -10,58 +10,89 @@ import type { ObjectPlan } from "./plan-object.ts";
 import type { Plan, Plans } from "./plans.ts";
 
 export function orderedText(plans: Plans, goal: Goal, value: Json): string {
-  return fittingText(plans, [goal], value) ?? looseText(value);
+  return new OrderedTexts(plans).fitting([goal], value) ?? looseText(value);
 }
 
-/** The text of a value that fits one of the goals as far as names and scalars go; null for another. */
-function fittingText(plans: Plans, goals: readonly Goal[], value: Json): string | null {
-  for (const goal of goals) {
-    for (const plan of plans.plans(goal)) {
-      const text = textOfPlan(plans, plan, value);
+class OrderedTexts {
+  readonly #plans: Plans;
+  /** What was found of arrays and objects: where goals share one, it is looked at once for each. */
+  readonly #known = new Map<Json, Map<Goal, string | null>>();
+
+  constructor(plans: Plans) {
+    this.#plans = plans;
+  }
+
+  /** The text of a value that fits one of the goals as far as names and scalars go; null for another. */
+  fitting(goals: readonly Goal[], value: Json): string | null {
+    for (const goal of goals) {
+      const text = typeof value === "object" ? this.#remembered(goal, value) : this.#ofGoal(goal, value);
       if (text !== null) return text;
     }
+    return null;
   }
-  return null;
-}
 
-function textOfPlan(plans: Plans, plan: Plan, value: Json): string | null {
-  if (plan.type === "array") return Array.isArray(value) ? arrayText(plans, plan, value) : null;
-  if (plan.type === "object") return isObject(value) ? objectText(plans, plan, value) : null;
-  if (typeof value === "object" && value !== null) return null;
-  const text = looseText(value);
-  const { automaton } = plans.meanings.workshop;
-  return automaton.matches(plan.text, new TextEncoder().encode(text)) ? text : null;
-}
+  #remembered(goal: Goal, value: Json): string | null {
+    const known = this.#known.get(value) ?? new Map<Goal, string | null>();
+    this.#known.set(value, known);
+    const text = known.get(goal);
+    if (text !== undefined) return text;
+    const found = this.#ofGoal(goal, value);
+    known.set(goal, found);
+    return found;
+  }
 
-function arrayText(plans: Plans, plan: ArrayPlan, value: readonly Json[]): string | null {
-  if (value.length < plan.min || value.length > plan.max) return null;
-  if (plan.different !== null) return looseText(value);
-  const items = value.map((item, index) => {
-    const { counted, plain } = itemAt(plan, index);
-    return fittingText(plans, [...counted, ...plain], item);
-  });
-  return items.includes(null) ? null : `[${items.join(",")}]`;
-}
+  #ofGoal(goal: Goal, value: Json): string | null {
+    const { budget } = this.#plans.meanings.workshop;
+    for (const plan of this.#plans.plans(goal)) {
+      budget.spend(1);
+      const text = this.#ofPlan(plan, value);
+      if (text !== null) return text;
+    }
+    return null;
+  }
 
-function objectText(plans: Plans, plan: ObjectPlan, value: JsonObject): string | null {
-  const names = Object.keys(value);
-  if (names.length < plan.min || names.length > plan.max) return null;
-  if (plan.declared.some(({ name, isRequired }) => isRequired && !names.includes(name))) return null;
-  const declared = plan.declared.filter(({ name }) => names.includes(name));
-  const others = names.filter((name) => !declared.some((known) => known.name === name));
-  const { texts } = plans.meanings;
-  const rules = [...(plan.wanted ?? []), ...plan.rules];
-  const members = [
-    ...declared.map(({ name, goal }) => ({ name, goals: [goal] })),
-    ...others.map((name) => ({
-      name,
-      goals: rules.filter((rule) => texts.holds(rule.names, name)).map(({ goal }) => goal),
-    })),
-  ].map(({ name, goals }) => {
-    const text = fittingText(plans, goals, value[name]);
-    return text === null ? null : `${JSON.stringify(name)}:${text}`;
-  });
-  return members.includes(null) ? null : `{${members.join(",")}}`;
+  #ofPlan(plan: Plan, value: Json): string | null {
+    if (plan.type === "array") return Array.isArray(value) ? this.#ofArray(plan, value) : null;
+    if (plan.type === "object") return isObject(value) ? this.#ofObject(plan, value) : null;
+    if (typeof value === "object" && value !== null) return null;
+    const text = looseText(value);
+    const { automaton } = this.#plans.meanings.workshop;
+    return automaton.matches(plan.text, new TextEncoder().encode(text)) ? text : null;
+  }
+
+  #ofArray(plan: ArrayPlan, value: readonly Json[]): string | null {
+    if (value.length < plan.min || value.length > plan.max) return null;
+    if (plan.different !== null) return looseText(value);
+    const items: string[] = [];
+    for (const [index, item] of value.entries()) {
+      const { counted, plain } = itemAt(plan, index);
+      const text = this.fitting([...counted, ...plain], item);
+      if (text === null) return null;
+      items.push(text);
+    }
+    return `[${items.join(",")}]`;
+  }
+
+  #ofObject(plan: ObjectPlan, value: JsonObject): string | null {
+    const names = new Set(Object.keys(value));
+    if (names.size < plan.min || names.size > plan.max) return null;
+    if (plan.declared.some(({ name, isRequired }) => isRequired && !names.has(name))) return null;
+    const declared = plan.declared.filter(({ name }) => names.delete(name));
+    const { texts } = this.#plans.meanings;
+    const rules = [...(plan.wanted ?? []), ...plan.rules];
+    const members: string[] = [];
+    const add = (name: string, goals: readonly Goal[]): boolean => {
+      const text = this.fitting(goals, value[name]);
+      if (text !== null) members.push(`${JSON.stringify(name)}:${text}`);
+      return text !== null;
+    };
+    if (!declared.every(({ name, goal }) => add(name, [goal]))) return null;
+    for (const name of names) {
+      const goals = rules.filter((rule) => texts.holds(rule.names, name)).map(({ goal }) => goal);
+      if (!add(name, goals)) return null;
+    }
+    return `{${members.join(",")}}`;
+  }
 }
 
 function looseText(value: Json): string {
