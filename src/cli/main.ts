@@ -8,6 +8,7 @@ import { addDemoCommand } from "./commands/demo.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
 import { addKeysCommand } from "./commands/keys.ts";
 import { addModelsCommand } from "./commands/models.ts";
+import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 
 /**
@@ -25,6 +26,7 @@ export async function main(words: readonly string[]): Promise<void> {
     addModelsCommand,
     addJobsCommand,
     addKeysCommand,
+    addSchemasCommand,
     addDemoCommand,
   ])
     add(program);

@@ -1,0 +1,121 @@
+// `hone schemas`: whether schemas are served exactly as constraints, here on this machine, without a server.
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { checkLines } from "../schemas/check-lines.ts";
+import {
+  caseFields,
+  checkCase,
+  isObject,
+  parsedJson,
+  readCase,
+  type CheckedCase,
+  type SchemaCase,
+} from "../schemas/schema-case.ts";
+
+interface CheckFlags {
+  readonly instance: readonly string[];
+  readonly json?: boolean;
+  readonly jsonl?: boolean;
+}
+
+const about = `
+A file holds a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}, each test with a value and
+whether it is valid. Values are taken with their properties in the schema's order, as an answer would have them.
+
+The status is 1 where a schema is refused, where a test does not come out as it says, and where a file cannot be read.
+With --jsonl it is 1 only where a line cannot be read: what else there is to say stands in the lines and the summary.`;
+
+export function addSchemasCommand(program: Command): void {
+  const schemas = program.command("schemas").description("JSON Schemas as constraints of answers.");
+  schemas
+    .command("check [files...]")
+    .description(
+      "Say whether schemas are served exactly, and whether values could be an answer; no server needed.",
+    )
+    .option(
+      "--instance <file>",
+      "a JSON value that every schema is checked with; may be repeated",
+      gathered,
+      [],
+    )
+    .option(
+      "--jsonl",
+      "files (or standard input, also as -) hold a line {name, schema, tests} for each schema",
+    )
+    .option("--json", "as JSON")
+    .addHelpText("after", about)
+    .action(async (files: readonly string[], flags: CheckFlags) => {
+      const isFine =
+        flags.jsonl === true
+          ? await checkLines(files.length === 0 ? ["-"] : files)
+          : checkFiles(files, flags);
+      if (!isFine) process.exitCode = 1;
+    });
+}
+
+const gathered = (file: string, before: readonly string[]): readonly string[] => [...before, file];
+
+/** Whether every schema is served and every test comes out as it says. */
+function checkFiles(files: readonly string[], { instance, json }: CheckFlags): boolean {
+  if (files.length === 0)
+    throw new ServiceError({ code: "invalid", message: "Name a file with a schema, or give --jsonl." });
+  const values = instance.map((file) => ({ file, data: readJson(file) }));
+  const checked = files.map((file) => {
+    const { schema, tests, name } = readSchemaFile(file);
+    const given = values.map(({ data }) => ({ valid: null, data }));
+    return checkCase({ name, schema, tests: [...tests, ...given] });
+  });
+  if (json === true) process.stdout.write(`${JSON.stringify(checked.map(caseFields), null, 2)}\n`);
+  else for (const one of checked) show(one, instance);
+  return checked.every(
+    ({ check, tests }) =>
+      check.refusal === null && tests.every(({ valid, accepted }) => valid === null || valid === accepted),
+  );
+}
+
+/** A schema that has a property `schema` of its own would be one with tests only if it also had no keyword beside. */
+function readSchemaFile(file: string): SchemaCase {
+  const value = readJson(file);
+  const isCase =
+    isObject(value) && Object.keys(value).every((key) => ["name", "schema", "tests"].includes(key));
+  if (!isCase || value["schema"] === undefined) return { name: file, schema: value, tests: [] };
+  return { ...named(file, () => readCase(value, file)), name: file };
+}
+
+function readJson(file: string): Json {
+  return named(file, () => parsedJson(readText(file)));
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError({ code: "invalid", message: `cannot be read: ${why}`, cause });
+  }
+}
+
+/** Puts the file before what is wrong with it. */
+function named<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ServiceError({ code: error.code, message: `${file} ${error.message}`, cause: error });
+  }
+}
+
+function show({ name, check, tests }: CheckedCase, instanceFiles: readonly string[]): void {
+  const { refusal, compileMs } = check;
+  const write = (line: string): void => void process.stdout.write(`${line}\n`);
+  if (refusal !== null) return write(`${name}: refused. ${refusal.message}`);
+  write(`${name}: served exactly (compiled in ${compileMs.toFixed(1)} ms).`);
+  const testCount = tests.length - instanceFiles.length;
+  for (const [index, { valid, accepted }] of tests.entries()) {
+    const what = index < testCount ? `test ${index}` : instanceFiles[index - testCount];
+    const says = valid === null ? "" : `, said to be ${valid ? "valid" : "invalid"}`;
+    write(`  ${what}${says}: ${accepted ? "could be an answer" : "could not be an answer"}`);
+  }
+}

@@ -1,0 +1,95 @@
+// A schema with the instances that it is checked with, as files and lines hold them, and what a check of it says.
+import type { ConstraintCheck } from "../../domain/constraint.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { checkSchema } from "../../server/check-schemas.ts";
+
+export interface SchemaCase {
+  readonly name: string;
+  readonly schema: Json;
+  readonly tests: readonly SchemaTest[];
+}
+
+export interface SchemaTest {
+  /** Whether the instance is valid under the schema; null where nobody says so. */
+  readonly valid: boolean | null;
+  readonly data: Json;
+}
+
+export interface CheckedCase {
+  readonly name: string;
+  readonly check: ConstraintCheck;
+  /** One for each test; none where the schema is refused. */
+  readonly tests: readonly CheckedTest[];
+}
+
+export interface CheckedTest {
+  readonly valid: boolean | null;
+  readonly accepted: boolean;
+}
+
+export function checkCase({ name, schema, tests }: SchemaCase): CheckedCase {
+  const check = checkSchema(
+    schema,
+    tests.map(({ data }) => data),
+  );
+  const checked = check.instances.map(({ isAccepted }, index) => ({
+    valid: tests[index].valid,
+    accepted: isAccepted,
+  }));
+  return { name, check, tests: checked };
+}
+
+/** What a case is printed as where programs read it. */
+export function caseFields({ name, check, tests }: CheckedCase): object {
+  const { refusal, compileMs } = check;
+  return {
+    name,
+    served: refusal === null,
+    reason: refusal?.message ?? null,
+    place: refusal?.place ?? null,
+    tests,
+    compileMs: Math.round(compileMs * 1000) / 1000,
+  };
+}
+
+/**
+ * Reads `{name, schema, tests}`, of which all but the schema may be missing.
+ *
+ * @param name what it is called where it does not say so
+ * @throws ServiceError `invalid` for anything else
+ */
+export function readCase(value: Json, name: string): SchemaCase {
+  if (!isObject(value) || value["schema"] === undefined)
+    throw invalid(`has no "schema"; it must be an object such as {"schema": {...}, "tests": [...]}`);
+  const { name: given = name, schema, tests = [] } = value;
+  if (typeof given !== "string") throw invalid(`has a "name" that is not a text`);
+  if (!Array.isArray(tests)) throw invalid(`has "tests" that are not a list`);
+  return { name: given, schema, tests: tests.map(readTest) };
+}
+
+function readTest(test: Json, index: number): SchemaTest {
+  if (!isObject(test) || test["data"] === undefined)
+    throw invalid(`has no "data" in test ${index}, which must be such as {"valid": true, "data": ...}`);
+  const { valid = null, data } = test;
+  if (valid !== null && typeof valid !== "boolean")
+    throw invalid(`has a "valid" in test ${index} that is neither true nor false`);
+  return { valid, data };
+}
+
+/** @throws ServiceError `invalid` for a text that is not JSON */
+export function parsedJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw invalid(`is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+export function isObject(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

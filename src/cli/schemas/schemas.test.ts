@@ -1,0 +1,195 @@
+// `hone schemas check` as its users type it: what it prints, on which stream, and with which status.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const folder = mkdtempSync(join(tmpdir(), "hone-schemas-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: unknown): string {
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+interface Run {
+  readonly status: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+const start = `const { main } = await import(process.argv[1]); await main(process.argv.slice(2));`;
+const main = new URL("../main.js", import.meta.url).href;
+
+async function check(words: readonly string[], input = ""): Promise<Run> {
+  const evaluate = ["--input-type=module", "-e", start, main];
+  const child = spawn(process.execPath, [...evaluate, "schemas", "check", ...words], { cwd: folder });
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
+  child.stdin.end(input);
+  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { status: status ?? -1, output: output.replaceAll(/\d+\.\d ms/g, "_ ms"), errors };
+}
+
+const person = { type: "object", properties: { name: { type: "string" }, age: { type: "integer" } } };
+const lazy = { properties: { a: { not: { contains: {}, uniqueItems: true } } } };
+
+test("says of each file whether it is served, and of each value whether it could be an answer", async () => {
+  const tests = [
+    { valid: true, data: { age: 3, name: "Ann" } },
+    { valid: false, data: { age: "3" } },
+  ];
+  const files = [file("plain.json", person), file("tested.json", { schema: person, tests })];
+  const instance = file("instance.json", { age: 0.5 });
+  assert.deepEqual(await check([...files, "--instance", instance]), {
+    status: 0,
+    output: [
+      "plain.json: served exactly (compiled in _ ms).",
+      "  instance.json: could not be an answer",
+      "tested.json: served exactly (compiled in _ ms).",
+      "  test 0, said to be valid: could be an answer",
+      "  test 1, said to be invalid: could not be an answer",
+      "  instance.json: could not be an answer",
+      "",
+    ].join("\n"),
+    errors: "",
+  });
+});
+
+test("has a status for a schema that is refused, and for a test that does not come out as it says", async () => {
+  const refused = await check([file("lazy.json", lazy)]);
+  assert.equal(refused.status, 1);
+  assert.match(
+    refused.output,
+    /^lazy\.json: refused\. The keyword uniqueItems at #\/properties\/a\/not\/uniqueItems .*\n$/,
+  );
+  const wrong = file("wrong.json", { schema: true, tests: [{ valid: false, data: 1 }] });
+  const { status, output } = await check(["--json", wrong]);
+  const [{ compileMs, ...fields }] = JSON.parse(output) as [Readonly<Record<string, unknown>>];
+  assert.equal(typeof compileMs, "number");
+  assert.deepEqual(
+    { status, fields },
+    {
+      status: 1,
+      fields: {
+        name: "wrong.json",
+        served: true,
+        reason: null,
+        place: null,
+        tests: [{ valid: false, accepted: true }],
+      },
+    },
+  );
+});
+
+test("takes a schema with a property called schema for what it is", async () => {
+  const named = file("named.json", { title: "t", schema: 1, type: "string" });
+  assert.equal((await check([named])).output, "named.json: served exactly (compiled in _ ms).\n");
+});
+
+test("names a file that cannot be read, and what is wrong in it", async () => {
+  const cases = [
+    [[], /^hone: Name a file/],
+    [["none.json"], /^hone: none\.json cannot be read: ENOENT/],
+    [[file("half.json", '{"type":')], /^hone: half\.json is not JSON: /],
+    [
+      [file("tests.json", { schema: {}, tests: [{ valid: 1, data: 1 }] })],
+      /^hone: tests\.json has a "valid"/,
+    ],
+  ] as const;
+  for (const [words, message] of cases) {
+    const { status, output, errors } = await check(words);
+    assert.deepEqual([status, output], [1, ""]);
+    assert.match(errors, message);
+  }
+});
+
+test("prints a line for each line, and a summary beside", async () => {
+  const lines = [
+    {
+      name: "a",
+      schema: person,
+      tests: [
+        { valid: true, data: {} },
+        { valid: false, data: 1 },
+      ],
+    },
+    { schema: lazy, tests: [{ valid: true, data: {} }] },
+    { name: "c", schema: { type: "array", maxItems: 3 } },
+  ].map((line) => `${JSON.stringify(line)}\n\n`);
+  const { status, output, errors } = await check(["--jsonl"], lines.join(""));
+  const printed = output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const names = ["name", "served", "reason", "place", "tests", "compileMs"];
+  assert.deepEqual(
+    printed.map((one) => Object.keys(one)),
+    [names, names, names],
+  );
+  assert.deepEqual(
+    printed.map(({ name, served, place, tests }) => [name, served, place, tests]),
+    [
+      [
+        "a",
+        true,
+        null,
+        [
+          { valid: true, accepted: true },
+          { valid: false, accepted: false },
+        ],
+      ],
+      ["line 3", false, "#/properties/a/not/uniqueItems", []],
+      ["c", true, null, []],
+    ],
+  );
+  assert.equal(status, 0, "what is refused is told, not failed");
+  assert.deepEqual(errors.split("\n").slice(0, 4), [
+    "schemas: 3, served 2 (66.7 %), over limits 0",
+    "refused: uniqueItems 1",
+    "valid instances: 1, rejected 0",
+    "invalid instances: 1, accepted 0",
+  ]);
+  assert.match(errors, /\ncompile ms: p50 \d+\.\d, p90 \d+\.\d, p99 \d+\.\d, max \d+\.\d\n$/);
+});
+
+test("goes on behind lines that are no schema, names each, and has a status for them", async () => {
+  const lines = [
+    `{"schema": ${"[".repeat(100_000)}`,
+    "[]",
+    `{"schema": ${'{"items":'.repeat(20_000)}true${"}".repeat(20_000)}}`,
+    '{"schema": {"pattern": "^(?=.*a.{30})(?=.*b.{29})(?=.*c.{28}).*$"}}',
+    '{"name": 1, "schema": true}',
+    '{"schema": true, "tests": [{"data": 1, "valid": true}]}',
+  ];
+  const { status, output, errors } = await check(
+    ["--jsonl", "-", file("more.jsonl", "{}")],
+    lines.join("\n"),
+  );
+  assert.equal(status, 1);
+  const reasons = output.split("\n").map((line) => /"served":(?:true|false),"reason":[^,]*/.exec(line)?.[0]);
+  assert.deepEqual(reasons, [
+    `"served":false,"reason":"The constraint exceeds the limit nesting of 200. Make it simpler."`,
+    `"served":false,"reason":"The constraint exceeds the limit compileSteps of 60000. Make it simpler."`,
+    `"served":true,"reason":null`,
+    undefined,
+  ]);
+  assert.deepEqual(
+    errors.split("\n").flatMap((line) => /^hone: .* line \d+ (?:is|has) \S+ \S+/.exec(line)?.[0] ?? []),
+    [
+      "hone: standard input, line 1 is not JSON:",
+      'hone: standard input, line 2 has no "schema";',
+      'hone: standard input, line 5 has a "name"',
+      'hone: more.jsonl, line 1 has no "schema";',
+    ],
+  );
+  assert.match(
+    errors,
+    /\nschemas: 3, served 1 \(33\.3 %\), over limits 2\nrefused: nesting 1, compileSteps 1\n/,
+  );
+});
