@@ -36,6 +36,13 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
   return {
     "POST /v1/chat/completions": chats(other, "/v1/chat/completions"),
     "POST /v1/chat/completions/": chats(other, "/v1/chat/completions/"),
+    "POST /v1/preview/structured-outputs/check": [
+      post(
+        "/v1/preview/structured-outputs/check",
+        { structured_outputs: { json: {} }, model: other.modelId },
+        200,
+      ),
+    ],
     "GET /v1/models": lists("/v1/models", other),
     "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
     "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],

@@ -1,10 +1,11 @@
 // Everything the HTTP face needs, by injection. The composition root builds one of these; tests build it of fakes.
 import type { KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Constraint, ConstraintCheck } from "../domain/constraint.ts";
 import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
-import type { TrajectoryStore } from "../domain/trajectory.ts";
+import type { Json, TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
@@ -36,6 +37,12 @@ export interface HttpDependencies {
   readonly checkJobs: () => Promise<void>;
   /** Further parts of the server by name, each with what rejects when it is not well; a ServiceError says it to everybody. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
+  /** Checks a constraint, and values against it, apart from this process's event loop; clients take turns. */
+  readonly checkConstraint: (
+    constraint: Constraint,
+    instances: readonly Json[],
+    options: { readonly client: string; readonly signal: AbortSignal },
+  ) => Promise<ConstraintCheck>;
   /** Names of the base models, the default first. */
   readonly baseModels: readonly string[];
   readonly keys: KeyStore;

@@ -36,6 +36,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/log": ["post"],
   "/v1/preview/models/{model_id}/metrics": ["get"],
   "/v1/preview/models/{model_id}/trajectories": ["get"],
+  "/v1/preview/structured-outputs/check": ["post"],
   "/v1/preview/training-jobs": ["get", "post"],
   "/v1/preview/training-jobs/{job_id}": ["get"],
   "/v1/preview/training-jobs/{job_id}/cancel": ["post"],

@@ -136,6 +136,20 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Most records in one feedback batch; more are answered 413, and clients then send halves.",
   },
+  checkTests: {
+    kind: "integer",
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+    about: "Most tests of one check of a constraint.",
+  },
+  checkSeconds: {
+    kind: "number",
+    default: 10,
+    min: 0.1,
+    max: 3600,
+    about: "How long checking one constraint with its tests may take; one that takes longer is answered 413.",
+  },
   idleStreamSeconds: {
     kind: "number",
     default: 60,

@@ -11,10 +11,15 @@ import { listBaseModels } from "../models/base-models.ts";
 import { createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
+import {
+  createConstraintChecker,
+  type ConstraintChecker,
+} from "../engine/constraint-check/constraint-checker.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
+import { defaultGrammarLimits } from "../regex/limits.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
@@ -84,8 +89,9 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   });
   let isDraining = false;
   const parts = await construct(config, { database, logger, audit, isDraining: () => isDraining });
-  const { bases, chat, runner, jobQueue, http, sweep } = parts;
+  const { bases, chat, runner, checker, jobQueue, http, sweep } = parts;
   await sweep();
+  await start(checker);
   await start(runner);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(http, { host, port });
@@ -106,6 +112,7 @@ interface Parts {
   readonly bases: readonly EngineBase[];
   readonly chat: ChatService;
   readonly runner: ChildJobRunner;
+  readonly checker: ConstraintChecker;
   readonly jobQueue: JobQueue;
   readonly http: Awaited<ReturnType<typeof createHttpServer>>;
   /** Removes what an earlier run left behind. */
@@ -165,6 +172,11 @@ async function construct(
     dataFolder,
   });
 
+  const checker = createConstraintChecker({
+    limits: defaultGrammarLimits,
+    seconds: config.http.checkSeconds,
+    secondsSetting: "http.checkSeconds",
+  });
   const connections = connectionsThatFit(config.http.connections, openFilesMax());
   if (connections < config.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
@@ -177,6 +189,7 @@ async function construct(
       disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
     },
+    checkConstraint: (constraint, instances, options) => checker.check(constraint, instances, options),
     baseModels: baseNames,
     keys: database.keys,
     models: modelService,
@@ -199,7 +212,7 @@ async function construct(
   const { models: modelStore, jobs } = database;
   const { optimizerStatesKept } = config.jobs;
   const sweep = () => sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
-  return { bases, chat, runner, jobQueue, http, sweep };
+  return { bases, chat, runner, checker, jobQueue, http, sweep };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

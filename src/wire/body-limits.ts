@@ -6,6 +6,8 @@ export interface BodyLimits extends ChatLimits {
   /** Groups of a training job or a log. */
   readonly trajectoryGroups: number;
   readonly feedbackBatchRecords: number;
+  /** Tests of a constraint. */
+  readonly checkTests: number;
   readonly json: JsonLimits;
   /** Of each group of trajectories. */
   readonly trajectoryJson: JsonLimits;

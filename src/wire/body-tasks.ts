@@ -13,6 +13,7 @@ import {
 import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
 import type { Checked } from "./checked.ts";
+import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readFeedbackBatch, type ReadFeedbackBatch } from "./read-feedback-batch.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
@@ -21,6 +22,7 @@ import { respellGroup } from "./trajectory-pages.ts";
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
 export interface BodyKinds {
   readonly chat: ReadChatRequest;
+  readonly "constraint check": ReadConstraintCheck;
   readonly "training job": ReadTrainingJob & { readonly hash: string };
   readonly log: ReadLog;
   readonly "feedback batch": ReadFeedbackBatch;
@@ -35,6 +37,7 @@ export const bodyTasks: {
   readonly [Kind in BodyKind]: (bytes: Buffer, limits: BodyLimits, caller: Caller) => BodyKinds[Kind];
 } = {
   chat: (bytes, limits) => readChatRequest(parseJsonBody(bytes, limits.json), limits),
+  "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
   "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
   log: readLog,
   "feedback batch": readFeedbackBatch,

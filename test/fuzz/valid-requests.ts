@@ -1,6 +1,7 @@
 // Requests that the server takes, one list for every operation and its relatives: what mutations begin with.
 import { chatForm } from "../../src/wire/chat/chat-fields.ts";
 import { feedbackBatchForm, feedbackHistoryForm, feedbackReplaceForm } from "../../src/wire/feedback.ts";
+import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
@@ -71,6 +72,33 @@ const chats: readonly object[] = [
     response_format: { type: "text" },
   },
   { continue_final_message: true, messages: [user, assistant], request_id: "one", min_tokens: 1 },
+];
+
+const checks: readonly object[] = [
+  {
+    structured_outputs: {
+      json: {
+        type: "object",
+        properties: { a: { type: "integer", minimum: 1 }, b: { items: { enum: ["x", null] } } },
+        required: ["a"],
+        additionalProperties: false,
+      },
+      disable_any_whitespace: true,
+    },
+    tests: [{ data: { b: ["x"], a: 2 }, valid: true }, { data: null }],
+  },
+  { structured_outputs: { regex: "[a-c]{2,5}(?!d)" }, tests: [{ data: "abc" }] },
+  { structured_outputs: { grammar: 'root ::= "(" root ")" | ""' }, tests: [{ data: "(())", valid: true }] },
+  {
+    response_format: {
+      type: "json_schema",
+      json_schema: {
+        name: "n",
+        schema: { oneOf: [{ const: 1 }, { $ref: "#/$defs/t" }], $defs: { t: { pattern: "^a" } } },
+      },
+    },
+    tests: [{ data: 1 }],
+  },
 ];
 
 const trajectory = {
@@ -165,6 +193,9 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         { model: index === 1 ? modelId : "tiny", messages: [user], max_tokens: 2, ...chat },
         { names: names.chat },
       ),
+    ),
+    ...checks.map((check) =>
+      post("/v1/preview/structured-outputs/check", check, { names: namesIn(constraintCheckForm.schema) }),
     ),
     ...groups.flatMap((trajectoryGroups, index) => [
       post(

@@ -15,7 +15,7 @@ import {
 } from "../schemas/schema-case.ts";
 
 interface CheckFlags {
-  readonly instance: readonly string[];
+  readonly instance?: readonly string[];
   readonly json?: boolean;
   readonly jsonl?: boolean;
 }
@@ -34,12 +34,7 @@ export function addSchemasCommand(program: Command): void {
     .description(
       "Say whether schemas are served exactly, and whether values could be an answer; no server needed.",
     )
-    .option(
-      "--instance <file>",
-      "a JSON value that every schema is checked with; may be repeated",
-      gathered,
-      [],
-    )
+    .option("--instance <file>", "a JSON value that every schema is checked with; may be repeated", gathered)
     .option(
       "--jsonl",
       "files (or standard input, also as -) hold a line {name, schema, tests} for each schema",
@@ -55,10 +50,10 @@ export function addSchemasCommand(program: Command): void {
     });
 }
 
-const gathered = (file: string, before: readonly string[]): readonly string[] => [...before, file];
+const gathered = (file: string, before: readonly string[] = []): readonly string[] => [...before, file];
 
 /** Whether every schema is served and every test comes out as it says. */
-function checkFiles(files: readonly string[], { instance, json }: CheckFlags): boolean {
+function checkFiles(files: readonly string[], { instance = [], json }: CheckFlags): boolean {
   if (files.length === 0)
     throw new ServiceError({ code: "invalid", message: "Name a file with a schema, or give --jsonl." });
   const values = instance.map((file) => ({ file, data: readJson(file) }));

@@ -4,6 +4,7 @@ import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
+import { FakeClock } from "../../domain/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
@@ -15,6 +16,8 @@ import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
+import { checkConstraint } from "../../grammar/check.ts";
+import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelService } from "../../models/model-service.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
@@ -102,6 +105,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         if (state.diskFault !== null) throw state.diskFault;
       },
     },
+    checkConstraint: async (constraint, instances) =>
+      checkConstraint(constraint, instances, { limits: defaultGrammarLimits, clock: new FakeClock() }),
     baseModels,
     keys: database.keys,
     models: createModelService({

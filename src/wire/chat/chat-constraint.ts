@@ -20,8 +20,7 @@ export function checkConstraint(body: Readonly<Record<string, unknown>>, finding
   const { structured_outputs: outputs, response_format: format } = body;
   const fault = (message: string, ...place: readonly string[]): void =>
     report(findings, "value_error", `Value error, ${message}`, ...place);
-  const given: string[] = isObject(outputs) ? constraintNames.filter((name) => isGiven(outputs[name])) : [];
-  if (isObject(format) && format["type"] !== "text") given.push("response_format");
+  const given = constraintsIn(body);
   if (given.length > 1) {
     const place =
       given.length === 2 && given[1] === "response_format" ? "response_format" : "structured_outputs";
@@ -46,8 +45,21 @@ export function checkConstraint(body: Readonly<Record<string, unknown>>, finding
   }
 }
 
+/** The members of `structured_outputs`, and `response_format`, that ask for a constraint. */
+export function constraintsIn({
+  structured_outputs: outputs,
+  response_format: format,
+}: Readonly<Record<string, unknown>>): readonly string[] {
+  return [
+    ...(isObject(outputs) ? constraintNames.filter((name) => isGiven(outputs[name])) : []),
+    ...(isObject(format) && format["type"] !== "text" ? ["response_format"] : []),
+  ];
+}
+
 /** Reads the constraint of a checked body; null where there is none. */
-export function readConstraint(body: ChatRequestBody): Constraint | null {
+export function readConstraint(
+  body: Pick<ChatRequestBody, "structured_outputs" | "response_format">,
+): Constraint | null {
   const { structured_outputs: outputs, response_format: format } = body;
   const rule = ruleOfOutputs(outputs ?? {}) ?? ruleOfFormat(format ?? null);
   if (rule === null) return null;

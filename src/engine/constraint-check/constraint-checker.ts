@@ -1,0 +1,54 @@
+// Checks constraints for people who write them, in a thread of their own: neither the server's event loop nor an engine
+// waits for a check.
+import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
+import { serviceOf, type Service } from "../../domain/lifecycle.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
+import { TaskTimeout } from "../../processes/worker-thread.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
+import type { CheckTask } from "./check-thread.ts";
+
+export interface ConstraintChecker extends Service {
+  /**
+   * As `checkConstraint` in grammar/.
+   *
+   * @throws ServiceError `too_large` where that takes longer than it may; what a pool of workers throws
+   */
+  check(constraint: Constraint, instances: readonly Json[], options?: TaskOptions): Promise<ConstraintCheck>;
+}
+
+export interface CheckerOptions {
+  readonly limits: GrammarLimits;
+  readonly seconds: number;
+  /** The setting that `seconds` is from, for the message. */
+  readonly secondsSetting: string;
+}
+
+export function createConstraintChecker(options: CheckerOptions): ConstraintChecker {
+  const pool = new WorkerPool({
+    module: new URL("./check-thread.js", import.meta.url),
+    data: options.limits,
+    workerCount: 1,
+    stageMs: [options.seconds * 1000],
+    memoryMebibytes: 1024,
+  });
+  return {
+    ...serviceOf("constraint checks", { stop: () => pool.close() }),
+    check: async (constraint, instances, taskOptions) => {
+      const task: CheckTask = { constraint, instances };
+      try {
+        // The worker's module answers with nothing else.
+        return (await pool.run(task, [], taskOptions)) as ConstraintCheck;
+      } catch (error) {
+        throw error instanceof TaskTimeout ? takesTooLong(options) : error;
+      }
+    },
+  };
+}
+
+function takesTooLong({ seconds, secondsSetting }: CheckerOptions): ServiceError {
+  const message = `Checking this takes longer than ${seconds} s (${secondsSetting}); send fewer or shorter tests.`;
+  const faults = [{ location: ["body", "tests"], message, type: "too_large" }];
+  return new ServiceError({ code: "too_large", faults });
+}

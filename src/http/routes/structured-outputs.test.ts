@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
+import type { ErrorBody } from "../errors.ts";
+
+const url = "/v1/preview/structured-outputs/check";
+
+async function check(payload: object, settings = {}) {
+  const server = await fakeServer({ settings });
+  const answer = await server.ask({
+    method: "POST",
+    url,
+    headers: { authorization: bearer(keys.member), "content-type": "application/json" },
+    payload: JSON.stringify(payload),
+  });
+  await server.close();
+  return answer;
+}
+
+async function faultsOf(payload: object, settings = {}): Promise<readonly string[]> {
+  const answer = await check(payload, settings);
+  assert.equal(answer.statusCode, 422, answer.body);
+  return answer.json<ErrorBody>().detail.map(({ loc, type }) => `${loc.slice(1).join(".")} ${type}`);
+}
+
+const schema = {
+  type: "object",
+  properties: { name: { type: "string" }, age: { type: "integer", minimum: 0 } },
+  required: ["name"],
+};
+
+test("says that a constraint is served, and which values could be an answer", async () => {
+  const tests = [
+    { valid: true, data: { age: 3, name: "Ann" } },
+    { valid: null, data: { age: -3, name: "Ann" } },
+    { data: null },
+  ];
+  const results = [
+    { valid: true, accepted: true, limit: null },
+    { valid: null, accepted: false, limit: null },
+    { valid: null, accepted: false, limit: null },
+  ];
+  const constraints = [
+    { structured_outputs: { json: schema } },
+    { structured_outputs: { json: JSON.stringify(schema) }, response_format: { type: "text" } },
+    { response_format: { type: "json_schema", json_schema: { name: "person", schema } } },
+  ];
+  for (const constraint of constraints) {
+    const answer = await check({ ...constraint, tests });
+    const { compile_ms: compileMs, ...rest } = answer.json<{ readonly compile_ms: number }>();
+    assert.deepEqual(rest, {
+      served: true,
+      kind: null,
+      subject: null,
+      place: null,
+      reason: null,
+      tests: results,
+    });
+    assert.ok(compileMs >= 0);
+  }
+});
+
+test("keeps to the options that a request would have", async () => {
+  const ask = async (structuredOutputs: object) => {
+    const tests = [{ data: { b: 1, a: 2 } }];
+    const answer = await check({ structured_outputs: structuredOutputs, tests });
+    return answer.json<{ readonly tests: readonly { readonly accepted: boolean }[] }>().tests[0]?.accepted;
+  };
+  const open = { json: { properties: { a: {} } } };
+  assert.equal(await ask(open), true);
+  assert.equal(await ask({ ...open, disable_additional_properties: true }), false);
+  assert.equal(await ask({ ...open, whitespace_pattern: "\\n" }), false);
+});
+
+test("takes texts for what is not JSON, whether large or small", async () => {
+  const long = "a".repeat(300_000);
+  const cases = [
+    [{ regex: "a+" }, ["aaa", "", long], [true, false, true]],
+    [{ choice: ["yes", "no"] }, ["yes", "maybe"], [true, false]],
+    [{ grammar: 'root ::= "(" root ")" | ""' }, ["(())", "("], [true, false]],
+    [{ json_object: true }, [{ a: [long] }, []], [true, false]],
+  ] as const;
+  for (const [constraint, values, accepted] of cases) {
+    const answer = await check({
+      structured_outputs: constraint,
+      tests: values.map((data: unknown) => ({ data })),
+    });
+    const { tests } = answer.json<{ readonly tests: readonly { readonly accepted: boolean }[] }>();
+    assert.deepEqual(
+      tests.map((one) => one.accepted),
+      accepted,
+    );
+  }
+});
+
+test("says of a constraint that is refused what, where and why", async () => {
+  const refusal = async (constraint: object) => {
+    const answer = await check({ structured_outputs: constraint, tests: [{ data: "a" }] });
+    assert.equal(answer.statusCode, 200);
+    const { served, kind, subject, place, tests } = answer.json<Readonly<Record<string, unknown>>>();
+    assert.deepEqual([served, tests], [false, []]);
+    return [kind, subject, place];
+  };
+  const json = { properties: { a: { unevaluatedItems: false } } };
+  const place = "#/properties/a/unevaluatedItems";
+  assert.deepEqual(await refusal({ json }), ["not-exact", "unevaluatedItems", place]);
+  assert.deepEqual(await refusal({ json: { type: 3 } }), ["malformed", "type", "#/type"]);
+  assert.deepEqual(await refusal({ regex: "a(?=b)a" }), ["unsatisfiable", "regex", ""]);
+  assert.deepEqual(await refusal({ grammar: 'root ::= "a" other' }), ["malformed", "other", "position 13"]);
+});
+
+test("names every fault of what was sent, and what nothing read", async () => {
+  assert.deepEqual(await faultsOf({}), ["structured_outputs missing"]);
+  assert.deepEqual(await faultsOf({ response_format: { type: "text" }, tests: [] }), [
+    "structured_outputs missing",
+  ]);
+  assert.deepEqual(
+    await faultsOf({
+      structured_outputs: { regex: "a", choice: [] },
+      tests: [{ data: 1 }, { valid: "yes" }, { data: "a" }],
+    }),
+    [
+      "tests.1.data missing",
+      "tests.1.valid bool_parsing",
+      "structured_outputs value_error",
+      "structured_outputs.choice value_error",
+      "tests.0.data string_type",
+    ],
+  );
+  const tests = [{ data: 1 }, { data: 2 }, { data: 3 }];
+  assert.deepEqual(await faultsOf({ structured_outputs: { json: {} }, tests }, { checkTests: 2 }), [
+    "tests too_long",
+  ]);
+  const backend = await check({ structured_outputs: { json: {}, _backend: "other" } });
+  assert.deepEqual(
+    [backend.statusCode, backend.json<ErrorBody>().detail[0]?.loc],
+    [400, ["body", "structured_outputs"]],
+  );
+  const ignored = await check({
+    structured_outputs: { json: {} },
+    model: "m",
+    tests: [{ data: 1, name: "n" }],
+  });
+  assert.equal(ignored.headers["x-hone-ignored"], "model, tests.*.name");
+});
+
+test("is for those with a key", async () => {
+  const server = await fakeServer();
+  const answer = await server.ask({ method: "POST", url, payload: { structured_outputs: { json: {} } } });
+  assert.equal(answer.statusCode, 401);
+  await server.close();
+});

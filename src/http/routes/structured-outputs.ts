@@ -1,0 +1,31 @@
+// Checking what an answer must look like before anybody asks for one.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
+import { abandonedSignal } from "../request-scope.ts";
+import { constraintCheckBody, constraintCheckForm } from "../../wire/chat/constraint-check.ts";
+
+export function structuredOutputRoutes(
+  app: FastifyInstance,
+  { checkConstraint }: HttpDependencies,
+  bodies: BodyReader,
+): void {
+  const schema = {
+    summary: "Say whether a constraint is served exactly, and whether values could be an answer",
+    tags: ["chat"],
+    security: [{ bearer: [] }],
+    body: constraintCheckForm.schema,
+  };
+  app.post(
+    "/v1/preview/structured-outputs/check",
+    { ...readApart, schema },
+    async (request: FastifyRequest, reply) => {
+      const { constraint, tests, ignored } = await bodies.read("constraint check", request);
+      nameIgnored(reply, ignored);
+      const values = tests.map(({ data }) => data);
+      const options = { client: request.caller.keyId, signal: abandonedSignal(reply) };
+      return constraintCheckBody(await checkConstraint(constraint, values, options), tests);
+    },
+  );
+}

@@ -1,0 +1,114 @@
+// A check of a constraint on the wire: the fields of a chat request that are a constraint, values to check it with, and
+// what there is to say of them.
+import { Type, type Static } from "typebox";
+import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import { checkConstraint, constraintsIn, readConstraint } from "./chat-constraint.ts";
+import { chatForm } from "./chat-fields.ts";
+import { chatRequestSchema } from "./chat-request.ts";
+import { nullable } from "../nullable.ts";
+
+const testSchema = Type.Object(
+  {
+    data: Type.Unknown({
+      description:
+        "A value; for a constraint that is not JSON, a text. Its properties may stand in any order.",
+    }),
+    valid: nullable(Type.Boolean({ description: "What the client thinks of it; answered as it came." })),
+  },
+  { title: "ConstraintTest" },
+);
+
+const checkSchema = Type.Object(
+  {
+    structured_outputs: chatRequestSchema.properties.structured_outputs,
+    response_format: chatRequestSchema.properties.response_format,
+    tests: nullable(Type.Array(testSchema)),
+  },
+  { title: "ConstraintCheckRequest" },
+);
+
+export const constraintCheckForm: BodyForm<typeof checkSchema, string> = {
+  schema: checkSchema,
+  fields: {
+    structured_outputs: chatForm.fields.structured_outputs,
+    response_format: chatForm.fields.response_format,
+    tests: "read",
+  },
+  more: (body, findings) => {
+    checkConstraint(body, findings);
+    checkTests(body, findings);
+  },
+};
+
+type CheckedTest = Static<typeof testSchema>;
+
+export interface ReadConstraintCheck {
+  readonly constraint: Constraint;
+  readonly tests: readonly { readonly data: Json; readonly valid: boolean | null }[];
+  readonly ignored: readonly string[];
+}
+
+/** @throws ServiceError as `readForm` does, and for more tests than are taken */
+export function readConstraintCheck(
+  value: unknown,
+  { checkTests: countMax }: { readonly checkTests: number },
+): ReadConstraintCheck {
+  refuseManyTests(value, countMax);
+  const { value: body, ignored } = readForm(constraintCheckForm, value);
+  const constraint = readConstraint(body);
+  if (constraint === null) throw noConstraint();
+  const tests = (body.tests ?? []).map(({ data, valid = null }: CheckedTest) => {
+    // It came out of JSON.
+    return { data: data as Json, valid };
+  });
+  return { constraint, tests, ignored };
+}
+
+/** The answer, in the order in which the tests were sent. */
+export function constraintCheckBody(
+  { refusal, instances, compileMs }: ConstraintCheck,
+  tests: ReadConstraintCheck["tests"],
+): object {
+  return {
+    served: refusal === null,
+    kind: refusal?.kind ?? null,
+    subject: refusal?.subject ?? null,
+    place: refusal?.place ?? null,
+    reason: refusal?.message ?? null,
+    tests: instances.map(({ isAccepted, limit }, index) => ({
+      valid: tests[index].valid,
+      accepted: isAccepted,
+      limit,
+    })),
+    compile_ms: Math.round(compileMs * 1000) / 1000,
+  };
+}
+
+/** Adds a fault for every test of a text that is none. */
+function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const isJson = constraintsIn(body).every((name) => name.includes("json") || name === "response_format");
+  if (isJson || !Array.isArray(body["tests"])) return;
+  for (const [index, test] of body["tests"].entries()) {
+    if (isObject(test) && test["data"] !== undefined && typeof test["data"] !== "string")
+      report(findings, "string_type", "Input should be a valid string", "tests", String(index), "data");
+  }
+}
+
+function refuseManyTests(body: unknown, countMax: number): void {
+  if (!isObject(body) || !Array.isArray(body["tests"]) || body["tests"].length <= countMax) return;
+  const message = `The list has ${body["tests"].length} items; at most ${countMax} are taken (http.checkTests).`;
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["body", "tests"], message, type: "too_long" }],
+  });
+}
+
+function noConstraint(): ServiceError {
+  const message = "Field required: structured_outputs or response_format, with a constraint in it";
+  const faults = [{ location: ["body", "structured_outputs"], message, type: "missing" }];
+  return new ServiceError({ code: "invalid", faults });
+}
