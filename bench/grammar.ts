@@ -1,208 +1,177 @@
-// What a constraint costs: the time to the first mask (compiling included) and the time of every further one, while valid
-// texts are written token by token. Needs neither a model nor a server. Times are the processor's, one thread.
+// What a constraint costs: the time to the first mask (compiling included), and the time between masks (accepting a
+// token and computing the next mask), while valid texts are written token by token; beside them the same of another
+// engine, web-xgrammar, for the schemas that both serve. Needs neither a model nor a server. Times are the processor's.
 //
-//   node dist/bench/grammar.js [--schemas <file>] [--json]
+//   node dist/bench/grammar.js [--schemas <file>] [--part <i/n>] [--alone] [--deadline <seconds>] [--json]
 //
-// The file has a JSON object in each line: {name, schema, tests: [{valid, data}]}. Without it a few schemas of the kinds
-// that people send are measured.
+// The file has a JSON object in each line: {name, schema, tests: [{valid, data}]}; without it a few schemas of the kinds
+// that people send are measured. A part is every n-th line from the i-th on. `--alone` leaves the other engine out; it has
+// ten seconds for a schema unless `--deadline` says otherwise. How the large vocabulary is made: grown-vocabulary.ts.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readLanguage } from "../src/grammar/language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../src/regex/limits.ts";
-import { CompiledConstraint } from "../src/grammar/matcher.ts";
+import { grownVocabulary } from "../src/grammar/testing/grown-vocabulary.ts";
 import { tokensOfFile } from "../src/grammar/testing/vocabularies.ts";
 import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";
-import type { TokenTrie } from "../src/grammar/trie/token-trie.ts";
+import { ConstraintRefusal } from "../src/regex/limits.ts";
 import { subjects } from "./grammar-subjects.ts";
 import type { Subject } from "./grammar-subjects.ts";
+import { quantileNames, quantiles } from "./grammar-times.ts";
+import type { Quantiles, Times } from "./grammar-times.ts";
+import { writeSubject } from "./grammar-writing.ts";
+import { OtherGrammarEngine } from "./other-grammar-engine.ts";
+
+type Tokens = readonly (Uint8Array | null)[];
+
+interface EngineReport {
+  readonly engine: string;
+  /** Of how many schemas the times are. */
+  readonly schemas: number;
+  readonly firstMaskMs: Quantiles;
+  readonly betweenMasksMs: Quantiles;
+}
 
 interface Report {
-  readonly name: string;
-  readonly tokens: number;
-  readonly schemas: number;
+  readonly vocabulary: string;
+  readonly hone: EngineReport;
+  /** Schemas that Hone refuses. */
   readonly refused: number;
-  readonly firstMaskMs: Quantiles;
-  readonly laterMasksMs: Quantiles;
-  readonly acceptMs: Quantiles;
+  /** Null where the other engine was left out. */
+  readonly comparison: Comparison | null;
 }
 
-interface Quantiles {
-  readonly mean: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
+interface Comparison {
+  /** Both on the schemas that both served. */
+  readonly hone: EngineReport;
+  readonly other: EngineReport;
+  /** What became of the schemas that Hone serves, in the other engine. */
+  readonly outcomes: Readonly<Record<string, number>>;
 }
 
-const tinyTokenizer = "models/hone-tiny/tokenizer.json";
-const largeSize = 128_000;
-
-function main(): void {
+async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { schemas: { type: "string" }, json: { type: "boolean" } },
+    options: {
+      schemas: { type: "string" },
+      part: { type: "string", default: "1/1" },
+      alone: { type: "boolean" },
+      deadline: { type: "string", default: "10" },
+      json: { type: "boolean" },
+    },
   });
-  const measured =
-    values.schemas === undefined
-      ? subjects
-      : readFileSync(values.schemas, "utf8")
-          .trim()
-          .split("\n")
-          .map((line) => JSON.parse(line) as Subject);
-  const tiny = tokensOfFile(tinyTokenizer);
+  const all = values.schemas === undefined ? subjects : subjectsOf(values.schemas);
+  const [first, step] = values.part.split("/").map(Number);
+  const measured = all.filter((_, index) => index % step === first - 1);
+  const tiny = tokensOfFile("models/hone-tiny/tokenizer.json");
+  const large = grownVocabulary(tiny, 128_000);
+  const other = values.alone ? null : new OtherGrammarEngine(large, Number(values.deadline) * 1_000);
   const reports = [
-    measure("hone-tiny", buildTokenTrie({ bytes: tiny }), measured),
-    measure("128k, made up", buildTokenTrie({ bytes: largeVocabulary(tiny) }), measured),
+    await report("hone-tiny", { tokens: tiny, other: null }, measured),
+    await report("grown", { tokens: large, other }, measured),
   ];
+  await other?.stop();
   process.stdout.write(
     values.json ? `${JSON.stringify(reports, null, 2)}\n` : reports.map(textOf).join("\n"),
   );
 }
 
-function measure(name: string, trie: TokenTrie, measured: readonly Subject[]): Report {
-  const [first, later, accepting]: number[][] = [[], [], []];
-  let refused = 0;
+function subjectsOf(file: string): readonly Subject[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Subject);
+}
+
+async function report(
+  name: string,
+  { tokens, other }: { readonly tokens: Tokens; readonly other: OtherGrammarEngine | null },
+  measured: readonly Subject[],
+): Promise<Report> {
+  const trie = buildTokenTrie({ bytes: tokens });
+  const hone: Times[] = [];
+  const both: { readonly hone: Times; readonly other: Times }[] = [];
+  const outcomes: Record<string, number> = {};
   for (const subject of measured) {
-    try {
-      const times = write(trie, subject);
-      first.push(times.first);
-      later.push(...times.later);
-      accepting.push(...times.accepting);
-    } catch (error) {
-      if (!(error instanceof ConstraintRefusal)) throw error;
-      refused += 1;
-    }
+    const written = served(() => writeSubject(trie, subject));
+    if (written === null) continue;
+    const { times, texts } = written;
+    hone.push(times);
+    if (other === null) continue;
+    const outcome = await other.write({ schema: subject.schema, texts });
+    const isWhole = outcome.kind === "measured" && outcome.acceptsAll;
+    if (isWhole) both.push({ hone: times, other: outcome.times });
+    const kind = outcome.kind === "measured" && !isWhole ? "valid text rejected" : outcome.kind;
+    outcomes[kind] = (outcomes[kind] ?? 0) + 1;
   }
   return {
-    name,
-    tokens: trie.tokenCount,
-    schemas: measured.length,
-    refused,
-    firstMaskMs: quantiles(first),
-    laterMasksMs: quantiles(later),
-    acceptMs: quantiles(accepting),
+    vocabulary: `${name}, ${tokens.length} tokens`,
+    hone: engineReport("Hone", hone),
+    refused: measured.length - hone.length,
+    comparison:
+      other === null
+        ? null
+        : {
+            hone: engineReport(
+              "Hone",
+              both.map((times) => times.hone),
+            ),
+            other: engineReport(
+              "web-xgrammar",
+              both.map((times) => times.other),
+            ),
+            outcomes,
+          },
   };
 }
 
-interface Times {
-  readonly first: number;
-  readonly later: number[];
-  readonly accepting: number[];
+/** Null where the schema is refused. */
+function served<T>(write: () => T): T | null {
+  try {
+    return write();
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    return null;
+  }
 }
 
-/** Compiles a schema and writes its valid texts, longest token first. */
-function write(trie: TokenTrie, { schema, tests }: Subject): Times {
-  const times: Times & { first: number } = { first: 0, later: [], accepting: [] };
-  const started = processorMs();
-  const options = {
-    allowsAnyWhitespace: true,
-    whitespacePattern: null,
-    allowsAdditionalProperties: true,
+function engineReport(engine: string, times: readonly Times[]): EngineReport {
+  return {
+    engine,
+    schemas: times.length,
+    firstMaskMs: quantiles(times.map(({ firstMask }) => firstMask)),
+    betweenMasksMs: quantiles(times.flatMap(({ betweenMasks }) => betweenMasks)),
   };
-  const language = readLanguage({ kind: "json-schema", schema, ...options }, defaultGrammarLimits);
-  const constraint = new CompiledConstraint(language, trie);
-  const mask = new Uint32Array(constraint.maskWords);
-  constraint.matcher().mask(mask);
-  times.first = processorMs() - started;
-  for (const { valid, data } of tests) {
-    if (!valid) continue;
-    const matcher = constraint.matcher();
-    for (const token of tokenized(trie, new TextEncoder().encode(language.textOf?.(data) ?? ""))) {
-      const before = processorMs();
-      matcher.mask(mask);
-      const masked = processorMs();
-      if (((mask[token >>> 5] >>> (token & 31)) & 1) === 0 || !matcher.accept(token))
-        throw new Error(`token ${token} of a valid text is not allowed`);
-      times.accepting.push(processorMs() - masked);
-      times.later.push(masked - before);
-    }
-    if (!matcher.mayEnd) throw new Error("a valid text may not end");
+}
+
+function textOf({ vocabulary, hone, refused, comparison }: Report): string {
+  const lines = [
+    `${vocabulary}: ${hone.schemas} schemas served, ${refused} refused; milliseconds of the processor`,
+    `  ${"".padEnd(32)}${quantileNames.map((title) => title.padStart(10)).join("")}`,
+    ...rowsOf(hone),
+  ];
+  if (comparison !== null) {
+    const counts = Object.entries(comparison.outcomes).map(([kind, count]) => `${kind} ${count}`);
+    lines.push(
+      `  the other engine on them: ${counts.join(", ")}; on the ${comparison.other.schemas} measured`,
+    );
+    lines.push(...rowsOf(comparison.hone), ...rowsOf(comparison.other), "  its times, in times Hone's");
+    for (const key of ["firstMaskMs", "betweenMasksMs"] as const)
+      lines.push(row(titles[key], ratios(comparison.other[key], comparison.hone[key])));
   }
-  return times;
+  return `${lines.join("\n")}\n`;
 }
 
-/** What this process has computed so far: a busy machine changes it little. */
-function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
+const titles = { firstMaskMs: "to the first mask", betweenMasksMs: "between masks" };
 
-/** The longest token that fits, again and again. */
-function tokenized(trie: TokenTrie, text: Uint8Array): readonly number[] {
-  const tokens: number[] = [];
-  for (let at = 0; at < text.length;) {
-    let best = { token: -1, length: 0 };
-    let node = 0;
-    for (let length = 1; at + length <= text.length; length++) {
-      const child = childOf(trie, node, text[at + length - 1]);
-      if (child === null) break;
-      node = child;
-      const token = trie.nodes.tokenAt[node];
-      if (token >= 0) best = { token, length };
-    }
-    tokens.push(best.token);
-    at += best.length;
-  }
-  return tokens;
-}
-
-function childOf({ nodes: { byteOf, endOf } }: TokenTrie, node: number, byte: number): number | null {
-  for (let child = node + 1; child < endOf[node]; child = endOf[child])
-    if (byteOf[child] === byte) return child;
-  return null;
-}
-
-/**
- * A vocabulary of the size and the mixture of today's models: what the small one has, pieces of JSON, numbers, and words
- * made of syllables, each also with a blank before it and with a capital.
- */
-function largeVocabulary(tiny: readonly (Uint8Array | null)[]): readonly (Uint8Array | null)[] {
-  const encoder = new TextEncoder();
-  const texts = new Set<string>();
-  for (let number = 0; number < 1_000; number++) texts.add(String(number).padStart(number % 4, "0"));
-  for (let count = 2; count <= 80; count++)
-    for (const blank of [" ", "\n", "\t"]) texts.add(blank.repeat(count));
-  const signs = ['"', ",", ":", "{", "}", "[", "]", " ", "\n", "\\", "/", ".", "-", "(", ")", "=", ";"];
-  for (const one of signs)
-    for (const two of signs) for (const three of ["", ...signs]) texts.add(one + two + three);
-  const starts = "b c d f g h j k l m n p r s t v w st tr pr sh".split(" ");
-  const ends = "a e i o u an en in on er al ing ed ion".split(" ");
-  const syllables = starts.flatMap((start) => ends.map((end) => start + end));
-  let state = 1;
-  const syllable = (): string => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return syllables[(state >>> 8) % syllables.length];
-  };
-  // As in a vocabulary that grew by merging, most words go on from another one.
-  const words = [...syllables];
-  for (let index = 0; texts.size < largeSize - 256 - tiny.length; index++) {
-    const word = words[index] ?? "";
-    words.push(word + syllable());
-    const capital = word.charAt(0).toUpperCase() + word.slice(1);
-    for (const form of [word, ` ${word}`, ` ${capital}`]) texts.add(form);
-    if (index % 2 === 0) words.push(word + syllable());
-  }
-  const bytes = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
-  return [...tiny, ...bytes, ...[...texts].map((text) => encoder.encode(text))];
-}
-
-function quantiles(times: readonly number[]): Quantiles {
-  const sorted = times.toSorted((one, other) => one - other);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  const mean = sorted.reduce((sum, time) => sum + time, 0) / Math.max(1, sorted.length);
-  return { mean, p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) };
-}
-
-function textOf({ name, tokens, schemas, refused, ...times }: Report): string {
-  const row = (label: string, { mean, p50, p90, p99, max }: Quantiles) =>
-    `  ${label.padEnd(22)}${[mean, p50, p90, p99, max].map((time) => time.toFixed(3).padStart(10)).join("")}`;
+function rowsOf({ engine, firstMaskMs, betweenMasksMs }: EngineReport): readonly string[] {
   return [
-    `${name}: ${tokens} tokens, ${schemas} schemas, ${refused} refused; milliseconds of the processor`,
-    `  ${"".padEnd(22)}${["mean", "p50", "p90", "p99", "max"].map((title) => title.padStart(10)).join("")}`,
-    row("to the first mask", times.firstMaskMs),
-    row("each further mask", times.laterMasksMs),
-    row("accepting a token", times.acceptMs),
-    "",
-  ].join("\n");
+    row(`${engine}, ${titles.firstMaskMs}`, firstMaskMs),
+    row(`${engine}, ${titles.betweenMasksMs}`, betweenMasksMs),
+  ];
 }
 
-main();
+const row = (title: string, times: Quantiles): string =>
+  `  ${title.padEnd(32)}${quantileNames.map((name) => times[name].toFixed(3).padStart(10)).join("")}`;
+
+function ratios(one: Quantiles, other: Quantiles): Quantiles {
+  const ratio = (name: keyof Quantiles) => one[name] / other[name];
+  return { mean: ratio("mean"), p50: ratio("p50"), p90: ratio("p90"), p99: ratio("p99"), max: ratio("max") };
+}
+
+await main();
