@@ -2,7 +2,7 @@
 import { readLanguage } from "../src/grammar/language.ts";
 import { CompiledConstraint } from "../src/grammar/matcher.ts";
 import { jsonSchema } from "../src/grammar/testing/constraints.ts";
-import type { TokenTrie } from "../src/grammar/trie/token-trie.ts";
+import type { TokenTrie, TrieNodes } from "../src/grammar/trie/token-trie.ts";
 import { defaultGrammarLimits } from "../src/regex/limits.ts";
 import type { Subject } from "./grammar-subjects.ts";
 import { processorMs } from "./grammar-times.ts";
@@ -46,22 +46,30 @@ function writeText(constraint: CompiledConstraint, text: TokenText, mask: Uint32
 function longestTokens(trie: TokenTrie, text: Uint8Array): TokenText {
   const tokens: number[] = [];
   for (let at = 0; at < text.length;) {
-    let best = { token: -1, length: 0 };
-    let node = 0;
-    for (let length = 1; at + length <= text.length; length++) {
-      const child = childOf(trie, node, text[at + length - 1]);
-      if (child === null) break;
-      node = child;
-      const token = trie.nodes.tokenAt[node];
-      if (token >= 0) best = { token, length };
-    }
-    tokens.push(best.token);
-    at += best.length;
+    const [harmless, other] = [trie.harmless, trie.others].map((nodes) => longestToken(nodes, text, at));
+    const longest = harmless.length > other.length ? harmless : other;
+    tokens.push(longest.token);
+    at += longest.length;
   }
   return tokens;
 }
 
-function childOf({ nodes: { byteOf, endOf } }: TokenTrie, node: number, byte: number): number | null {
+function longestToken(
+  nodes: TrieNodes,
+  text: Uint8Array,
+  start: number,
+): { readonly token: number; readonly length: number } {
+  const { tokens, tokensBefore } = nodes;
+  let longest = { token: -1, length: 0 };
+  let node = childOf(nodes, 0, text[start]);
+  for (let length = 1; node !== null; length++) {
+    if (tokensBefore[node + 1] > tokensBefore[node]) longest = { token: tokens[tokensBefore[node]], length };
+    node = childOf(nodes, node, text[start + length]);
+  }
+  return longest;
+}
+
+function childOf({ byteOf, endOf }: TrieNodes, node: number, byte: number | undefined): number | null {
   for (let child = node + 1; child < endOf[node]; child = endOf[child])
     if (byteOf[child] === byte) return child;
   return null;

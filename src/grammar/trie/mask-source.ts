@@ -4,7 +4,8 @@ import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";
 import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
-import { walkLexeme } from "./lexeme-walk.ts";
+import { HarmlessSteps } from "./harmless-text.ts";
+import { LexemeWalker } from "./lexeme-walk.ts";
 import type { LexemeWalk } from "./lexeme-walk.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
@@ -12,6 +13,7 @@ export class MaskSource {
   readonly #machine: Machine;
   readonly #trie: TokenTrie;
   readonly #budget: StepBudget;
+  readonly #walker: LexemeWalker;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
   /** By what the masks depend on: the lexemes, as far as tokens can tell them apart, and what follows each. */
   readonly #masks: ByteCache<string, Uint32Array>;
@@ -25,6 +27,8 @@ export class MaskSource {
     this.#machine = machine;
     this.#trie = trie;
     this.#budget = budget;
+    const { automaton } = machine;
+    this.#walker = new LexemeWalker({ automaton, steps: new HarmlessSteps(automaton) }, trie, budget);
     this.#walks = new ByteCache(limits.cachedMaskBytes / 2);
     this.#masks = new ByteCache(limits.cachedMaskBytes / 2);
     this.#path = new Int32Array(trie.depthMax + 1);
@@ -48,7 +52,8 @@ export class MaskSource {
       if (walk.exits.length === 0) continue;
       const after = this.#machine.open(follows[index]);
       if (this.#machine.threads(after).lexers.length === 0) continue;
-      for (const node of walk.exits) this.#walkBelow({ nodes: walk.nodes, top: node }, after, into);
+      for (const { nodes, tops } of walk.exits)
+        for (const top of tops) this.#walkBelow({ nodes, top }, after, into);
     }
     const mask = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
     this.#masks.set(key, mask, mask.byteLength);
@@ -64,7 +69,7 @@ export class MaskSource {
   #walk(lexer: LexerState): LexemeWalk {
     const known = this.#walks.get(lexer);
     if (known !== undefined) return known;
-    const walk = walkLexeme({ automaton: this.#machine.automaton, trie: this.#trie }, lexer, this.#budget);
+    const walk = this.#walker.walk(lexer);
     this.#walks.set(lexer, walk, walk.byteLength);
     return walk;
   }
@@ -76,7 +81,7 @@ export class MaskSource {
     into: Uint32Array,
   ): void {
     const machine = this.#machine;
-    const { byteOf, depthOf, endOf, tokenAt, nextTwin } = nodes;
+    const { byteOf, depthOf, endOf, tokens, tokensBefore } = nodes;
     const path = this.#path;
     path[depthOf[top]] = start;
     let visited = 0;
@@ -89,7 +94,8 @@ export class MaskSource {
         continue;
       }
       path[depth] = after;
-      for (let id = tokenAt[node]; id >= 0; id = nextTwin[id]) into[id >>> 5] |= 1 << (id & 31);
+      for (let at = tokensBefore[node]; at < tokensBefore[node + 1]; at++)
+        into[tokens[at] >>> 5] |= 1 << (tokens[at] & 31);
       node += 1;
     }
     this.#budget.spend(visited >>> 7);

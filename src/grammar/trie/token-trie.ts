@@ -1,5 +1,6 @@
 // The tokens of a vocabulary by their bytes, laid flat: the nodes of the tree in depth-first order, each with the place
 // behind its subtree, so that a walk is one pass over arrays that skips what cannot match. Built once for a tokenizer.
+import { isHarmless, isWithinCharacter } from "./harmless-text.ts";
 
 /** The tokens that a mask may allow; control tokens (an end, a role) have no bytes here and are never allowed by a mask. */
 export interface TokenBytes {
@@ -16,10 +17,18 @@ export interface TrieNodes {
   readonly depthOf: Uint16Array;
   /** The first node behind each node's subtree. */
   readonly endOf: Int32Array;
-  /** The first of the tokens that end at each node, or -1. */
-  readonly tokenAt: Int32Array;
-  /** The next token of the same bytes, by token, or -1. */
-  readonly nextTwin: Int32Array;
+  /** The tokens in the order of the nodes at which they end; those of the same bytes end at the same. */
+  readonly tokens: Int32Array;
+  /** For each node, and for the end, how many tokens end before it: with `tokens`, those of a node and of a subtree. */
+  readonly tokensBefore: Int32Array;
+}
+
+/** Tokens of harmless text alone. */
+export interface HarmlessTokens extends TrieNodes {
+  /** A bit for each token. */
+  readonly bits: Uint32Array;
+  /** How many characters begin below each node, on the longest way down. */
+  readonly heightOf: Uint8Array;
 }
 
 export interface TokenTrie {
@@ -28,19 +37,10 @@ export interface TokenTrie {
   readonly bytesOf: readonly (Uint8Array | null)[];
   /** Bytes of the longest token. */
   readonly depthMax: number;
-  /** All tokens. */
-  readonly nodes: TrieNodes;
-  /** The tokens of harmless bytes alone, a bit each: where these change nothing they need no walk. */
-  readonly harmless: Uint32Array;
+  readonly harmless: HarmlessTokens;
   /** All other tokens. */
   readonly others: TrieNodes;
 }
-
-/** Bytes that mean nothing special inside strings: printable ASCII but the quotation mark and the backslash. */
-export const harmlessBytes: readonly number[] = Array.from(
-  { length: 0x7f - 0x20 },
-  (_, index) => 0x20 + index,
-).filter((byte) => byte !== 0x22 && byte !== 0x5c);
 
 /** Tokens longer than this are left out of every mask. */
 const tokenBytesMax = 1_024;
@@ -51,51 +51,58 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
   );
   const sorted = bytesOf.flatMap((token, id) => (token === null ? [] : [{ token, id }]));
   sorted.sort((one, other) => compareBytes(one.token, other.token) || one.id - other.id);
-  const isHarmless = new Set(harmlessBytes);
-  const harmless = new Uint32Array(Math.ceil(bytes.length / 32));
-  const others = sorted.filter(({ token, id }) => {
-    if (token.some((byte) => !isHarmless.has(byte))) return true;
-    harmless[id >>> 5] |= 1 << (id & 31);
-    return false;
-  });
+  const [harmless, others]: Sorted[] = [[], []];
+  for (const entry of sorted) (isHarmless(entry.token) ? harmless : others).push(entry);
   return {
     tokenCount: bytes.length,
     bytesOf,
     depthMax: sorted.reduce((most, { token }) => Math.max(most, token.length), 0),
-    nodes: laidFlat(sorted, bytes.length),
-    harmless,
-    others: laidFlat(others, bytes.length),
+    harmless: harmlessTokens(laidFlat(harmless), bytes.length),
+    others: laidFlat(others),
   };
 }
 
-type Sorted = readonly { readonly token: Uint8Array; readonly id: number }[];
+type Sorted = { readonly token: Uint8Array; readonly id: number }[];
 
-function laidFlat(sorted: Sorted, tokenCount: number): TrieNodes {
+function harmlessTokens(nodes: TrieNodes, tokenCount: number): HarmlessTokens {
+  const bits = new Uint32Array(Math.ceil(tokenCount / 32));
+  for (const id of nodes.tokens) bits[id >>> 5] |= 1 << (id & 31);
+  const { nodeCount, byteOf, endOf } = nodes;
+  const heightOf = new Uint8Array(nodeCount);
+  for (let node = nodeCount - 1; node >= 0; node--) {
+    for (let child = node + 1; child < endOf[node]; child = endOf[child]) {
+      const height = heightOf[child] + (isWithinCharacter(byteOf[child]) ? 0 : 1);
+      heightOf[node] = Math.max(heightOf[node], height);
+    }
+  }
+  return { ...nodes, bits, heightOf };
+}
+
+function laidFlat(sorted: Readonly<Sorted>): TrieNodes {
   const nodeCount = 1 + countNodes(sorted.map(({ token }) => token));
   const trie = {
     nodeCount,
     byteOf: new Uint8Array(nodeCount),
     depthOf: new Uint16Array(nodeCount),
     endOf: new Int32Array(nodeCount),
-    tokenAt: new Int32Array(nodeCount).fill(-1),
-    nextTwin: new Int32Array(tokenCount).fill(-1),
+    tokens: Int32Array.from(sorted, ({ id }) => id),
+    tokensBefore: new Int32Array(nodeCount + 1).fill(sorted.length),
   };
   const path = [0];
-  let before = new Uint8Array(0);
+  let before: Uint8Array = new Uint8Array(0);
   let node = 1;
-  for (const { token, id } of sorted) {
+  trie.tokensBefore[0] = 0;
+  for (const [index, { token }] of sorted.entries()) {
     const kept = commonLength(before, token);
     close(trie, path.splice(kept + 1), node);
     for (let depth = kept; depth < token.length; depth++) {
       trie.byteOf[node] = token[depth];
       trie.depthOf[node] = depth + 1;
+      trie.tokensBefore[node] = index;
       path.push(node);
       node += 1;
     }
-    const at = path[token.length];
-    trie.nextTwin[id] = trie.tokenAt[at];
-    trie.tokenAt[at] = id;
-    before = new Uint8Array(token);
+    before = token;
   }
   close(trie, path, node);
   return trie;

@@ -1,0 +1,113 @@
+// Harmless text: whole characters that mean nothing special inside strings. Most tokens are such text, and most lexemes
+// that take one harmless character take any other and go on in the same state. Where they do is found out once for each
+// state and spares a walk through all those tokens.
+import { deadState } from "../../regex/automaton.ts";
+import type { Automaton, LexerState } from "../../regex/automaton.ts";
+
+/** Longer texts than this are not called harmless: few tokens are, and what they may do would have to be known. */
+export const harmlessLengthMax = 20;
+
+type ByteRange = readonly [low: number, high: number];
+
+/** Printable ASCII but the quotation mark and the backslash. */
+const oneByte: readonly ByteRange[] = [
+  [0x20, 0x21],
+  [0x23, 0x5b],
+  [0x5d, 0x7e],
+];
+const later: ByteRange = [0x80, 0xbf];
+/** Every other character: the well-formed sequences of RFC 3629, section 4. */
+const severalBytes: readonly (readonly ByteRange[])[] = [
+  [[0xc2, 0xdf], later],
+  [[0xe0, 0xe0], [0xa0, 0xbf], later],
+  [[0xe1, 0xec], later, later],
+  [[0xed, 0xed], [0x80, 0x9f], later],
+  [[0xee, 0xef], later, later],
+  [[0xf0, 0xf0], [0x90, 0xbf], later, later],
+  [[0xf1, 0xf3], later, later, later],
+  [[0xf4, 0xf4], [0x80, 0x8f], later, later],
+];
+
+/** The first byte of a character of several bytes. */
+export const isLead = (byte: number): boolean => byte >= 0xc0;
+/** A byte within a character, behind its first. */
+export const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80;
+
+export function isHarmless(text: Uint8Array): boolean {
+  let characterCount = 0;
+  for (let at = 0; at < text.length; characterCount++) {
+    const length = harmlessAt(text, at);
+    if (length === 0) return false;
+    at += length;
+  }
+  return characterCount <= harmlessLengthMax;
+}
+
+/** Bytes of the harmless character at a place; 0 if there is none. */
+function harmlessAt(text: Uint8Array, at: number): number {
+  const isIn = (byte: number, [low, high]: ByteRange): boolean => byte >= low && byte <= high;
+  if (text[at] < 0x80) return oneByte.some((range) => isIn(text[at], range)) ? 1 : 0;
+  return (
+    severalBytes.find((form) => form.every((range, index) => isIn(text[at + index], range)))?.length ?? 0
+  );
+}
+
+/** What the states of an automaton do with harmless text. */
+export class HarmlessSteps {
+  readonly #automaton: Automaton;
+  readonly #afterSeveralBytes: LexerState[] = [];
+  readonly #afterAny: LexerState[] = [];
+  readonly #reach: number[] = [];
+
+  constructor(automaton: Automaton) {
+    this.#automaton = automaton;
+  }
+
+  /** Every harmless text of so many characters, at most `harmlessLengthMax`, leads on from the state; -1 for a dead one. */
+  reach(state: LexerState): number {
+    return (this.#reach[state] ??= this.#countSteps(state));
+  }
+
+  /** Where every harmless character of several bytes leads to; dead if they lead to different states. */
+  afterSeveralBytes(state: LexerState): LexerState {
+    return (this.#afterSeveralBytes[state] ??= this.#common(
+      severalBytes.map((form) => form.reduce((at, range) => this.#afterRange(at, range), state)),
+    ));
+  }
+
+  #countSteps(state: LexerState): number {
+    let count = -1;
+    for (let at = state; at !== deadState && count < harmlessLengthMax; at = this.#after(at)) {
+      // A state that goes on to itself does so for ever.
+      if (this.#after(at) === at) return harmlessLengthMax;
+      count += 1;
+    }
+    return count;
+  }
+
+  /** Where every harmless character leads to; dead if they lead to different states. */
+  #after(state: LexerState): LexerState {
+    return (this.#afterAny[state] ??= this.#findAfter(state));
+  }
+
+  #findAfter(state: LexerState): LexerState {
+    const after = this.#common(oneByte.map((range) => this.#afterRange(state, range)));
+    return after === deadState ? deadState : this.#common([after, this.afterSeveralBytes(state)]);
+  }
+
+  #afterRange(state: LexerState, [low, high]: ByteRange): LexerState {
+    if (state === deadState) return deadState;
+    const automaton = this.#automaton;
+    const { first } = automaton.expressions.classes;
+    const after = automaton.next(state, low);
+    for (let byte = low + 1; byte <= high; byte++) {
+      // Bytes of one class lead to the same state.
+      if (first[byte] !== first[byte - 1] && automaton.next(state, byte) !== after) return deadState;
+    }
+    return after;
+  }
+
+  #common([one, ...others]: readonly LexerState[]): LexerState {
+    return others.every((other) => other === one) ? one : deadState;
+  }
+}
