@@ -33,6 +33,25 @@ test("a base address with /v1 or a slash at its end is the same server, and the 
   assert.deepEqual(new Set(seen), new Set(["/health?a=1 Bearer k"]));
 });
 
+test("a call with a body says that it is JSON, and one without says nothing", async () => {
+  const seen: unknown[] = [];
+  await withServer(
+    (request, response) => {
+      seen.push([request.method, request.headers["content-type"]]);
+      response.setHeader("content-type", "application/json").end("{}");
+    },
+    async (url) => {
+      const transport = createTransport({ baseUrl: url, apiKey: null });
+      await transport.json("POST", "/", { body: {} });
+      await transport.json("DELETE", "/");
+    },
+  );
+  assert.deepEqual(seen, [
+    ["POST", "application/json"],
+    ["DELETE", undefined],
+  ]);
+});
+
 test("an error carries the server's message, the status and the request's id", async () => {
   await withServer(
     (_, response) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -179,6 +179,17 @@ test("a model that cannot be served fails the start with the reason", async () =
   assert.notEqual(await codeOf(() => engine.start()), "none");
   assert.equal(engine.status().state.kind, "failed");
   assert.ok(reasonOf(engine).length > 10);
+});
+
+test("a fault that nobody foresaw fails the start, and is said in the log alone", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-broken-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(model, folder, { recursive: true });
+  rmSync(join(folder, "model.safetensors"));
+  mkdirSync(join(folder, "model.safetensors"));
+  const engine = create({}, folder);
+  assert.equal(await codeOf(() => engine.start()), "internal");
+  assert.equal(reasonOf(engine), `The model in ${folder} cannot be loaded; the log says why.`);
 });
 
 test("a start that takes longer than its deadline is given up", async () => {

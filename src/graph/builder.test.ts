@@ -167,6 +167,19 @@ test("masks of several layers are made once", () => {
   assert.notEqual(causalMask(b, "T", 4), causalMask(b, "T"));
 });
 
+test("fused attention sees everything before it unless a window is set", () => {
+  const b = new GraphBuilder();
+  const fresh = b.input("fresh", "float32", [1, "T", 4]);
+  const cached = b.input("cached", "float32", [1, 2, "C", 2]);
+  const inputs = { q: fresh, k: fresh, v: fresh };
+  const past = { keys: cached, values: cached, length: b.input("length", "int64", [1]) };
+  const heads = { queryHeads: 2, kvHeads: 2, scale: 1 };
+  const whole = b.continuedAttention(inputs, past, heads);
+  assert.equal(whole, b.continuedAttention(inputs, past, { ...heads, window: 0 }));
+  const first = b.causalAttention(fresh, fresh, fresh, heads);
+  assert.equal(first.attention, b.causalAttention(fresh, fresh, fresh, { ...heads, window: 0 }).attention);
+});
+
 test("inputs stay inputs when nobody needs them, parameters do not", () => {
   const b = new GraphBuilder();
   b.input("unused", "float32", [1]);

@@ -60,6 +60,16 @@ test("a value the loss does not depend on gets zeros, and stopGradient stops", (
   assert.deepEqual([...present(outputs["byY"], "byY").data], [0, 0]);
 });
 
+test("whole numbers have no slope, also between two casts", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", [2]);
+  const whole = builder.cast(builder.cast(x, "int64"), "float32");
+  const [slope] = gradient(builder, builder.reduceSum(builder.multiply(whole, 3)), [x]);
+  const graph = builder.build({ slope: present(slope, "a gradient") });
+  const feed = { dims: [2], data: Float64Array.of(3.5, 5.5) };
+  assert.deepEqual([...present(interpret(graph, { x: feed })["slope"], "slope").data], [0, 0]);
+});
+
 test("equal operands of a minimum share its gradient, as in PyTorch", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", [1]);

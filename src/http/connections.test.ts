@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
-async function listening(connections: number): Promise<Server> {
+async function listening(t: TestContext, connections: number): Promise<Server> {
   const server = await fakeServer({ settings: { connections } });
+  t.after(() => server.close());
   await server.app.listen({ host: "127.0.0.1", port: 0 });
   return server;
 }
@@ -40,8 +41,8 @@ const stream = [
   `content-length: ${body.length}\r\n\r\n${body}`,
 ].join("\r\n");
 
-test("one connection too many closes the oldest that showed no key", async () => {
-  const server = await listening(3);
+test("one connection too many closes the oldest that showed no key", async (t) => {
+  const server = await listening(t, 3);
   const oldest = await connected(server, unknown);
   const keyed = await connected(server, known);
   const younger = await connected(server, unknown);
@@ -52,11 +53,10 @@ test("one connection too many closes the oldest that showed no key", async () =>
   const next = await connected(server, unknown);
   await closed(younger);
   assert.ok(areOpen(keyed, newcomer, next));
-  await server.close();
 });
 
-test("where all showed a key, the one that has been idle longest goes, and none that is at work", async () => {
-  const server = await listening(2);
+test("where all showed a key, the one that has been idle longest goes, and none that is at work", async (t) => {
+  const server = await listening(t, 2);
   server.chat.script.hangs = true;
   const idle = await connected(server, known);
   const running = await connected(server, stream);
@@ -64,5 +64,4 @@ test("where all showed a key, the one that has been idle longest goes, and none 
   await closed(idle);
   await assert.rejects(connected(server, known), /closed unanswered/);
   assert.ok(areOpen(running, other));
-  await server.close();
 });

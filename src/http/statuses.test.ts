@@ -264,8 +264,9 @@ for (const { name, sent, status, place = "header" } of [
   },
   { name: "431: headers too long", sent: `GET / HTTP/1.1\r\na: ${"a".repeat(20_000)}\r\n\r\n`, status: 431 },
 ]) {
-  test(`${name}, with the one body, and the connection ends`, async () => {
+  test(`${name}, with the one body, and the connection ends`, async (t) => {
     const server = await fakeServer({ settings: { requestSeconds: status === 408 ? 1 : 60 } });
+    t.after(() => server.close());
     await server.app.listen({ host: "127.0.0.1", port: 0 });
     const socket = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
     socket.write(sent);
@@ -277,7 +278,6 @@ for (const { name, sent, status, place = "header" } of [
     const named = Object.fromEntries(headers.map((header) => header.split(": ")));
     const answer = { statusCode, body, headers: named, json: () => JSON.parse(body) };
     checkError(answer as LightMyRequestResponse, { status, ...invalid, loc: [place] });
-    await server.close();
   });
 }
 

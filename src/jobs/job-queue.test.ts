@@ -63,6 +63,23 @@ const lost: Run = async () => {
 
 const pinsFor = async () => ({ settings: { batchTokens: 2 }, baseHash: "base", trainerBuild: "build" });
 
+/** More than any queue here asks for: one that would ask for ever is stopped, and its test fails. */
+const questionsMax = 1000;
+
+/** The store, for a queue that finds and claims so many times and no more. */
+function bounded(jobs: JobStore): JobStore {
+  let count = 0;
+  const ask = async <Answer>(answer: () => Promise<Answer>): Promise<Answer> => {
+    assert.ok(count++ < questionsMax, `a queue asks its store less than ${questionsMax} times`);
+    return await answer();
+  };
+  return {
+    ...jobs,
+    find: (...args) => ask(() => jobs.find(...args)),
+    claim: (...args) => ask(() => jobs.claim(...args)),
+  };
+}
+
 /** A database with models `m` and `n`, a clock, and queues on them. */
 class Bench {
   readonly clock = new FakeClock();
@@ -123,7 +140,7 @@ class Bench {
     const { models } = this.database;
     const queue = new JobQueue(
       {
-        jobs,
+        jobs: bounded(jobs),
         models,
         runner: {
           baseModels: this.baseModels,

@@ -45,6 +45,12 @@ export interface DemoResult {
   readonly hasLearned: boolean;
 }
 
+/** The calls that the demo makes. */
+export type DemoClient = Pick<
+  HoneClient,
+  "registerModel" | "chat" | "createTrainingJob" | "waitForTrainingJob"
+>;
+
 /** What counts as learned. */
 export const demoTargets = { sampledReward: 0.95, greedyReward: 0.9 } as const;
 
@@ -56,7 +62,7 @@ const sampledPromptCount = 3;
  * @throws HoneApiError when the server refuses something; Error when a job fails or no group has variance
  */
 export async function runDemo(
-  client: HoneClient,
+  client: DemoClient,
   clock: Clock,
   options: DemoOptions,
   emit: (event: DemoEvent) => void,
@@ -98,7 +104,7 @@ export async function runDemo(
 
 /** One chat call per prompt, `groupSize` choices each, judged. */
 function sampleGroups(
-  client: HoneClient,
+  client: DemoClient,
   version: string,
   jobCount: number,
   options: DemoOptions,
@@ -125,7 +131,7 @@ function sampleGroups(
   );
 }
 
-function greedyAnswers(client: HoneClient, version: string): Promise<readonly DemoSample[]> {
+function greedyAnswers(client: DemoClient, version: string): Promise<readonly DemoSample[]> {
   return Promise.all(
     prompts.map(async (prompt) => {
       const answer = await client.chat({
@@ -142,7 +148,7 @@ function greedyAnswers(client: HoneClient, version: string): Promise<readonly De
 
 /** Sends the groups that have variance: the others teach nothing. */
 async function train(
-  client: HoneClient,
+  client: DemoClient,
   model: ModelResource,
   groups: readonly TrajectoryGroupBody[],
   options: DemoOptions,

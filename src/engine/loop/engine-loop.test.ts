@@ -97,12 +97,16 @@ test("says how each choice ended", async () => {
 });
 
 test("an abort frees everything within one step, and the others go on unharmed", async () => {
-  const { loop, transcript } = observedLoop(new FakeRunner());
+  const runner = new FakeRunner();
+  const { loop, transcript } = observedLoop(runner);
   loop.submit(0, requestOf([1, 2], { maxTokens: 400, choiceCount: 4 }));
   await loop.step();
+  await loop.step();
+  assert.deepEqual(runner.decodeSizes, [4]);
   assert.ok(loop.kvCacheBytes > 0);
   loop.abort(0);
   await loop.step();
+  assert.deepEqual(runner.decodeSizes, [4], "nothing more is computed");
   assert.equal(loop.kvCacheBytes, 0);
   assert.equal(loop.hasWork, false);
 

@@ -356,6 +356,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await jobs.create(sampleJob("a", "m"), [], key, { queuedMax: 1 });
     await assert.rejects(jobs.create(sampleJob("b", "n"), [], null, { queuedMax: 1 }), {
       code: "overloaded",
+      retryAfterSeconds: 60,
     });
     assert.equal(await jobs.find("b"), null);
     const again = await jobs.create(sampleJob("c", "m"), [], key, { queuedMax: 1 });

@@ -43,7 +43,11 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
           throw conflict("The key was used with another body.");
         }
         if (tables.jobs.filter((one) => one.job.state === "queued").length >= queuedMax)
-          throw new ServiceError({ code: "overloaded", message: "The queue is full." });
+          throw new ServiceError({
+            code: "overloaded",
+            message: "The queue is full.",
+            retryAfterSeconds: 60,
+          });
         if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
         const lines = [...given];
         const content = [JSON.stringify(job.config), ...lines].map(unfolded).join("");

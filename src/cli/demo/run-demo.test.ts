@@ -1,0 +1,94 @@
+// The demo's story against a client that answers from a script; that a real model learns is test/demo.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChatBody } from "../../client/resources.ts";
+import { FakeClock } from "../../domain/fake-clock.ts";
+import { type DemoClient, type DemoResult, runDemo } from "./run-demo.ts";
+import { prompts, type Word } from "./task.ts";
+
+/** What a version answers. */
+interface Version {
+  /** The two choices to the first prompt; to all others both are what is taught. */
+  readonly sampled: readonly [Word, Word];
+  readonly greedy: Word;
+}
+
+interface Demo {
+  readonly result: DemoResult;
+  readonly asked: readonly ChatBody[];
+  /** Of each job, how many groups it trained on. */
+  readonly groupCounts: readonly number[];
+}
+
+/** Runs a demo that teaches "maybe", with a job between one version and the next. */
+async function play(versions: readonly Version[]): Promise<Demo> {
+  const asked: ChatBody[] = [];
+  const groupCounts: number[] = [];
+  const client: DemoClient = {
+    registerModel: async (body) => ({ id: "m", entity: "e", ...body }),
+    chat: async (body) => {
+      asked.push(body);
+      const { sampled, greedy } = versions[groupCounts.length];
+      assert.equal(body.model, `e/p/n:step${groupCounts.length}`);
+      const isFirst = body.messages[0].content === prompts[0];
+      const words = body.temperature === 0 ? [greedy] : isFirst ? sampled : (["maybe", "maybe"] as const);
+      const choices = words.map((word, index) => {
+        const message = { role: "assistant", content: word };
+        return { index, message, finish_reason: "stop", logprobs: null };
+      });
+      return {
+        id: "c",
+        model: body.model,
+        choices,
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      };
+    },
+    createTrainingJob: async ({ trajectory_groups: groups }) => `job ${groupCounts.push(groups.length)}`,
+    waitForTrainingJob: async () => [],
+  };
+  const result = await runDemo(
+    client,
+    new FakeClock(),
+    {
+      baseModel: "tiny",
+      project: "p",
+      name: "n",
+      taught: "maybe",
+      seed: 1,
+      jobCountMax: versions.length - 1,
+      learningRate: 0.001,
+      groupSize: 2,
+    },
+    () => undefined,
+  );
+  return { result, asked, groupCounts };
+}
+
+test("trains on what varies until sampled and greedy answers are both good", async () => {
+  const { result, asked, groupCounts } = await play([
+    { sampled: ["yes", "no"], greedy: "no" },
+    { sampled: ["no", "maybe"], greedy: "no" },
+    { sampled: ["no", "maybe"], greedy: "maybe" },
+    { sampled: ["yes", "yes"], greedy: "yes" },
+  ]);
+  assert.deepEqual(
+    result.points.map(({ sampledReward, greedyReward }) => [sampledReward, greedyReward]),
+    [
+      [(14 + 0.5 + 0.75) / 16, 0.75],
+      [(15 + 0.75) / 16, 0.75],
+      [(15 + 0.75) / 16, 1],
+    ],
+  );
+  assert.ok(result.hasLearned);
+  assert.deepEqual(groupCounts, [1, 1]);
+  assert.equal(asked.length, 3 * 2 * prompts.length);
+  for (const { max_tokens: maxTokens, n, temperature } of asked)
+    assert.deepEqual([maxTokens, n], [5, temperature === 0 ? undefined : 2]);
+});
+
+test("ends unlearned when its jobs are used up, or when nothing varies", async () => {
+  const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
+  const { result, groupCounts } = await play([bad, bad]);
+  assert.deepEqual([result.hasLearned, result.points.length, groupCounts.length], [false, 2, 1]);
+  await assert.rejects(play([{ sampled: ["maybe", "maybe"], greedy: "no" }, bad]), /nothing to learn/);
+});

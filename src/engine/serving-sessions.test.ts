@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readModelConfig } from "../model/config/read-config.ts";
+import { readModelWeights } from "../model/weights.ts";
+import { type GraphKind, ServingSessions } from "./serving-sessions.ts";
+
+test("the sessions that every request needs are there before the first, and the others are made when asked for", async () => {
+  const folder = "test/fixtures/goldens/models/qwen3";
+  const config = readModelConfig(folder);
+  const weights = readModelWeights(folder, config, { cacheFolder: null });
+  const sessions = new ServingSessions({ config, weights, threads: 1 });
+  /** A session that is being made is fulfilled later than what is there. */
+  const isThere = async (kind: GraphKind): Promise<boolean> =>
+    (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
+  await sessions.prepare();
+  assert.deepEqual(
+    [await isThere("token"), await isThere("first"), await isThere("later")],
+    [true, true, false],
+  );
+  await sessions.close();
+});

@@ -1,0 +1,44 @@
+// The bytes of a model against the field numbers of the format; whether it computes what it should is tested where it runs.
+// https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { OnnxModelWriter } from "./onnx-model.ts";
+
+/** By number, the fields of a message: bytes of those with a length, numbers of the others. */
+function fieldsOf(message: Uint8Array): Map<number, (Uint8Array | string)[]> {
+  const reader = new BinaryReader(message);
+  const fields = new Map<number, (Uint8Array | string)[]>();
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    const value = type === WireType.LengthDelimited ? reader.bytes() : String(reader.int64());
+    fields.set(number, [...(fields.get(number) ?? []), value]);
+  }
+  return fields;
+}
+
+function text(field: Uint8Array | string | undefined): string {
+  return field instanceof Uint8Array ? new TextDecoder().decode(field) : (field ?? "absent");
+}
+
+test("a model says its format, its maker and its operators' versions, and its graph has a name", () => {
+  const model = fieldsOf(new OnnxModelWriter().finish());
+  assert.deepEqual([...model.keys()], [1, 2, 7, 8]);
+  assert.equal(text(model.get(1)?.[0]), "10");
+  assert.equal(text(model.get(2)?.[0]), "hone");
+  const [graph] = model.get(7) ?? [];
+  assert.ok(graph instanceof Uint8Array);
+  assert.deepEqual(
+    [...fieldsOf(graph)].map(([number, [name]]) => [number, text(name)]),
+    [[2, "graph"]],
+  );
+  const versions = (model.get(8) ?? []).map((opset) => {
+    assert.ok(opset instanceof Uint8Array);
+    const fields = fieldsOf(opset);
+    return [text(fields.get(1)?.[0]), text(fields.get(2)?.[0])];
+  });
+  assert.deepEqual(versions, [
+    ["", "21"],
+    ["com.microsoft", "1"],
+  ]);
+});
