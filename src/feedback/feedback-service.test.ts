@@ -271,6 +271,16 @@ test("a reaction is stored and answered with its normal forms", async (t) => {
   assert.deepEqual((await store.find("team/games", "r"))?.payload, payload);
 });
 
+test("a reaction's size is that of what is stored: its text, and three other forms of it", async () => {
+  const forms = '{"emoji":"👍","alias":":thumbs_up:","detoned":"👍","detoned_alias":":thumbs_up:"}';
+  const lengthMax = Math.floor((payloadBytesMax - Buffer.byteLength(forms)) / 4);
+  const reaction = (length: number) =>
+    input({ feedbackType: "wandb.reaction.1", payload: { emoji: `👍${"x".repeat(length)}` } });
+  await storeless.create(reaction(lengthMax), member);
+  const error = await errorOf(storeless.create(reaction(lengthMax + 1), member));
+  assert.match(error.message, /^payload: payload is 1048577 bytes of JSON; the limit is 1048576/);
+});
+
 test("a batch is answered in order, and an empty one is fine", async (t) => {
   const { service } = await openService(t);
   const records = await service.createBatch(

@@ -73,6 +73,47 @@ test("an empty reference counts as absent, and fields nothing reads are told", a
   await server.close();
 });
 
+test("an empty reference in one spelling leaves the other one's, and two empty ones are none", async () => {
+  const server = await fakeServer();
+  for (const spelled of [
+    { vendor_ref: "", weave_ref: reference },
+    { vendor_ref: reference, weave_ref: "" },
+    { vendor_ref: null, weave_ref: reference },
+  ]) {
+    const answer = await post(server, "create", { ...withoutReference, ...spelled });
+    assert.equal(answer.statusCode, 200, answer.body);
+    assert.equal(server.feedback.seen.at(-1)?.input.vendorRef, reference);
+  }
+  const none = await post(server, "create", { ...withoutReference, vendor_ref: "", weave_ref: "" });
+  assert.deepEqual(
+    none.json<Refusal>().detail.map(({ loc, type }) => [...loc, type].join(".")),
+    ["body.vendor_ref.missing"],
+  );
+  await server.close();
+});
+
+test("every text of a record has a limit, which its refusal names", async () => {
+  const server = await fakeServer();
+  for (const [field, lengthMax] of Object.entries({
+    creator: 1024,
+    queue_id: 256,
+    vendor_ref: 4096,
+    annotation_ref: 4096,
+    runnable_ref: 4096,
+    call_ref: 4096,
+    trigger_ref: 4096,
+  })) {
+    const ask = (length: number) =>
+      post(server, "create", { ...item, [field]: `${reference}${"x".repeat(length - reference.length)}` });
+    const taken = await ask(lengthMax);
+    assert.equal(taken.statusCode, 200, taken.body);
+    const refused = await ask(lengthMax + 1);
+    assert.equal(refused.statusCode, 422);
+    assert.match(refused.body, new RegExp(`"loc":\\["body","${field}"\\],"msg":"[^"]*${lengthMax}`));
+  }
+  await server.close();
+});
+
 test("names the shape faults of every item with its index", async () => {
   const server = await fakeServer();
   const batch = [
