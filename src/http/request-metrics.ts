@@ -7,6 +7,7 @@ import { cut } from "../domain/service-error.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { RefusalAudit } from "./credentials/refusal-audit.ts";
 import type { InFlight } from "./in-flight.ts";
 
 interface Meters {
@@ -15,6 +16,7 @@ interface Meters {
   readonly clock: Clock;
   readonly inFlight: InFlight;
   readonly audit: AuditLog;
+  readonly refusals: RefusalAudit;
 }
 
 const secondBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -22,7 +24,7 @@ const secondBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** Measures each request from its first header to the end of its answer, or to the client's going away. */
 export function measureRequests(
   app: FastifyInstance,
-  { metrics, logger, clock, inFlight, audit }: Meters,
+  { metrics, logger, clock, inFlight, audit, refusals }: Meters,
 ): void {
   const requests = metrics.counter({
     name: "hone_http_requests_total",
@@ -60,7 +62,9 @@ export function measureRequests(
       logger.info({ requestId, method, route, status, durationMs, ...who }, "request answered");
       if (!isAudited(caller, method, route, status)) return;
       const action = cut(`${method} ${request.url.split("?", 1)[0]}`);
-      audit.record({ time: clock.now(), ...who, action, outcome: String(status), requestId });
+      const entry = { time: clock.now(), ...who, action, outcome: String(status), requestId };
+      if (caller === null) refusals.record(entry);
+      else audit.record(entry);
     });
   });
 }

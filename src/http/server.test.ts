@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLogger } from "../telemetry/logger.ts";
-import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
+import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
 
 test("the headers of a request have a minute, or the time of the whole request where that is less", async () => {
   for (const [requestSeconds, headersMs] of [
@@ -33,5 +33,24 @@ test("what went wrong here is an error in the log; what a client did wrong is no
   server.chat.script.refusal = new Error("broken");
   assert.equal((await chat(helloBody)).statusCode, 500);
   assert.deepEqual(errors, ["request failed"]);
+  await server.close();
+});
+
+test("the log line of a request says whose key sent it, where from, and how it ended", async () => {
+  const lines: object[] = [];
+  const logger = { ...silentLogger, info: (fields: object) => void lines.push(fields) };
+  const server = await fakeServer({ logger });
+  const ask = (authorization: string) =>
+    server.ask({ method: "GET", url: "/v1/models", headers: { authorization, "x-request-id": "r" } });
+  await ask(bearer(keys.member));
+  await ask(bearer("hone_guess"));
+  const line = { requestId: "r", method: "GET", route: "/v1/models", address: "127.0.0.1" };
+  assert.deepEqual(
+    lines.map((fields) => ({ ...fields, durationMs: 0 })),
+    [
+      { ...line, status: 200, durationMs: 0, keyId: "member", entity: "acme" },
+      { ...line, status: 401, durationMs: 0, keyId: null, entity: null },
+    ],
+  );
   await server.close();
 });

@@ -5,6 +5,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Caller } from "../domain/access.ts";
 import { newUuid } from "../domain/ids.ts";
 import { FailedLogins } from "./credentials/failed-logins.ts";
+import { RefusalAudit } from "./credentials/refusal-audit.ts";
 import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { documentRoutes } from "./documentation.ts";
@@ -63,11 +64,12 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const routes = new RouteTable();
   const inFlight = new InFlight(settings.requestsPerKey);
   const failedLogins = new FailedLogins({ clock, audit, metrics }, settings.failedLoginsPerMinute);
+  const refusals = new RefusalAudit(audit, clock, settings.failedLoginsPerMinute);
   const counts = { inFlight, failedLogins, connections };
   app.decorateRequest("caller", null as unknown as Caller);
   app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
   breakOffOnClose(app, clock, inFlight);
-  measureRequests(app, { metrics, logger, clock, inFlight, audit });
+  measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   limitExposure(app, dependencies.auth);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
@@ -84,7 +86,10 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     throw routes.refusal(request.method, pathOf(request.url));
   });
   const bodies = new BodyReader(settings);
-  app.addHook("onClose", () => bodies.close());
+  app.addHook("onClose", async () => {
+    refusals.close();
+    await bodies.close();
+  });
   takeBodies(app, settings);
   // Schemas document; bodies are checked where they are read, and written as they are.
   app.setValidatorCompiler(() => () => true);

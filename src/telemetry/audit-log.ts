@@ -16,6 +16,8 @@ export interface AuditEntry {
   /** `done`, or the status of the answer. */
   readonly outcome: string;
   readonly requestId: string | null;
+  /** How many requests like this one the line stands for; absent for one. */
+  readonly count?: number;
 }
 
 export interface AuditLog {
@@ -77,8 +79,8 @@ export async function appendEntries(
   await appendFile(file.path, lost + text, { mode: 0o600 });
 }
 
-function lineOf({ time, keyId, requestId, entity, address, action, outcome }: AuditEntry): object {
-  return { time: time.toISOString(), key_id: keyId, entity, address, action, outcome, request_id: requestId };
+function lineOf({ time, keyId, requestId, ...rest }: AuditEntry): object {
+  return { time: time.toISOString(), key_id: keyId, ...rest, request_id: requestId };
 }
 
 async function makeRoom({ path, bytesMax, keptCount }: AuditFile, addedBytes: number): Promise<void> {
