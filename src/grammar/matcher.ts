@@ -25,6 +25,11 @@ export class CompiledConstraint {
     return Math.ceil(this.trie.tokenCount / 32);
   }
 
+  /** About what it takes by now, without the vocabulary: it grows while it is followed. */
+  get byteLength(): number {
+    return this.language.machine.byteLength + this.masks.byteLength;
+  }
+
   /** A matcher before the first token. */
   matcher(): Matcher {
     return new Matcher(this, [this.language.start]);

@@ -11,6 +11,9 @@ export const deadState: LexerState = 0;
 const unknown = -1;
 const initialCapacity = 64;
 
+/** Measured: a state's expression and its place among all, without its row of the table. */
+const bytesPerState = 60;
+
 export class Automaton {
   readonly expressions: Expressions;
   readonly #limits: GrammarLimits;
@@ -28,6 +31,12 @@ export class Automaton {
     this.#limits = limits;
     this.#budget = budget;
     this.#table.fill(deadState, 0, 256);
+  }
+
+  /** About what all this takes, with its expressions. */
+  get byteLength(): number {
+    const states = this.#expressionOf.length * bytesPerState;
+    return this.expressions.byteLength + this.#table.byteLength + this.#isAccepting.byteLength + states;
   }
 
   /** The rows of the table so far; replaced when it grows, so ask again after {@link next}. */

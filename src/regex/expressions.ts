@@ -50,6 +50,9 @@ const allBytes = byteRange(0, 255);
 /** Nesting of derivatives beyond this would endanger the stack; patterns are held to far less. */
 const depthMax = 1_500;
 
+/** Measured: a node with its facts and its name, and an entry of the derivatives. */
+const [bytesPerNode, bytesPerDerivative] = [500, 60];
+
 /** All expressions of one constraint. */
 export class Expressions {
   readonly classes = new ByteClasses();
@@ -81,6 +84,11 @@ export class Expressions {
       { kind: "not", part: nothing },
       { isNullable: true, isPlain: true, depth: 1, countMax: 0, firsts: allBytes },
     );
+  }
+
+  /** About what all this takes. */
+  get byteLength(): number {
+    return this.#nodes.length * bytesPerNode + this.#derivatives.size * bytesPerDerivative;
   }
 
   node(expression: Expression): ExpressionNode {

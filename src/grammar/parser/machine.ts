@@ -30,6 +30,9 @@ interface Beginning {
   readonly mayBeEmpty: boolean;
 }
 
+/** Measured: a state's threads with their name, and the bytes that lead on from it. */
+const [bytesPerState, bytesPerRow] = [500, 1200];
+
 export class Machine {
   readonly automaton: Automaton;
   readonly #rules: Rules;
@@ -38,6 +41,7 @@ export class Machine {
   readonly #stacks: StackTable;
   readonly #states: Threads[] = [];
   readonly #rows: (Int32Array | undefined)[] = [];
+  #rowCount = 0;
   readonly #known = new Map<string, ParserState>();
   readonly #opened = new Map<Stacks, ParserState>();
   readonly #beginnings = new Map<GrammarSymbol, Beginning>();
@@ -80,12 +84,18 @@ export class Machine {
     return this.open(this.#stacks.push(production, 1));
   }
 
+  /** About what all this takes, with its automaton. */
+  get byteLength(): number {
+    const own = this.#states.length * bytesPerState + this.#rowCount * bytesPerRow;
+    return this.automaton.byteLength + this.#stacks.byteLength + own;
+  }
+
   threads(state: ParserState): Threads {
     return this.#states[state];
   }
 
   next(state: ParserState, byte: number): ParserState {
-    const row = (this.#rows[state] ??= new Int32Array(256).fill(unknown));
+    const row = (this.#rows[state] ??= this.#newRow());
     if (row[byte] === unknown) row[byte] = this.#step(state, byte);
     return row[byte];
   }
@@ -110,6 +120,11 @@ export class Machine {
     const state = this.#intern(threads, mayEnd);
     this.#opened.set(stacks, state);
     return state;
+  }
+
+  #newRow(): Int32Array {
+    this.#rowCount += 1;
+    return new Int32Array(256).fill(unknown);
   }
 
   #step(state: ParserState, byte: number): ParserState {

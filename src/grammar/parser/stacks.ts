@@ -21,6 +21,9 @@ export interface StackTops {
   readonly below: readonly Stacks[];
 }
 
+/** Measured: the tops of a set of stacks with their name. */
+const bytesPerStacks = 350;
+
 export class StackTable {
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
@@ -32,6 +35,11 @@ export class StackTable {
     this.#budget = budget;
     this.#intern({ mayEnd: false, symbols: [], below: [] });
     this.#intern({ mayEnd: true, symbols: [], below: [] });
+  }
+
+  /** About what all this takes. */
+  get byteLength(): number {
+    return this.#tops.length * bytesPerStacks;
   }
 
   tops(stacks: Stacks): StackTops {

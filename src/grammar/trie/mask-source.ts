@@ -34,6 +34,11 @@ export class MaskSource {
     this.#path = new Int32Array(trie.depthMax + 1);
   }
 
+  /** What the masks take that are kept. */
+  get byteLength(): number {
+    return this.#walks.byteLength + this.#masks.byteLength;
+  }
+
   /** Writes the mask of the state: a bit for each token, the lowest of the first word for token 0. */
   write(state: ParserState, into: Uint32Array): void {
     const { lexers, follows } = this.#machine.threads(state);
@@ -117,6 +122,10 @@ class ByteCache<Key, Value> {
 
   constructor(limit: number) {
     this.#limit = limit;
+  }
+
+  get byteLength(): number {
+    return this.#byteLength;
   }
 
   get(key: Key): Value | undefined {
