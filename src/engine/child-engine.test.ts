@@ -13,6 +13,7 @@ import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { createChildEngine, type ChildEngine } from "./child-engine.ts";
+import { constraintSettings } from "./constraints/settings.ts";
 import { engineSettings, type EngineSettings } from "./settings.ts";
 import { requestOf, withAdapter } from "./testing/run-loop.ts";
 import { packVocabulary } from "../domain/vocabulary.ts";
@@ -37,6 +38,7 @@ const create = (settings: Partial<EngineSettings> = {}, modelFolder = model): Ch
     cacheFolder,
     vocabulary: packVocabulary([]),
     settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26, ...settings },
+    constraints: defaultsOf(constraintSettings),
     clock: systemClock,
     logger: silentLogger,
     logLevel: "silent",

@@ -6,6 +6,7 @@ import { choiceCountOf } from "../domain/generation.ts";
 import type {
   Engine,
   EngineCapabilities,
+  EngineGauge,
   EngineState,
   EngineStatus,
   Generation,
@@ -19,6 +20,8 @@ import type { Logger, LogLevel } from "../telemetry/logger.ts";
 import { startChild, type Child } from "../processes/child.ts";
 import { checkRequest } from "./check-request.ts";
 import type { EngineEvents, EngineProtocol } from "./child-protocol.ts";
+import type { CacheCounts } from "./constraints/constraint-cache.ts";
+import type { ConstraintSettings } from "./constraints/settings.ts";
 import { GenerationStream } from "./generation-stream.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 import { positionsThatFit } from "./loop/scheduler.ts";
@@ -31,6 +34,8 @@ export interface ChildEngineOptions {
   /** What the model's tokens stand for, which constraints are about. */
   readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;
+  /** What constraints on answers may cost. */
+  readonly constraints: ConstraintSettings;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of the child's own lines, which go to standard error. */
@@ -52,6 +57,8 @@ interface Running {
 
 const capabilities: EngineCapabilities = { features: new Set(["constraint"]) };
 
+const emptyCache: CacheCounts = { hits: 0, misses: 0, bytes: 0 };
+
 /** How long a caller should wait before trying again, where nothing better is known. */
 const retryAfterSeconds = 2;
 
@@ -71,6 +78,7 @@ class ProcessEngine implements ChildEngine {
   #process: Child<EngineProtocol> | null = null;
   #lastKey = 0;
   #kvCacheBytes = 0;
+  #constraintCache: CacheCounts = emptyCache;
   #restarting: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("engine", {
     start: (signal) => this.#start(signal),
@@ -126,21 +134,44 @@ class ProcessEngine implements ChildEngine {
       runningCount: this.#running.size - waitingCount,
       waitingCount,
       waitingCountMax: this.#settings.waitingCountMax,
-      gauges: [
-        {
-          name: "kv_cache_bytes",
-          value: this.#kvCacheBytes,
-          limit: this.#settings.kvCacheBytesMax,
-          about: "Memory of keys and values.",
-        },
-        {
-          name: "restarts",
-          value: this.#restartedAtMs.length,
-          limit: null,
-          about: "How often the engine's process was started again.",
-        },
-      ],
+      gauges: this.#gauges(),
     };
+  }
+
+  #gauges(): readonly EngineGauge[] {
+    const { hits, misses, bytes } = this.#constraintCache;
+    return [
+      {
+        name: "kv_cache_bytes",
+        value: this.#kvCacheBytes,
+        limit: this.#settings.kvCacheBytesMax,
+        about: "Memory of keys and values.",
+      },
+      {
+        name: "constraint_cache_bytes",
+        value: bytes,
+        limit: this.#options.constraints.cacheBytes,
+        about: "Memory of constraints in use or kept.",
+      },
+      {
+        name: "constraint_cache_hits",
+        value: hits,
+        limit: null,
+        about: "Constraints that were kept when a request came, since the engine's process started.",
+      },
+      {
+        name: "constraint_cache_misses",
+        value: misses,
+        limit: null,
+        about: "Constraints that had to be compiled, since the engine's process started.",
+      },
+      {
+        name: "restarts",
+        value: this.#restartedAtMs.length,
+        limit: null,
+        about: "How often the engine's process was started again.",
+      },
+    ];
   }
 
   #begin(request: GenerationRequest, engineProcess: Child<EngineProtocol>): Generation {
@@ -173,6 +204,7 @@ class ProcessEngine implements ChildEngine {
 
   #receive(events: EngineEvents): void {
     this.#kvCacheBytes = events.kvCacheBytes;
+    this.#constraintCache = events.constraintCache;
     for (const output of events.outputs) {
       const running = this.#running.get(output.key);
       if (running === undefined) continue;
@@ -193,13 +225,13 @@ class ProcessEngine implements ChildEngine {
   }
 
   async #launch(signal: AbortSignal): Promise<void> {
-    const { clock, modelFolder, cacheFolder, vocabulary, logLevel } = this.#options;
+    const { clock, modelFolder, cacheFolder, vocabulary, constraints, logLevel } = this.#options;
     const settings = this.#settings;
     const launched = await startChild<EngineProtocol>(
       {
         module: new URL("./child-main.js", import.meta.url),
         name: "engine's process",
-        load: { modelFolder, cacheFolder, vocabulary, settings, logLevel },
+        load: { modelFolder, cacheFolder, vocabulary, settings, constraints, logLevel },
         clock,
         startDeadline: { ms: settings.startDeadlineMs, setting: "engine.startDeadlineMs" },
         silenceDeadline: { ms: settings.stepDeadlineMs, setting: "engine.stepDeadlineMs" },
@@ -218,6 +250,7 @@ class ProcessEngine implements ChildEngine {
   #lose(how: string, signal: AbortSignal): void {
     this.#process = null;
     this.#kvCacheBytes = 0;
+    this.#constraintCache = emptyCache;
     if (signal.aborted) return;
     this.#logger.error({ how, requestCount: this.#running.size }, "the engine's process was lost");
     const reason = `The engine's process ${how} and is being started again.`;

@@ -5,7 +5,6 @@ import { ServiceError } from "../domain/service-error.ts";
 import { serveParent, type Loaded } from "../processes/serve-parent.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import type { EngineEvents, EngineLoad, EngineProtocol, EngineRequest } from "./child-protocol.ts";
-import { defaultGrammarLimits } from "../regex/limits.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
@@ -26,14 +25,15 @@ async function load(
   };
   const constraints = new ThreadedConstraints({
     vocabulary: options.vocabulary,
-    limits: defaultGrammarLimits,
+    settings: options.constraints,
     choiceCountMax: options.settings.slotCountMax,
-    onBreakdown: breakDown,
+    onBreakdown: (error) => logger.error({ err: error }, "a thread that computes constraints broke down"),
   });
   const loop = new EngineLoop(runner, {
     ...options.settings,
     constraints,
-    emit: (outputs) => void emit({ outputs, kvCacheBytes: loop.kvCacheBytes }),
+    emit: (outputs) =>
+      void emit({ outputs, kvCacheBytes: loop.kvCacheBytes, constraintCache: constraints.kept }),
   });
   const finished = loop.run().catch(breakDown);
   const { contextLength, vocabularySize } = runner.shape;

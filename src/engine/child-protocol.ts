@@ -3,6 +3,8 @@
 import type { GenerationRequest } from "../domain/generation.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { LogLevel } from "../telemetry/logger.ts";
+import type { CacheCounts } from "./constraints/constraint-cache.ts";
+import type { ConstraintSettings } from "./constraints/settings.ts";
 import type { LoopOutput } from "./loop/settle.ts";
 import type { EngineSettings } from "./settings.ts";
 
@@ -13,6 +15,7 @@ export interface EngineLoad {
   /** For constraints, which are about text. */
   readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;
+  readonly constraints: ConstraintSettings;
   readonly logLevel: LogLevel;
 }
 
@@ -34,6 +37,7 @@ export interface LoadedModel {
 export interface EngineEvents {
   readonly outputs: readonly LoopOutput[];
   readonly kvCacheBytes: number;
+  readonly constraintCache: CacheCounts;
 }
 
 export interface EngineProtocol {

@@ -54,7 +54,9 @@ export function limitExceeded(limit: keyof GrammarLimits, allowed: number, place
     kind: "limit",
     subject: limit,
     place,
-    message: `The constraint exceeds the limit ${limit} of ${allowed}${place === "" ? "" : ` at ${place}`}. Make it simpler.`,
+    message:
+      `The constraint exceeds the setting constraints.${limit}, which is ${allowed}${place === "" ? "" : ` (at ${place})`}. ` +
+      "Make it simpler, or have the server allow more.",
   });
 }
 

@@ -48,6 +48,7 @@ export function createServedBases(
         cacheFolder,
         vocabulary: vocabularyOf(tokenizer),
         settings: config.engine,
+        constraints: config.constraints,
         clock,
         logger: logger.child({ model: model.name }),
         logLevel: config.server.logLevel,

@@ -1,6 +1,7 @@
 // Every section of the configuration: the server's own settings here, the others beside what they set.
 import type { SettingsSchema } from "../domain/settings.ts";
 import { chatSettings } from "../chat/settings.ts";
+import { constraintSettings } from "../engine/constraints/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
@@ -87,6 +88,7 @@ export const sections = {
   server: serverSettings,
   chat: chatSettings,
   engine: engineSettings,
+  constraints: constraintSettings,
   training: trainingSettings,
   jobs: jobSettings,
   http: httpSettings,
@@ -99,6 +101,7 @@ export const sectionTitles: { readonly [Section in SectionName]: string } = {
   server: "Server",
   chat: "Chat",
   engine: "Engine",
+  constraints: "Constraints on answers",
   training: "Training",
   jobs: "Job queue",
   http: "HTTP",

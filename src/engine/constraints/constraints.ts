@@ -1,15 +1,17 @@
 // What the loop asks of constraints: to be prepared once for a request, and to say before each token of each choice which
-// ones may come. A mask is begun when the token before it is drawn and waited for when the scores are there, so that it
-// can be computed while the model computes.
+// ones may come. A mask is begun when the token before it is drawn, so that it can be computed while the model computes;
+// one that is not there yet is asked for again later.
 import type { Constraint } from "../../domain/constraint.ts";
 
 export interface Constraints {
   /**
    * Resolves when answers can be held to the constraint.
    *
-   * @throws ServiceError `unsupported` for one that cannot be served; the message says why and what is possible instead
+   * @param options.signal what waits to be prepared is dropped when it aborts; the promise then rejects
+   * @throws ServiceError `unsupported` for one that cannot be served; the message says why and what is possible instead;
+   *   `internal` when whatever computes breaks down
    */
-  prepare(constraint: Constraint): Promise<PreparedConstraint>;
+  prepare(constraint: Constraint, options: { readonly signal: AbortSignal }): Promise<PreparedConstraint>;
   /** Ends whatever computes. */
   close(): Promise<void>;
 }
@@ -24,15 +26,17 @@ export interface PreparedConstraint {
 
 /** A place in the answer of one choice. */
 export interface ConstraintCursor {
-  /** Moves behind a token that the mask allowed; the next mask is begun. */
+  /** Moves behind a token that the last mask allowed; the next mask is begun. */
   accept(tokenId: number): void;
   /**
-   * What may come next, once it is computed; blocks the thread for as long. Valid until the next call.
+   * What may come next; null while it is computed. Valid until the place moves.
    *
    * @throws ServiceError `unsupported` when the constraint turns out to cost more than its limits allow, `internal` when
-   *   no mask comes
+   *   whatever computes breaks down
    */
-  next(): TokenMask;
+  next(): TokenMask | null;
+  /** Blocks the thread until the next mask is there, at most until this time of the monotonic clock. */
+  waitUntil(endMs: number): void;
   /** Gives the place up. Idempotent. */
   close(): void;
 }

@@ -1,60 +1,90 @@
-// Memory that the engine's thread and the one that computes masks share: for each place one mask, and whether it is
-// there yet. A place is written by the one thread and read by the other, in turns that are counted.
+// Memory that the engine's thread shares with one that computes masks: for each place the token it moved behind, one mask,
+// and whether that is there yet. Each half of a place is written by one thread and read by the other, in turns that are
+// counted, so that nothing is taken for what an earlier owner of the place asked for.
 import { assert } from "../../domain/assert.ts";
+import { systemClock } from "../../domain/clock.ts";
 import type { TokenMask } from "./constraints.ts";
 
-/** How a turn of a place ended. */
+/** How a turn of a place ended; of one that failed a message says why. */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";
 
 const outcomes: readonly MaskOutcome[] = ["goes-on", "may-end", "failed"];
 
+/** A token that a place moved behind, as this turn. */
+export interface Move {
+  readonly turn: number;
+  readonly tokenId: number;
+}
+
+/** Turns asked for, their tokens, turns done, their outcomes. */
+const wordsPerPlace = 4;
+
 export class MaskBoard {
   /** What the other thread makes its board of. */
   readonly memory: SharedArrayBuffer;
-  readonly placeCount: number;
-  readonly maskWords: number;
-  /** The last finished turn of each place. */
-  readonly #turns: Int32Array;
+  readonly #asked: Int32Array;
+  readonly #tokens: Int32Array;
+  readonly #done: Int32Array;
   readonly #outcomes: Int32Array;
   readonly #masks: Uint32Array;
+  readonly #maskWords: number;
 
   /** @param memory of a board with the same numbers; absent makes a new one, every place at turn 0 */
   constructor(placeCount: number, maskWords: number, memory?: SharedArrayBuffer) {
-    const words = placeCount * (2 + maskWords);
+    const words = placeCount * (wordsPerPlace + maskWords);
     this.memory = memory ?? new SharedArrayBuffer(4 * words);
     assert(this.memory.byteLength === 4 * words, "both threads have a board of the same size");
-    this.placeCount = placeCount;
-    this.maskWords = maskWords;
-    this.#turns = new Int32Array(this.memory, 0, placeCount);
-    this.#outcomes = new Int32Array(this.memory, 4 * placeCount, placeCount);
-    this.#masks = new Uint32Array(this.memory, 8 * placeCount);
+    const column = (index: number) => new Int32Array(this.memory, 4 * index * placeCount, placeCount);
+    this.#asked = column(0);
+    this.#tokens = column(1);
+    this.#done = column(2);
+    this.#outcomes = column(3);
+    this.#masks = new Uint32Array(this.memory, 4 * wordsPerPlace * placeCount);
+    this.#maskWords = maskWords;
+  }
+
+  /** Moves a place behind a token; its mask is then the place's turn. */
+  ask(place: number, { turn, tokenId }: Move): void {
+    this.#tokens[place] = tokenId;
+    Atomics.store(this.#asked, place, turn);
+  }
+
+  /** The last move of a place, for the thread that computes its masks. */
+  lastMove(place: number): Move {
+    const turn = Atomics.load(this.#asked, place);
+    return { turn, tokenId: this.#tokens[place] };
   }
 
   /** The mask of a place, for the thread that writes it. */
   maskOf(place: number): Uint32Array {
-    return this.#masks.subarray(place * this.maskWords, (place + 1) * this.maskWords);
+    return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
   /** Says that a place's turn is done, and wakes whoever waits for it. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
-    Atomics.store(this.#turns, place, turn);
-    Atomics.notify(this.#turns, place);
+    Atomics.store(this.#done, place, turn);
+    Atomics.notify(this.#done, place);
   }
 
-  /**
-   * Blocks the thread until a place's turn is done.
-   *
-   * @returns the mask; `failed` when the other thread could make none, `late` when it made none within the deadline
-   */
-  wait(place: number, turn: number, deadlineMs: number): TokenMask | "failed" | "late" {
-    for (;;) {
-      const done = Atomics.load(this.#turns, place);
-      if (done === turn) break;
-      if (Atomics.wait(this.#turns, place, done, deadlineMs) === "timed-out") return "late";
-    }
+  isDone(place: number, turn: number): boolean {
+    return Atomics.load(this.#done, place) === turn;
+  }
+
+  /** The mask of a place's turn; null while there is none, and where it failed. */
+  read(place: number, turn: number): TokenMask | null {
+    if (!this.isDone(place, turn)) return null;
     const outcome = outcomes[this.#outcomes[place]];
-    if (outcome === "failed") return "failed";
-    return { allowed: this.maskOf(place), mayEnd: outcome === "may-end" };
+    return outcome === "failed" ? null : { allowed: this.maskOf(place), mayEnd: outcome === "may-end" };
+  }
+
+  /** Blocks the thread until a place's turn is done, at most until this time of the monotonic clock. */
+  waitUntil(place: number, turn: number, endMs: number): void {
+    for (;;) {
+      const done = Atomics.load(this.#done, place);
+      const leftMs = endMs - systemClock.monotonicMs();
+      if (done === turn || leftMs <= 0) return;
+      Atomics.wait(this.#done, place, done, leftMs);
+    }
   }
 }

@@ -1,5 +1,5 @@
-// The messages between the engine's thread and the one that computes masks. Constraints and places are named by numbers;
-// a place's masks go through shared memory.
+// The messages between the engine's thread and one that computes masks. Constraints and places are named by numbers;
+// a place's tokens and masks go through shared memory.
 import type { Constraint } from "../../domain/constraint.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
@@ -8,22 +8,45 @@ import type { GrammarLimits } from "../../regex/limits.ts";
 export interface MaskThreadData {
   readonly vocabulary: TokenVocabulary;
   readonly limits: GrammarLimits;
+  /** What all threads keep together; each has an equal part. */
+  readonly cacheBytesMax: number;
+  readonly threadCount: number;
   readonly placeCount: number;
-  readonly memory: SharedArrayBuffer;
+  /** Of the board and of the signals. */
+  readonly board: SharedArrayBuffer;
+  readonly signals: SharedArrayBuffer;
+  /** How much the thread stands back behind others; see setpriority(2). */
+  readonly niceness: number;
 }
 
 export type MaskRequest =
   /** Answered with a {@link MaskAnswer}. */
   | { readonly kind: "prepare"; readonly key: number; readonly constraint: Constraint }
+  /** Of a constraint that is prepared, or waits to be. */
   | { readonly kind: "release"; readonly key: number }
-  /** The first mask of the constraint, as the place's turn. */
-  | { readonly kind: "open"; readonly key: number; readonly place: number; readonly turn: number }
-  /** The mask after one more token, as the place's turn. */
-  | { readonly kind: "accept"; readonly place: number; readonly tokenId: number; readonly turn: number }
+  /** The mask behind these tokens of the constraint, as the place's turn; the first of each text has none. */
+  | {
+      readonly kind: "open";
+      readonly key: number;
+      readonly place: number;
+      readonly turn: number;
+      readonly tokenIds: readonly number[];
+    }
   | { readonly kind: "close"; readonly place: number };
 
-/** `refusal` says why the constraint cannot be served; null where it can. */
-export interface MaskAnswer {
-  readonly key: number;
-  readonly refusal: string | null;
+export type MaskAnswer =
+  /** `refusal` says why the constraint cannot be served; null where it can. */
+  | { readonly kind: "prepared"; readonly key: number; readonly refusal: Refusal | null }
+  /** There is no mask for the place's turn. */
+  | {
+      readonly kind: "failed";
+      readonly place: number;
+      readonly turn: number;
+      readonly refusal: Refusal;
+    };
+
+export interface Refusal {
+  readonly message: string;
+  /** The keyword, construct or limit that is to blame. */
+  readonly subject: string;
 }

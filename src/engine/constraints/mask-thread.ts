@@ -1,89 +1,149 @@
-// The thread that compiles constraints and computes masks, beside the one that computes the model. Keeps compiled
-// constraints by their content, so that the next request with the same one begins at once.
-import { parentPort, workerData } from "node:worker_threads";
-import { present } from "../../domain/assert.ts";
+// A thread that compiles constraints and computes masks, beside the one that computes the model. Takes turns: the mask of
+// every place that waits for one, then one constraint, so that neither holds up the other for long. Runs until it is
+// terminated, and sleeps while there is nothing to do.
+import { setPriority } from "node:os";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { assert, present } from "../../domain/assert.ts";
 import type { Constraint } from "../../domain/constraint.ts";
-import { ServiceError } from "../../domain/service-error.ts";
 import { unpackVocabulary } from "../../domain/vocabulary.ts";
 import { readLanguage } from "../../grammar/language.ts";
 import { CompiledConstraint, type Matcher } from "../../grammar/matcher.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
+import { ConstraintCache, type CachedConstraint } from "./constraint-cache.ts";
 import { MaskBoard } from "./mask-board.ts";
-import type { MaskAnswer, MaskRequest, MaskThreadData } from "./mask-protocol.ts";
+import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
+import { ThreadSignals } from "./thread-signals.ts";
 
-/** The most recently used ones are kept; each holds what its limits allow at most. */
-const keptConstraintCount = 32;
+/** A choice that is held to a constraint. */
+interface Place {
+  readonly place: number;
+  readonly constraint: CachedConstraint;
+  readonly matcher: Matcher;
+  /** The last move that was looked at. */
+  movedAt: number;
+}
 
 const port = present(parentPort, "the port of the engine's thread");
 // What the engine's thread gave this one.
-const { vocabulary, limits, placeCount, memory } = workerData as MaskThreadData;
-const trie = buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
-const board = new MaskBoard(placeCount, Math.ceil(trie.tokenCount / 32), memory);
-const kept = new Map<string, CompiledConstraint>();
-const prepared = new Map<number, { readonly content: string; readonly compiled: CompiledConstraint }>();
-/** By place; `content` is that of its constraint. */
-const matchers = new Map<number, { readonly content: string; readonly matcher: Matcher }>();
+const data = workerData as MaskThreadData;
+// Only there it is the priority of this thread alone.
+if (process.platform === "linux") setPriority(data.niceness);
+const trie = buildTokenTrie({ bytes: unpackVocabulary(data.vocabulary) });
+const board = new MaskBoard(data.placeCount, Math.ceil(trie.tokenCount / 32), data.board);
+const signals = new ThreadSignals(data.signals);
+const cache = new ConstraintCache(data.cacheBytesMax / data.threadCount);
+const waiting = new Map<number, Constraint>();
+const prepared = new Map<number, CachedConstraint>();
+const places = new Map<number, Place>();
 
-port.on("message", (request: MaskRequest) => {
+for (;;) {
+  const { ringCount } = signals;
+  takeRequests();
+  const wasBusy = computeMasks();
+  if (!prepareOne() && !wasBusy) signals.sleepSince(ringCount);
+}
+
+function takeRequests(): void {
+  for (;;) {
+    // Whatever comes here was sent by the engine's thread.
+    const received: { readonly message: MaskRequest } | undefined = receiveMessageOnPort(port);
+    if (received === undefined) return;
+    takeRequest(received.message);
+  }
+}
+
+function takeRequest(request: MaskRequest): void {
   switch (request.kind) {
     case "prepare":
-      return prepare(request.key, request.constraint);
-    case "release":
-      return void prepared.delete(request.key);
-    case "open": {
-      const { content, compiled } = present(
-        prepared.get(request.key),
-        "a constraint that is opened is prepared",
-      );
-      const matcher = compiled.matcher();
-      matchers.set(request.place, { content, matcher });
-      return write(request.place, request.turn, () => matcher);
+      return void waiting.set(request.key, request.constraint);
+    case "release": {
+      waiting.delete(request.key);
+      const constraint = prepared.get(request.key);
+      prepared.delete(request.key);
+      if (constraint !== undefined) cache.giveBack(constraint);
+      return;
     }
-    case "accept":
-      return write(request.place, request.turn, () => {
-        const matcher = matchers.get(request.place)?.matcher ?? null;
-        // Nothing is said of a place after it has failed.
-        return matcher?.accept(request.tokenId) === true ? matcher : null;
-      });
+    case "open": {
+      const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
+      const { place, turn, tokenIds } = request;
+      const matcher = constraint.compiled.matcher();
+      // The last move is that of whoever had the place before.
+      const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
+      places.set(place, opened);
+      return compute(opened, turn, tokenIds);
+    }
     case "close":
-      return void matchers.delete(request.place);
+      return void places.delete(request.place);
   }
-});
-
-function prepare(key: number, constraint: Constraint): void {
-  let refusal: string | null = null;
-  try {
-    const content = JSON.stringify(constraint);
-    prepared.set(key, { content, compiled: compiledOf(content, constraint) });
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    refusal = error.message;
-  }
-  port.postMessage({ key, refusal } satisfies MaskAnswer);
 }
 
-function compiledOf(content: string, constraint: Constraint): CompiledConstraint {
-  const compiled = kept.get(content) ?? new CompiledConstraint(readLanguage(constraint, limits), trie);
-  // The last one used is the last to go.
-  kept.delete(content);
-  kept.set(content, compiled);
-  const [oldest] = kept.keys();
-  if (kept.size > keptConstraintCount && oldest !== undefined) kept.delete(oldest);
-  return compiled;
+/** The masks of all places that have moved; whether there were any. */
+function computeMasks(): boolean {
+  let hasComputed = false;
+  for (const place of places.values()) {
+    const { turn, tokenId } = board.lastMove(place.place);
+    if (turn === place.movedAt) continue;
+    place.movedAt = turn;
+    compute(place, turn, [tokenId]);
+    hasComputed = true;
+  }
+  return hasComputed;
 }
 
-/** Writes the mask of a place; one that costs too much, or a token that may not come, ends the place. */
-function write(place: number, turn: number, move: () => Matcher | null): void {
-  try {
-    const matcher = move();
-    matcher?.mask(board.maskOf(place));
-    if (matcher === null) board.finish(place, turn, "failed");
-    else board.finish(place, turn, matcher.mayEnd ? "may-end" : "goes-on");
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+/** Moves a place behind tokens and writes its mask, or why there is none. */
+function compute({ place, constraint, matcher }: Place, turn: number, tokenIds: readonly number[]): void {
+  const refusal = refusalOf(() => {
+    assert(
+      tokenIds.every((id) => matcher.accept(id)),
+      "tokens that are drawn were allowed",
+    );
+    matcher.mask(board.maskOf(place));
+    if (!cache.measure(constraint)) throw noRoom();
+  });
+  if (refusal !== null) {
     // What is full of states begins anew for the next request.
-    kept.delete(matchers.get(place)?.content ?? "");
-    matchers.delete(place);
+    cache.forget(constraint);
+    answer({ kind: "failed", place, turn, refusal });
     board.finish(place, turn, "failed");
+  } else board.finish(place, turn, matcher.mayEnd ? "may-end" : "goes-on");
+  signals.finish(cache.counts);
+}
+
+/** Compiles the constraint that has waited longest; false when none waits. */
+function prepareOne(): boolean {
+  for (const [key, constraint] of waiting) {
+    waiting.delete(key);
+    const compile = () => new CompiledConstraint(readLanguage(constraint, data.limits), trie);
+    const refusal = refusalOf(() => void prepared.set(key, cache.take(JSON.stringify(constraint), compile)));
+    answer({ kind: "prepared", key, refusal });
+    signals.finish(cache.counts);
+    return true;
   }
+  return false;
+}
+
+function refusalOf(run: () => void): Refusal | null {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    return { message: error.message, subject: error.subject };
+  }
+}
+
+function noRoom(): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "limit",
+    subject: "cacheBytes",
+    place: "",
+    message:
+      `The constraints of all running requests need more memory than the setting constraints.cacheBytes, which is ` +
+      `${data.cacheBytesMax}, and this one the most. Make it simpler, try again later, or have the server allow more.`,
+  });
+}
+
+function answer(message: MaskAnswer): void {
+  port.postMessage(message, []);
 }

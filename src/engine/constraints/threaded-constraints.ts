@@ -1,115 +1,121 @@
-// Constraints whose masks another thread computes, started when the first one comes. A thread that breaks down takes the
-// engine's process with it, as a step that throws does.
-import { Worker } from "node:worker_threads";
-import { present } from "../../domain/assert.ts";
+// Constraints whose masks other threads compute: a quick thread for those that cost little, and a slow one for those that
+// turn out to cost much, which so hold up nobody but each other. Each is started when it is needed first, and again after
+// it broke down.
 import type { Constraint } from "../../domain/constraint.ts";
-import { ServiceError } from "../../domain/service-error.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
-import type { ConstraintCursor, Constraints, PreparedConstraint, TokenMask } from "./constraints.ts";
-import { MaskBoard } from "./mask-board.ts";
-import type { MaskAnswer, MaskRequest, MaskThreadData } from "./mask-protocol.ts";
+import type { CacheCounts } from "./constraint-cache.ts";
+import type { Constraints, PreparedConstraint } from "./constraints.ts";
+import { HeldConstraint, refused, type Compiled } from "./held-constraint.ts";
+import type { Refusal } from "./mask-protocol.ts";
+import { MaskWorker } from "./mask-worker.ts";
+import type { ConstraintSettings } from "./settings.ts";
 
 export interface ThreadedConstraintsOptions {
   readonly vocabulary: TokenVocabulary;
-  readonly limits: GrammarLimits;
+  readonly settings: ConstraintSettings;
   /** How many choices are held to constraints at a time. */
   readonly choiceCountMax: number;
-  /** Called when the thread breaks down, after which nothing more can be asked. */
+  /** Called when a thread breaks down; what was asked of it has failed. */
   readonly onBreakdown: (error: Error) => void;
+  /** For tests: the threads' code, and how long one may finish nothing. */
+  readonly module?: URL;
+  readonly silenceDeadlineMs?: number;
 }
 
-/** No mask takes as long, whatever the limits; the thread is stuck. */
-const maskDeadlineMs = 10_000;
+type Pace = "quick" | "slow";
+
+/** What compiling, and one mask, may cost on the quick thread: about 10 ms. */
+const quickSteps = 5_000;
+/** A slow thread leaves the cores to the model. */
+const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
+const defaultModule = new URL("./mask-thread.js", import.meta.url);
 
 export class ThreadedConstraints implements Constraints {
   readonly #options: ThreadedConstraintsOptions;
-  readonly #board: MaskBoard;
-  readonly #freePlaces: number[];
-  /** Turns are counted on when a place gets another owner, so that none is taken for an earlier one. */
-  readonly #turns: Int32Array;
-  readonly #awaited = new Map<number, (answer: MaskAnswer) => void>();
-  #worker: Worker | null = null;
+  readonly #workers = new Map<Pace, MaskWorker>();
   #lastKey = 0;
 
   constructor(options: ThreadedConstraintsOptions) {
     this.#options = options;
-    const { choiceCountMax, vocabulary } = options;
-    this.#board = new MaskBoard(choiceCountMax, Math.ceil(vocabulary.ends.length / 32));
-    this.#freePlaces = Array.from({ length: choiceCountMax }, (_, place) => place);
-    this.#turns = new Int32Array(choiceCountMax);
   }
 
-  async prepare(constraint: Constraint): Promise<PreparedConstraint> {
-    const key = ++this.#lastKey;
-    const { refusal } = await new Promise<MaskAnswer>((resolve) => {
-      this.#awaited.set(key, resolve);
-      this.#post({ kind: "prepare", key, constraint });
+  /** What all threads keep. */
+  get kept(): CacheCounts {
+    const sum = (one: CacheCounts, other: CacheCounts): CacheCounts => ({
+      hits: one.hits + other.hits,
+      misses: one.misses + other.misses,
+      bytes: one.bytes + other.bytes,
     });
-    if (refusal !== null) throw new ServiceError({ code: "unsupported", message: refusal });
-    let isReleased = false;
-    return {
-      open: () => this.#open(key),
-      release: () => {
-        if (!isReleased) this.#post({ kind: "release", key });
-        isReleased = true;
-      },
-    };
+    return [...this.#workers.values()].map(({ kept }) => kept).reduce(sum, { hits: 0, misses: 0, bytes: 0 });
+  }
+
+  async prepare(
+    constraint: Constraint,
+    options: { readonly signal: AbortSignal },
+  ): Promise<PreparedConstraint> {
+    const quick = await this.#compile("quick", constraint, options);
+    if ("worker" in quick)
+      return new HeldConstraint(quick, (refusal, more) => this.#retry(refusal, constraint, more));
+    const slow = this.#retry(quick, constraint, options);
+    if (slow === null) throw refused(quick);
+    return new HeldConstraint(await slow, () => null);
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate();
-    this.#worker = null;
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
   }
 
-  #open(key: number): ConstraintCursor {
-    const place = present(this.#freePlaces.pop(), "a place for each choice that is computed");
-    let turn = ++this.#turns[place];
-    this.#post({ kind: "open", key, place, turn });
-    let isOpen = true;
-    return {
-      accept: (tokenId) => {
-        turn = ++this.#turns[place];
-        this.#post({ kind: "accept", place, tokenId, turn });
-      },
-      next: () => maskOf(this.#board.wait(place, turn, maskDeadlineMs)),
-      close: () => {
-        if (!isOpen) return;
-        isOpen = false;
-        this.#post({ kind: "close", place });
-        this.#freePlaces.push(place);
-      },
-    };
-  }
-
-  #post(request: MaskRequest): void {
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(request, []);
-  }
-
-  #start(): Worker {
-    const { vocabulary, limits, choiceCountMax: placeCount, onBreakdown } = this.#options;
-    const workerData: MaskThreadData = { vocabulary, limits, placeCount, memory: this.#board.memory };
-    const worker = new Worker(new URL("./mask-thread.js", import.meta.url), { workerData });
-    worker.on("message", (answer: MaskAnswer) => {
-      this.#awaited.get(answer.key)?.(answer);
-      this.#awaited.delete(answer.key);
+  /** Compiles what the quick thread refused on the slow one; null where that would refuse it too. */
+  #retry(
+    { subject }: Refusal,
+    constraint: Constraint,
+    options: { readonly signal: AbortSignal },
+  ): Promise<Compiled> | null {
+    if (subject !== "compileSteps" && subject !== "maskSteps") return null;
+    if (this.#options.settings[subject] <= quickSteps) return null;
+    return this.#compile("slow", constraint, options).then((compiled) => {
+      if ("worker" in compiled) return compiled;
+      throw refused(compiled);
     });
-    worker.on("error", onBreakdown);
-    // It keeps no process alive that has nothing else to do.
-    worker.unref();
+  }
+
+  async #compile(
+    pace: Pace,
+    constraint: Constraint,
+    options: { readonly signal: AbortSignal },
+  ): Promise<Compiled | Refusal> {
+    const worker = this.#workerOf(pace);
+    const key = ++this.#lastKey;
+    return (await worker.prepare(key, constraint, options)) ?? { worker, key };
+  }
+
+  #workerOf(pace: Pace): MaskWorker {
+    const running = this.#workers.get(pace);
+    if (running !== undefined && !running.isBroken) return running;
+    const { settings, vocabulary, choiceCountMax: placeCount, module = defaultModule } = this.#options;
+    const { silenceDeadlineMs = 10_000, onBreakdown } = this.#options;
+    const worker = new MaskWorker({
+      name: "thread that computes what constraints allow",
+      module,
+      data: {
+        vocabulary,
+        limits: pace === "quick" ? quickLimits(settings) : settings,
+        cacheBytesMax: settings.cacheBytes,
+        threadCount: Object.keys(niceness).length,
+        placeCount,
+        niceness: niceness[pace],
+      },
+      silenceDeadlineMs,
+      onBreak: onBreakdown,
+    });
+    this.#workers.set(pace, worker);
     return worker;
   }
 }
 
-function maskOf(result: ReturnType<MaskBoard["wait"]>): TokenMask {
-  if (result === "failed") {
-    const message =
-      "The constraint allows no next token, or costs more to follow than its limits allow; make it simpler.";
-    throw new ServiceError({ code: "unsupported", message });
-  }
-  if (result === "late") {
-    throw new ServiceError({ code: "internal", message: "The thread that computes masks does not answer." });
-  }
-  return result;
+function quickLimits(settings: ConstraintSettings): GrammarLimits {
+  const atMost = (steps: number): number => Math.min(steps, quickSteps);
+  const { compileSteps, maskSteps } = settings;
+  return { ...settings, compileSteps: atMost(compileSteps), maskSteps: atMost(maskSteps) };
 }

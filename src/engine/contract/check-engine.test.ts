@@ -7,6 +7,7 @@ import { systemClock } from "../../domain/clock.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createChildEngine } from "../child-engine.ts";
+import { constraintSettings } from "../constraints/settings.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
@@ -30,6 +31,7 @@ const embedded = (settings: Partial<EngineSettings>) =>
     cacheFolder,
     vocabulary,
     settings: { ...defaultsOf(engineSettings), ...narrow, ...settings },
+    constraints: defaultsOf(constraintSettings),
     clock: systemClock,
     logger: silentLogger,
     logLevel: "silent",

@@ -1,17 +1,93 @@
-// Draws the next token of one sequence from the scores of its row: with its own random numbers, and under its constraint
-// where it has one.
+// Draws the next tokens of sequences from the scores of their rows: each with its own random numbers, and under its
+// constraint where it has one. A sequence whose constraint does not say in time what it allows keeps its scores, and is
+// drawn from them later: nobody else waits for it, and its answer stays the same.
+import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Sampler } from "../logits/sampler.ts";
+import { Sampler } from "../logits/sampler.ts";
+import type { ScoredSequence } from "./run-call.ts";
 import type { Sequence } from "./sequence.ts";
-import type { DrawOutcome } from "./settle.ts";
+import type { Draw, DrawOutcome } from "./settle.ts";
 
-/** @param logits_V raw scores; not modified */
-export function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): DrawOutcome {
+/** A mask that is late by less costs less than leaving its row out of the next step. */
+const graceMs = 1;
+/** How long the engine may be deaf to messages where all that runs waits for masks. */
+const pauseMs = 2;
+
+export class Drawer {
+  readonly #sampler: Sampler;
+
+  constructor(vocabularySize: number) {
+    this.#sampler = new Sampler(vocabularySize);
+  }
+
+  /** Draws for what was scored; the choices that follow a computed prompt all draw from its scores. */
+  draw(scored: readonly ScoredSequence[]): readonly Draw[] {
+    const all = scored.flatMap(({ sequence: leader, logits_V }) =>
+      [leader, ...leader.followers]
+        .filter(({ isFinished }) => !isFinished)
+        .map((sequence) => ({ sequence, logits_V })),
+    );
+    const draws: Draw[] = [];
+    let waiting = this.#drawInto(draws, all);
+    if (waiting.length === 0) return draws;
+    waitFor(waiting, graceMs);
+    waiting = this.#drawInto(draws, waiting);
+    const held = new Map<Float32Array, Float32Array>();
+    for (const { sequence, logits_V } of waiting) {
+      const kept = held.get(logits_V) ?? logits_V.slice();
+      held.set(logits_V, kept);
+      sequence.heldLogits_V = kept;
+    }
+    return draws;
+  }
+
+  /** Draws for those of the sequences that kept their scores and need not wait any more. */
+  drawHeld(sequences: Iterable<Sequence>): readonly Draw[] {
+    const draws: Draw[] = [];
+    this.#drawInto(draws, [...heldAmong(sequences)]);
+    for (const { sequence } of draws) sequence.heldLogits_V = null;
+    return draws;
+  }
+
+  /** Blocks the thread for a moment, or until what the sequences wait for is there. */
+  pause(sequences: Iterable<Sequence>): void {
+    waitFor([...heldAmong(sequences)], pauseMs);
+  }
+
+  /** @returns those for which it is too early */
+  #drawInto(draws: Draw[], scored: readonly ScoredSequence[]): readonly ScoredSequence[] {
+    return scored.filter(({ sequence, logits_V }) => {
+      const outcome = drawFor(sequence, logits_V, this.#sampler);
+      if (outcome !== null) draws.push({ sequence, outcome });
+      return outcome === null;
+    });
+  }
+}
+
+/** Blocks the thread until it is known what may come next for each of them, at most for the time. */
+function waitFor(waiting: readonly ScoredSequence[], ms: number): void {
+  const endMs = systemClock.monotonicMs() + ms;
+  for (const { sequence } of waiting) sequence.cursor?.waitUntil(endMs);
+}
+
+function* heldAmong(sequences: Iterable<Sequence>): Generator<ScoredSequence, void> {
+  for (const sequence of sequences) {
+    const { heldLogits_V, isFinished } = sequence;
+    if (heldLogits_V !== null && !isFinished) yield { sequence, logits_V: heldLogits_V };
+  }
+}
+
+/**
+ * @param logits_V raw scores; not modified
+ * @returns null while it is not known what the constraint allows; nothing is drawn then
+ */
+function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): DrawOutcome | null {
   const { running, random, cursor } = sequence;
   const { sampling, outputs } = running.request;
   const { topLogprobCount } = outputs;
   try {
     const mask = cursor?.next() ?? null;
+    if (mask === null && cursor !== null) return null;
     if (mask !== null && mask.allowed.every((word) => word === 0)) {
       if (!mask.mayEnd) return { kind: "failed", error: noToken() };
       if (running.stopTokenIds.size === 0) return { kind: "complete" };

@@ -1,6 +1,6 @@
 // The engine proper, single-threaded: takes requests, and runs steps while there is work. A step is planned, its calls
 // are run one after another, tokens are drawn and settled. Between calls messages come in, so that an abort acts within
-// one step. Knows neither processes nor text.
+// one step. Rows that wait for their constraints hold nobody else. Knows neither processes nor text.
 // A step that throws is a programmer error: `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../domain/assert.ts";
@@ -10,13 +10,12 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { failureOf } from "../../processes/failure.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
-import { Sampler } from "../logits/sampler.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { Lanes } from "./lanes.ts";
 import { runCall, type ScoredSequence } from "./run-call.ts";
 import { planStep, slotsThatFit, type PlannedCall, type StepBudget } from "./scheduler.ts";
 import { openRequest, successorOf, type RunningRequest, type Sequence } from "./sequence.ts";
-import { drawFor } from "./draw.ts";
+import { Drawer } from "./draw.ts";
 import { failRequest, settleDraws, type Draw, type LoopOutput } from "./settle.ts";
 
 export interface LoopOptions {
@@ -30,15 +29,23 @@ export interface LoopOptions {
   readonly emit: (outputs: readonly LoopOutput[]) => void;
 }
 
+/** A request that waits for its constraint. */
+interface Preparing {
+  /** Gives it up. */
+  readonly abort: AbortController;
+  /** The choices that were stopped meanwhile. */
+  readonly stopped: number[];
+}
+
 export class EngineLoop {
   readonly #runner: ModelRunner;
   readonly #emit: (outputs: readonly LoopOutput[]) => void;
   readonly #budget: StepBudget;
-  readonly #sampler: Sampler;
+  readonly #drawer: Drawer;
   readonly #lanes: Lanes;
   readonly #constraints: Constraints | undefined;
-  /** Requests whose constraint is being prepared, with the choices that were stopped meanwhile. */
-  readonly #preparing = new Map<number, number[]>();
+  /** Requests whose constraint is being prepared, by their keys. */
+  readonly #preparing = new Map<number, Preparing>();
   /** Those that want tokens, by their keys. */
   readonly #requests = new Map<number, RunningRequest>();
   /** Sequences that hold nothing yet, each with its followers; oldest first. */
@@ -51,7 +58,7 @@ export class EngineLoop {
     this.#runner = runner;
     this.#emit = options.emit;
     this.#budget = { ...options, bytesPerPosition: positionBytes(runner.shape) };
-    this.#sampler = new Sampler(runner.shape.vocabularySize);
+    this.#drawer = new Drawer(runner.shape.vocabularySize);
     this.#lanes = new Lanes(runner, options.kvCacheBytesMax);
     this.#constraints = options.constraints;
   }
@@ -80,17 +87,21 @@ export class EngineLoop {
     key: number,
     request: GenerationRequest & { readonly constraint: Constraint },
   ): Promise<void> {
+    const abort = new AbortController();
     const stopped: number[] = [];
-    this.#preparing.set(key, stopped);
+    this.#preparing.set(key, { abort, stopped });
+    const { signal } = abort;
     try {
       const constraints = present(this.#constraints, "an engine that takes constraints can prepare them");
-      const prepared = await constraints.prepare(request.constraint);
-      if (!this.#preparing.delete(key)) return prepared.release();
+      const prepared = await constraints.prepare(request.constraint, { signal });
+      if (signal.aborted) return prepared.release();
+      this.#preparing.delete(key);
       this.#queue(key, request, prepared);
       for (const choice of stopped) this.stopChoice(key, choice);
     } catch (error) {
+      if (signal.aborted) return;
       if (!(error instanceof ServiceError)) throw error;
-      if (!this.#preparing.delete(key)) return;
+      this.#preparing.delete(key);
       this.#emit([{ kind: "failed", key, ...failureOf(error, error.message) }]);
     }
   }
@@ -112,13 +123,14 @@ export class EngineLoop {
 
   /** Ends a request without further output; unknown keys are those that have just ended. */
   abort(key: number): void {
+    this.#preparing.get(key)?.abort.abort();
     this.#preparing.delete(key);
     for (const sequence of this.#requests.get(key)?.sequences ?? []) sequence.isFinished = true;
   }
 
   /** As {@link EngineLoop.abort}, for one choice. */
   stopChoice(key: number, choice: number): void {
-    this.#preparing.get(key)?.push(choice);
+    this.#preparing.get(key)?.stopped.push(choice);
     const sequence = this.#requests.get(key)?.sequences[choice];
     if (sequence !== undefined) sequence.isFinished = true;
   }
@@ -147,12 +159,24 @@ export class EngineLoop {
 
   /** One step; public so that tests can go step by step. */
   async step(): Promise<void> {
-    for (const call of this.#schedule()) {
+    this.#settleHeld();
+    const calls = this.#schedule();
+    for (const call of calls) {
       const scored = await runCall(call, this.#lanes, this.#runner);
-      const draws = this.#sample(scored);
-      this.#settle(call, scored, draws);
+      this.#settle(call, scored, this.#drawer.draw(scored));
     }
+    if (calls.length === 0) this.#drawer.pause(this.#rows());
     this.#emit([]);
+  }
+
+  /** What waited for its constraint goes on, where it need not wait any more. */
+  #settleHeld(): void {
+    const outputs = settleDraws(this.#drawer.drawHeld(this.#rows()));
+    if (outputs.length > 0) this.#emit(outputs);
+  }
+
+  *#rows(): Generator<Sequence, void> {
+    for (const lane of this.#lanes) yield* lane.rows;
   }
 
   #schedule(): readonly PlannedCall<Sequence>[] {
@@ -177,15 +201,6 @@ export class EngineLoop {
       if (!(error instanceof ServiceError)) throw error;
       this.#emit([failRequest(sequence.running, error)]);
     }
-  }
-
-  /** Draws for every scored sequence; the choices that follow a computed prompt all draw from its scores. */
-  #sample(scored: readonly ScoredSequence[]): readonly Draw[] {
-    return scored.flatMap(({ sequence: leader, logits_V }) =>
-      [leader, ...leader.followers]
-        .filter(({ isFinished }) => !isFinished)
-        .map((sequence) => ({ sequence, outcome: drawFor(sequence, logits_V, this.#sampler) })),
-    );
   }
 
   /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */

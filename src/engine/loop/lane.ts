@@ -36,8 +36,19 @@ export class Lane {
         ...this.rows.map((row) => row.positionCountMax),
         ...this.prompts.map((prompt) => prompt.positionCountMax),
       ),
-      decodingCount: this.rows.length,
+      decodingCount: this.rows.filter(isDecoding).length,
     };
+  }
+
+  /** Moves the rows whose next token is to be computed before those that wait for their constraints; how many they are. */
+  arrangeRows(): number {
+    let count = 0;
+    for (const [slot, row] of this.rows.entries()) {
+      if (!isDecoding(row)) continue;
+      if (slot !== count) this.#swapRows(slot, count);
+      count += 1;
+    }
+    return count;
   }
 
   /** Gives a sequence an empty slot, for which there must be room. */
@@ -124,11 +135,23 @@ export class Lane {
     sequence.slot = null;
   }
 
+  #swapRows(one: number, other: number): void {
+    const { rows } = this;
+    this.kv.swapSlots(one, other);
+    [rows[one], rows[other]] = [rows[other], rows[one]];
+    rows[one].slot = one;
+    rows[other].slot = other;
+  }
+
   #placeOf(prompt: Sequence): number {
     const place = this.prompts.indexOf(prompt);
     assert(place >= 0, "a prompt is in its lane");
     return place;
   }
+}
+
+function isDecoding({ heldLogits_V }: Sequence): boolean {
+  return heldLogits_V === null;
 }
 
 /** The slot of a sequence that is in a lane. */

@@ -26,7 +26,7 @@ export async function runCall(
 }
 
 async function decodeRows(lane: Lane, lanes: Lanes, runner: ModelRunner): Promise<readonly ScoredSequence[]> {
-  const rows = [...lane.rows];
+  const rows = lane.rows.slice(0, lane.arrangeRows());
   if (rows.length === 0) return [];
   lanes.makeRoom(lane, Math.max(...rows.map(({ tokenCount }) => tokenCount)));
   const logits_BV = await runner.decode(

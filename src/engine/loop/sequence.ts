@@ -43,6 +43,8 @@ export class Sequence {
   slot: number | null = null;
   /** Its place in its constraint, from its admission to its end; null where it has none. */
   cursor: ConstraintCursor | null = null;
+  /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
+  heldLogits_V: Float32Array | null = null;
   /** It wants no more tokens; it leaves its slot at the next sweep. */
   isFinished = false;
 

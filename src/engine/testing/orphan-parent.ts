@@ -3,6 +3,7 @@ import { systemClock } from "../../domain/clock.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createChildEngine } from "../child-engine.ts";
+import { constraintSettings } from "../constraints/settings.ts";
 import { engineSettings } from "../settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 
@@ -11,6 +12,7 @@ const engine = createChildEngine({
   cacheFolder: process.argv[3],
   vocabulary: packVocabulary([]),
   settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26 },
+  constraints: defaultsOf(constraintSettings),
   clock: systemClock,
   logger: silentLogger,
   logLevel: "silent",

@@ -1,0 +1,103 @@
+// What a constraint on an answer may cost, over HTTP: each limit of the section `constraints` of the settings refuses the
+// request that exceeds it with a 400 that names the setting and its value, and nothing else suffers.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+const limits = {
+  sourceBytes: 4000,
+  nesting: 20,
+  compileSteps: 2000,
+  maskSteps: 200,
+  states: 1500,
+  alternatives: 4,
+  cacheBytes: 1_048_576,
+} as const;
+
+const dataFolder = newDataFolder();
+let server: RunningServer;
+
+before(async () => {
+  const flags = Object.entries(limits).flatMap(([name, value]) => [
+    `--constraints-${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    String(value),
+  ]);
+  server = await startServer({ dataFolder, flags });
+  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+after(async () => {
+  await server.kill();
+  removeDataFolder(dataFolder);
+});
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function ask(structured: object, more: object = {}): Promise<Answer> {
+  const body = {
+    messages: [{ role: "user", content: "hello" }],
+    max_tokens: 24,
+    temperature: 1,
+    seed: 3,
+    structured_outputs: structured,
+    ...more,
+  };
+  const answer = await fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const many = (count: number, make: (index: number) => string): readonly string[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+const either = (name: string) => ({ anyOf: [{ required: [`${name}1`] }, { required: [`${name}2`] }] });
+const ambiguous =
+  'root ::= (a | b | c)+\na ::= [a-z]+ [ ]? a? b?\nb ::= [a-m]+ [ ]? c? a?\nc ::= [c-z]* "x" c? | [a-z]';
+
+const excessive = {
+  sourceBytes: { regex: "a".repeat(5000) },
+  nesting: { regex: `${"(".repeat(30)}a${")".repeat(30)}` },
+  compileSteps: { json: { type: "string", pattern: "(?=.*a.{12}$)(?=.*b.{13}$)[a-z ]{3,90}" } },
+  maskSteps: { grammar: ambiguous },
+  states: { choice: many(100, (index) => `one more text among so many, number ${index}`) },
+  alternatives: { json: { allOf: ["a", "b", "c", "d"].map(either) } },
+  cacheBytes: { choice: many(45, (index) => `a text among many, number ${index}`) },
+} as const satisfies Record<keyof typeof limits, object>;
+
+for (const [name, structured] of Object.entries(excessive)) {
+  test(`a constraint beyond constraints.${name} is refused with 400, whole or streamed`, async () => {
+    for (const stream of [false, true]) {
+      const { status, text } = await ask(structured, { stream });
+      assert.ok(text.includes(`constraints.${name}`), text);
+      assert.equal(status, 400, text);
+      const value = limits[name as keyof typeof limits];
+      assert.ok(text.includes(`which is ${value}`), text);
+      assert.match(text, /Make it simpler/);
+    }
+  });
+}
+
+test("a constraint within the limits is served, also beside refused ones", async () => {
+  const [{ status, text }] = await Promise.all([
+    ask({ choice: ["yes", "no"] }),
+    ...Object.values(excessive).map((structured) => ask(structured)),
+  ]);
+  assert.equal(status, 200, text);
+  assert.match(text, /"content":"(yes|no)"/);
+});
+
+test("/metrics counts what is compiled, what was there already, and what is kept", async () => {
+  for (let asked = 0; asked < 2; asked++) assert.equal((await ask({ choice: ["maybe"] })).status, 200);
+  const headers = { authorization: `Bearer ${server.apiKey}` };
+  const metrics = await (await fetch(`${server.url}/metrics`, { headers })).text();
+  const valueOf = (name: string): number =>
+    Number(new RegExp(`^hone_engine_constraint_cache_${name}{.*} (\\d+)$`, "m").exec(metrics)?.[1]);
+  assert.ok(valueOf("hits") >= 1 && valueOf("misses") >= 1, metrics);
+  assert.ok(valueOf("bytes") > 0 && valueOf("bytes") <= valueOf("bytes_max"), metrics);
+  assert.equal(valueOf("bytes_max"), limits.cacheBytes);
+});
