@@ -19,7 +19,6 @@ import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
-import { defaultGrammarLimits } from "../regex/limits.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
@@ -173,7 +172,7 @@ async function construct(
   });
 
   const checker = createConstraintChecker({
-    limits: defaultGrammarLimits,
+    limits: config.constraints,
     seconds: config.http.checkSeconds,
     secondsSetting: "http.checkSeconds",
   });
