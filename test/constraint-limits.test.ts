@@ -73,10 +73,8 @@ for (const [name, structured] of Object.entries(excessive)) {
   test(`a constraint beyond constraints.${name} is refused with 400, whole or streamed`, async () => {
     for (const stream of [false, true]) {
       const { status, text } = await ask(structured, { stream });
-      assert.ok(text.includes(`constraints.${name}`), text);
+      assert.ok(text.includes(`constraints.${name} of ${limits[name as keyof typeof limits]}`), text);
       assert.equal(status, 400, text);
-      const value = limits[name as keyof typeof limits];
-      assert.ok(text.includes(`which is ${value}`), text);
       assert.match(text, /Make it simpler/);
     }
   });

@@ -55,8 +55,8 @@ export function limitExceeded(limit: keyof GrammarLimits, allowed: number, place
     subject: limit,
     place,
     message:
-      `The constraint exceeds the setting constraints.${limit}, which is ${allowed}${place === "" ? "" : ` (at ${place})`}. ` +
-      "Make it simpler, or have the server allow more.",
+      `The constraint exceeds the limit constraints.${limit} of ${allowed}${place === "" ? "" : ` at ${place}`}. ` +
+      "Make it simpler or raise the limit.",
   });
 }
 

@@ -139,8 +139,8 @@ function noRoom(): ConstraintRefusal {
     subject: "cacheBytes",
     place: "",
     message:
-      `The constraints of all running requests need more memory than the setting constraints.cacheBytes, which is ` +
-      `${data.cacheBytesMax}, and this one the most. Make it simpler, try again later, or have the server allow more.`,
+      `The constraints of all running requests exceed the limit constraints.cacheBytes of ${data.cacheBytesMax}, and this ` +
+      "one takes most. Make it simpler, try again later or raise the limit.",
   });
 }
 
