@@ -7,11 +7,11 @@ import type { GrammarLimits } from "../regex/limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { Rules, terminal } from "./parser/rules.ts";
-import type { Production } from "./parser/rules.ts";
+import type { GrammarSymbol, Production } from "./parser/rules.ts";
 import { Automaton } from "../regex/automaton.ts";
 import { plainSpelling } from "../regex/characters.ts";
 import { compileGrammar } from "./notation/compile-grammar.ts";
-import { readGbnf } from "./notation/read-gbnf.ts";
+import { readGrammar } from "./notation/read-grammar.ts";
 import { Expressions } from "../regex/expressions.ts";
 import type { Expression } from "../regex/expressions.ts";
 import { wholeMatch } from "../regex/express-pattern.ts";
@@ -43,7 +43,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);
   const rules = new Rules(limits);
-  const { production, textOf } = read(constraint, {
+  const { production, textOf, counting } = read(constraint, {
     limits,
     budget,
     expressions,
@@ -51,7 +51,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
     rules,
   });
   const machine = new Machine({ automaton, rules }, limits, budget);
-  if (constraint.kind === "grammar") machine.prepare(production);
+  if (counting !== undefined) machine.prepare(production, counting);
   const start = machine.start(production);
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd)
@@ -83,6 +83,8 @@ export function restartFor(budget: StepBudget, length: number): void {
 interface Reading {
   readonly production: Production;
   readonly textOf: Language["textOf"];
+  /** Of a grammar, the symbols whose rules count. */
+  readonly counting?: ReadonlySet<GrammarSymbol>;
 }
 
 function read(constraint: Constraint, workshop: Workshop): Reading {
@@ -99,12 +101,12 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
       return readSchema(constraint.schema, constraint, workshop);
     case "json-object":
       return readSchema({ type: "object" }, constraint, workshop);
-    case "grammar":
+    case "grammar": {
       checkLength(constraint.text.length, workshop.limits);
-      return {
-        production: [compileGrammar(readGbnf(constraint.text, workshop.limits), workshop)],
-        textOf: null,
-      };
+      const text = readGrammar(constraint.text, workshop.limits);
+      const { symbol, schemas } = compileGrammar(text, constraint, workshop);
+      return { production: [symbol], textOf: null, counting: schemas };
+    }
     case "structural-tag":
       throw refusal("not-exact", constraint.kind, "Structural tags are not supported.");
     default:

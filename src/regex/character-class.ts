@@ -10,6 +10,7 @@ import {
   wordCharacters,
 } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
+import { inEitherCase } from "./letter-case.ts";
 import type { Reader } from "./reader.ts";
 import { unicodeProperty } from "./unicode-property.ts";
 
@@ -25,37 +26,38 @@ const namedClasses: Readonly<Record<string, CodePoints>> = {
 const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
 
 /** Reads a class behind its opening bracket, up to and with the closing one. */
-export function readCharacterClass(reader: Reader): CodePoints {
+export function readCharacterClass(reader: Reader, ignoresCase: boolean): CodePoints {
   const start = reader.position - 1;
   const isNegated = reader.skip("^");
   const members: CodePoints[] = [];
   while (!reader.skip("]")) {
     if (reader.isAtEnd) throw reader.malformed("an unclosed class", start);
-    const low = readMember(reader);
+    const low = readMember(reader, ignoresCase);
     const dash = reader.position;
     if (!reader.sees("-") || reader.sees("-]")) {
       members.push(low);
       continue;
     }
     reader.take();
-    const high = readMember(reader);
+    const high = readMember(reader, ignoresCase);
     // A dash beside a class such as \w stands for itself, as browsers take it.
     if (!isSingle(low) || !isSingle(high)) members.push(low, [0x2d, 0x2d], high);
     else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
     else members.push([low[0], high[0]]);
   }
-  const set = unitedPoints(...members);
+  const united = unitedPoints(...members);
+  const set = ignoresCase ? inEitherCase(united) : united;
   return commonPoints(isNegated ? otherPoints(set) : set, allCharacters);
 }
 
 const isSingle = (set: CodePoints): boolean => set.length === 2 && set[0] === set[1];
 
-function readMember(reader: Reader): CodePoints {
+function readMember(reader: Reader, ignoresCase: boolean): CodePoints {
   if (reader.isAtEnd) throw reader.malformed("an unclosed class");
   const start = reader.position;
   if (!reader.skip("\\")) return single(reader.take().codePointAt(0) ?? 0);
   if (reader.skip("b")) return single(8);
-  return readClassEscape(reader, start);
+  return readClassEscape(reader, start, ignoresCase);
 }
 
 /**
@@ -63,8 +65,11 @@ function readMember(reader: Reader): CodePoints {
  *
  * @param start the position of the backslash
  */
-export function readClassEscape(reader: Reader, start: number): CodePoints {
+export function readClassEscape(reader: Reader, start: number, ignoresCase: boolean): CodePoints {
   const letter = reader.take();
+  // What has a word's character as its other case is one itself.
+  if (letter === "W" && ignoresCase)
+    return commonPoints(otherPoints(inEitherCase(wordCharacters)), allCharacters);
   const named = namedClasses[letter];
   if (named !== undefined) return commonPoints(named, allCharacters);
   if (letter === "p" || letter === "P") return readProperty(reader, letter === "P", start);
@@ -73,13 +78,19 @@ export function readClassEscape(reader: Reader, start: number): CodePoints {
   if (control !== undefined) return single(control);
   if (letter === "x") return single(hexadecimal(reader, /([0-9A-Fa-f]{2})/y, start));
   if (letter === "u") return single(readUnicodeEscape(reader, start));
-  if (letter === "c") return single((reader.match(/[A-Za-z]/y)?.[0].charCodeAt(0) ?? 0) % 32);
+  if (letter === "c") return single(readControlLetter(reader, start));
   // Other letters and digits mean something elsewhere; every other character stands for itself.
   if (/[A-Za-z0-9]/.test(letter)) throw reader.notExact(`the escape \\${letter}`, start);
   return single(letter.codePointAt(0) ?? 0);
 }
 
 const single = (point: number): CodePoints => [point, point];
+
+function readControlLetter(reader: Reader, start: number): number {
+  const letter = reader.match(/[A-Za-z]/y)?.[0];
+  if (letter === undefined) throw reader.malformed("an escape that is cut short", start);
+  return letter.charCodeAt(0) % 32;
+}
 
 function readUnicodeEscape(reader: Reader, start: number): number {
   if (reader.sees("{")) {

@@ -3,6 +3,7 @@
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits } from "./limits.ts";
 import { readCharacterClass, readClassEscape } from "./character-class.ts";
+import { inEitherCase } from "./letter-case.ts";
 import { allCharacters, commonPoints, lineEnds, otherPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
 import type { Pattern } from "./pattern.ts";
@@ -11,55 +12,100 @@ import { Reader } from "./reader.ts";
 /** Repetitions beyond this are refused. */
 const repetitionsMax = 10_000;
 
-const anyButLineEnds: CodePoints = commonPoints(allCharacters, otherPoints(lineEnds));
+/** What may differ between the places where patterns stand. */
+export interface PatternStyle {
+  /** What `.` does not stand for; none with the flag s. */
+  readonly lineEnds: CodePoints;
+  readonly isDotAll: boolean;
+  readonly ignoresCase: boolean;
+  /** Whether a quantifier may ask for the shortest match, which says nothing of a whole text. */
+  readonly mayBeLazy: boolean;
+}
+
+const ecmaScript: PatternStyle = {
+  lineEnds,
+  isDotAll: false,
+  ignoresCase: false,
+  mayBeLazy: true,
+};
 
 /**
  * @param place what the refusal calls the place of the pattern
  * @throws ConstraintRefusal for what is malformed or not expressed exactly
  */
-export function parsePattern(text: string, limits: GrammarLimits, place = ""): Pattern {
+export function parsePattern(
+  text: string,
+  limits: GrammarLimits,
+  place = "",
+  style: PatternStyle = ecmaScript,
+): Pattern {
   const reader = new Reader(text, place);
-  const pattern = readChoice(reader, limits, 0);
+  const pattern = readChoice({ reader, limits, style }, 0);
   if (!reader.isAtEnd) throw reader.malformed("an unmatched )");
   return pattern;
 }
 
-function readChoice(reader: Reader, limits: GrammarLimits, depth: number): Pattern {
+interface Source {
+  readonly reader: Reader;
+  readonly limits: GrammarLimits;
+  readonly style: PatternStyle;
+}
+
+function readChoice(source: Source, depth: number): Pattern {
+  const { reader, limits } = source;
   if (depth > limits.nesting) throw limitExceeded("nesting", limits.nesting, reader.place);
-  const options = [readSequence(reader, limits, depth)];
-  while (reader.skip("|")) options.push(readSequence(reader, limits, depth));
+  const options = [readSequence(source, depth)];
+  while (reader.skip("|")) options.push(readSequence(source, depth));
   return options.length === 1 ? options[0] : { kind: "choice", parts: options };
 }
 
-function readSequence(reader: Reader, limits: GrammarLimits, depth: number): Pattern {
+function readSequence(source: Source, depth: number): Pattern {
+  const { reader } = source;
   const parts: Pattern[] = [];
   while (!reader.isAtEnd && !reader.sees("|") && !reader.sees(")")) {
-    parts.push(readQuantified(reader, readTerm(reader, limits, depth)));
+    parts.push(readQuantified(source, readTerm(source, depth)));
   }
   return parts.length === 1 ? parts[0] : { kind: "sequence", parts };
 }
 
-function readTerm(reader: Reader, limits: GrammarLimits, depth: number): Pattern {
-  if (reader.skip("(")) return readGroup(reader, limits, depth);
+function readTerm(source: Source, depth: number): Pattern {
+  const { reader, style } = source;
+  const { ignoresCase } = style;
+  if (reader.skip("(")) return readGroup(source, depth);
   if (reader.skip("^")) return { kind: "start" };
   if (reader.skip("$")) return { kind: "end" };
-  if (reader.skip(".")) return { kind: "character", set: anyButLineEnds };
-  if (reader.skip("[")) return { kind: "character", set: readCharacterClass(reader) };
-  if (reader.skip("\\")) return readEscape(reader);
+  if (reader.skip(".")) return { kind: "character", set: dot(style) };
+  if (reader.skip("[")) return { kind: "character", set: readCharacterClass(reader, ignoresCase) };
+  if (reader.skip("\\")) return readEscape(reader, ignoresCase);
   if (reader.sees("*") || reader.sees("+") || reader.sees("?")) throw reader.malformed("nothing to repeat");
-  return literal(reader.take());
+  const point = reader.take().codePointAt(0) ?? 0;
+  return { kind: "character", set: ignoresCase ? inEitherCase([point, point]) : [point, point] };
 }
 
-function readGroup(reader: Reader, limits: GrammarLimits, depth: number): Pattern {
+const dot = (style: PatternStyle): CodePoints =>
+  style.isDotAll ? allCharacters : commonPoints(allCharacters, otherPoints(style.lineEnds));
+
+function readGroup(source: Source, depth: number): Pattern {
+  const { reader } = source;
   const start = reader.position - 1;
   const look = reader.skip("?=") ? "ahead" : reader.skip("?!") ? "not ahead" : null;
   if (look === null && (reader.sees("?<=") || reader.sees("?<!"))) {
     throw reader.notExact("a look-behind", start);
   }
-  if (look === null && !reader.skip("?:") && reader.skip("?")) readGroupName(reader, start);
-  const part = readChoice(reader, limits, depth + 1);
+  const style = look === null ? readModifiers(source) : null;
+  if (look === null && style === null && reader.skip("?")) readGroupName(reader, start);
+  const part = readChoice({ ...source, style: style ?? source.style }, depth + 1);
   if (!reader.skip(")")) throw reader.malformed("an unclosed group", start);
   return look === null ? part : { kind: "look", part, isNegative: look === "not ahead" };
+}
+
+/** Reads `?:`, `?i:`, `?s-i:` and the like; null where none stands. */
+function readModifiers({ reader, style }: Source): PatternStyle | null {
+  const match = reader.match(/\?([is]*)(?:-([is]+))?:/y);
+  if (match === null) return null;
+  const [, added, removed = ""] = match;
+  const isOn = (flag: string, before: boolean) => added.includes(flag) || (before && !removed.includes(flag));
+  return { ...style, isDotAll: isOn("s", style.isDotAll), ignoresCase: isOn("i", style.ignoresCase) };
 }
 
 /** Skips the name of a named group, as `(?<name>` or Python's `(?P<name>`. */
@@ -68,24 +114,21 @@ function readGroupName(reader: Reader, start: number): void {
   while (!reader.skip(">")) reader.take();
 }
 
-function readEscape(reader: Reader): Pattern {
+function readEscape(reader: Reader, ignoresCase: boolean): Pattern {
   const start = reader.position - 1;
   if (reader.skip("b") || reader.skip("B")) throw reader.notExact("a word boundary", start);
   if (/[1-9]/.test(reader.peek()) || reader.sees("k<")) throw reader.notExact("a back reference", start);
-  return { kind: "character", set: readClassEscape(reader, start) };
+  const set = readClassEscape(reader, start, ignoresCase);
+  return { kind: "character", set: ignoresCase ? inEitherCase(set) : set };
 }
 
-function literal(character: string): Pattern {
-  const point = character.codePointAt(0) ?? 0;
-  return { kind: "character", set: [point, point] };
-}
-
-function readQuantified(reader: Reader, part: Pattern): Pattern {
+function readQuantified({ reader, style }: Source, part: Pattern): Pattern {
   const start = reader.position;
   const bounds = readBounds(reader);
   if (bounds === null) return part;
   if (part.kind === "start" || part.kind === "end" || part.kind === "look")
     throw reader.notExact("a repeated assertion", start);
+  if (reader.sees("?") && !style.mayBeLazy) throw reader.notExact("a lazy quantifier", reader.position);
   // Whether a match is sought greedily changes only what is captured.
   if (!reader.skip("?") && reader.sees("+"))
     throw reader.notExact("a possessive quantifier", reader.position);

@@ -1,6 +1,7 @@
-// A grammar's text as rules of the parser. Rules that do not lead to themselves are regular and become expressions, so
-// that most grammars consist of few, large lexemes.
-import { unreachable } from "../../domain/assert.ts";
+// A grammar's text as rules of the parser. Rules that neither lead to themselves nor to a schema are regular and become
+// expressions, so that most grammars consist of few, large lexemes.
+import { assert, unreachable } from "../../domain/assert.ts";
+import type { ConstraintOptions } from "../../domain/constraint.ts";
 import { quoted } from "../../domain/service-error.ts";
 import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
 import { terminal } from "../parser/rules.ts";
@@ -8,48 +9,69 @@ import type { GrammarSymbol, Production } from "../parser/rules.ts";
 import { plainSpelling } from "../../regex/characters.ts";
 import type { Spelling } from "../../regex/characters.ts";
 import { wholeMatch } from "../../regex/express-pattern.ts";
+import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Workshop } from "../workshop.ts";
-import { referencesOf } from "./grammar-text.ts";
+import { embeddedSchema } from "./embedded-schema.ts";
+import { hasNode } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";
 import { withoutEndless, withoutLeftRecursion } from "./productions.ts";
 import type { Piece, Pieces } from "./productions.ts";
 
-/** The symbol of a whole text. @throws ConstraintRefusal for rules that are missing, and at a limit */
-export function compileGrammar(text: GrammarText, workshop: Workshop): GrammarSymbol {
+export interface CompiledGrammar {
+  /** The symbol of a whole text. */
+  readonly symbol: GrammarSymbol;
+  /** The symbols of schemas within it. */
+  readonly schemas: ReadonlySet<GrammarSymbol>;
+}
+
+/** @throws ConstraintRefusal for rules that are missing, schemas that are refused, and at a limit */
+export function compileGrammar(
+  text: GrammarText,
+  options: ConstraintOptions,
+  workshop: Workshop,
+): CompiledGrammar {
   for (const node of text.rules.values()) {
-    for (const { name, position } of referencesOf(node))
-      if (!text.rules.has(name)) throw missingRule(name, position);
+    hasNode(node, (inner) => {
+      if (inner.kind === "rule" && !text.rules.has(inner.name)) throw missingRule(inner.name, inner.position);
+      return false;
+    });
   }
-  const compiler = new GrammarCompiler(text, workshop);
-  return compiler.symbol(text.root);
+  const compiler = new GrammarCompiler(text, options, workshop);
+  return { symbol: compiler.symbol(text.root), schemas: compiler.schemas };
 }
 
 class GrammarCompiler {
+  readonly schemas = new Set<GrammarSymbol>();
   readonly #text: GrammarText;
+  readonly #options: ConstraintOptions;
   readonly #workshop: Workshop;
   readonly #spelling: Spelling;
-  readonly #recursive: ReadonlySet<string>;
+  readonly #irregular: ReadonlySet<string>;
   readonly #expressions = new Map<string, Expression>();
   readonly #productions = new Map<string, readonly Pieces[]>();
 
-  constructor(text: GrammarText, workshop: Workshop) {
+  constructor(text: GrammarText, options: ConstraintOptions, workshop: Workshop) {
     this.#text = text;
+    this.#options = options;
     this.#workshop = workshop;
     this.#spelling = plainSpelling(workshop.expressions);
-    this.#recursive = recursiveRules(text);
+    this.#irregular = irregularRules(text);
   }
 
   symbol(root: string): GrammarSymbol {
-    if (!this.#recursive.has(root)) return terminal(this.#ofRule(root, 0));
-    for (const name of this.#recursive) this.#productions.set(name, this.#alternatives(this.#node(name)));
+    if (!this.#irregular.has(root)) return terminal(this.#ofRule(root, 0));
+    for (const name of this.#irregular) this.#productions.set(name, this.#alternatives(this.#node(name)));
     const { automaton, limits, rules } = this.#workshop;
     const ending = withoutEndless(this.#productions, (expression) => automaton.isEmpty(expression));
     const ready = withoutLeftRecursion(ending, limits);
     const symbolOf = (name: string): GrammarSymbol =>
       rules.rule(`rule ${name}`, () =>
         (ready.get(name) ?? []).map((pieces): Production =>
-          pieces.map((piece) => ("rule" in piece ? symbolOf(piece.rule) : terminal(piece.text))),
+          pieces.map((piece) => {
+            if ("rule" in piece) return symbolOf(piece.rule);
+            return "text" in piece ? terminal(piece.text) : piece.schema;
+          }),
         ),
       );
     return symbolOf(root);
@@ -60,7 +82,7 @@ class GrammarCompiler {
   }
 
   #isRegular(node: GrammarNode): boolean {
-    return !referencesOf(node).some(({ name }) => this.#recursive.has(name));
+    return !hasNode(node, (inner) => isIrregular(inner, this.#irregular));
   }
 
   #ofRule(name: string, depth: number): Expression {
@@ -71,9 +93,10 @@ class GrammarCompiler {
     return known;
   }
 
-  /** A node without recursive rules. */
+  /** A node that is regular. */
   #expressed(node: GrammarNode, depth = 0): Expression {
     const { expressions } = this.#workshop;
+    assert(node.kind !== "schema", "a schema is not regular");
     switch (node.kind) {
       case "character":
         return this.#spelling.spell(node.set);
@@ -85,11 +108,19 @@ class GrammarCompiler {
         return expressions.repeat(this.#expressed(node.part, depth), node.min, node.max);
       case "pattern":
         return wholeMatch({ expressions, spelling: this.#spelling, place: "" }, node.pattern);
+      case "all":
+        return expressions.and(...node.parts.map((part) => this.#expressed(part, depth)));
+      case "other":
+        return expressions.and(this.#anyText, expressions.not(this.#expressed(node.part, depth)));
       case "rule":
         return this.#ofRule(node.name, depth);
       default:
         return unreachable(node);
     }
+  }
+
+  get #anyText(): Expression {
+    return this.#workshop.expressions.repeat(this.#spelling.character, 0);
   }
 
   /** Any node as productions. */
@@ -109,6 +140,12 @@ class GrammarCompiler {
         return this.#repeated(node.part, node.min, node.max);
       case "rule":
         return [{ rule: node.name }];
+      case "schema": {
+        const schema = embeddedSchema(node, this.#options, this.#workshop);
+        if (schema === null) return [{ text: nothing }];
+        this.schemas.add(schema);
+        return [{ schema }];
+      }
       default:
         return [{ text: this.#expressed(node) }];
     }
@@ -147,19 +184,22 @@ class GrammarCompiler {
   }
 }
 
-/** The rules that lead to one that leads to itself. All others are regular: they only name regular ones. */
-function recursiveRules({ rules }: GrammarText): ReadonlySet<string> {
-  const recursive = new Set(rules.keys());
-  for (let before = -1; before !== recursive.size;) {
-    before = recursive.size;
-    for (const name of recursive) {
+/** The rules that lead to one that leads to itself, or to a schema. All others only name regular ones. */
+function irregularRules({ rules }: GrammarText): ReadonlySet<string> {
+  const irregular = new Set(rules.keys());
+  for (let before = -1; before !== irregular.size;) {
+    before = irregular.size;
+    for (const name of irregular) {
       const node = rules.get(name);
-      if (node !== undefined && !referencesOf(node).some((other) => recursive.has(other.name)))
-        recursive.delete(name);
+      if (node !== undefined && !hasNode(node, (inner) => isIrregular(inner, irregular)))
+        irregular.delete(name);
     }
   }
-  return recursive;
+  return irregular;
 }
+
+const isIrregular = (node: GrammarNode, irregular: ReadonlySet<string>): boolean =>
+  node.kind === "schema" || (node.kind === "rule" && irregular.has(node.name));
 
 function missingRule(name: string, position: number): ConstraintRefusal {
   return new ConstraintRefusal({

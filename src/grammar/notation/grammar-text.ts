@@ -1,5 +1,6 @@
 // A grammar as its author wrote it: rules by name, each a tree of characters, repetitions and references. What the readers
 // of notations make, and what compile-grammar.ts takes.
+import type { Json } from "../../domain/trajectory.ts";
 import type { CodePoints } from "../../regex/code-points.ts";
 import type { Pattern } from "../../regex/pattern.ts";
 
@@ -13,6 +14,12 @@ export type GrammarNode =
       readonly max: number;
     }
   | { readonly kind: "pattern"; readonly pattern: Pattern }
+  /** The texts that match all parts; regular, like the next. */
+  | { readonly kind: "all"; readonly parts: readonly GrammarNode[] }
+  /** The texts that do not match the part. */
+  | { readonly kind: "other"; readonly part: GrammarNode }
+  /** The JSON texts of a schema's values. */
+  | { readonly kind: "schema"; readonly schema: Json; readonly position: number }
   | { readonly kind: "rule"; readonly name: string; readonly position: number };
 
 export interface GrammarText {
@@ -30,19 +37,9 @@ export function literalNode(text: string): GrammarNode {
   return { kind: "sequence", parts };
 }
 
-/** The rules that a node names. */
-export function referencesOf(
-  node: GrammarNode,
-): readonly { readonly name: string; readonly position: number }[] {
-  switch (node.kind) {
-    case "rule":
-      return [node];
-    case "repeat":
-      return referencesOf(node.part);
-    case "sequence":
-    case "choice":
-      return node.parts.flatMap(referencesOf);
-    default:
-      return [];
-  }
+/** Whether the node, or one in it, passes the test. */
+export function hasNode(node: GrammarNode, test: (node: GrammarNode) => boolean): boolean {
+  if (test(node)) return true;
+  if ("part" in node) return hasNode(node.part, test);
+  return "parts" in node && node.parts.some((part) => hasNode(part, test));
 }

@@ -1,11 +1,15 @@
-// The recursive rules of a grammar as plain productions, and what makes them fit for the parser: no rule that never ends,
+// The rules of a grammar that are not regular as plain productions, and what makes them fit for the parser: no rule that never ends,
 // and none that begins with itself.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
 import type { Expression } from "../../regex/expressions.ts";
+import type { GrammarSymbol } from "../parser/rules.ts";
 
-/** A regular piece of text, or a recursive rule. */
-export type Piece = { readonly text: Expression } | { readonly rule: string };
+/** A regular piece of text, a rule that is not, or the values of a schema. */
+export type Piece =
+  | { readonly text: Expression }
+  | { readonly rule: string }
+  | { readonly schema: GrammarSymbol };
 export type Pieces = readonly Piece[];
 export type ProductionsByRule = ReadonlyMap<string, readonly Pieces[]>;
 
@@ -16,7 +20,10 @@ export function withoutEndless(
 ): ProductionsByRule {
   const ending = new Set<string>();
   const ends = (pieces: Pieces): boolean =>
-    pieces.every((piece) => ("rule" in piece ? ending.has(piece.rule) : !isEmpty(piece.text)));
+    pieces.every((piece) => {
+      if ("rule" in piece) return ending.has(piece.rule);
+      return "schema" in piece || !isEmpty(piece.text);
+    });
   for (let before = -1; before < ending.size;) {
     before = ending.size;
     for (const [name, productions] of rules) if (productions.some(ends)) ending.add(name);

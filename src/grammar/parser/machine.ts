@@ -63,16 +63,16 @@ export class Machine {
 
   /**
    * Looks at every rule that the production leads to, so that one that begins with itself is refused before a text is.
-   * Rules that count are left to be made where a text goes.
+   * Rules that count, below the given symbols, are left to be made where a text goes.
    */
-  prepare(production: Production): void {
-    const waiting = [...production];
+  prepare(production: Production, counting: ReadonlySet<GrammarSymbol>): void {
+    const waiting = production.filter((symbol) => !counting.has(symbol));
     const seen = new Set(waiting);
     for (let symbol = waiting.pop(); symbol !== undefined; symbol = waiting.pop()) {
       if (isTerminal(symbol)) continue;
       this.#beginning(symbol);
       for (const next of this.#rules.productions(symbol).flat()) {
-        if (seen.has(next)) continue;
+        if (seen.has(next) || counting.has(next)) continue;
         seen.add(next);
         waiting.push(next);
       }

@@ -18,12 +18,20 @@ export const symbolIndex = (symbol: GrammarSymbol): number => Math.floor(symbol 
 
 export class Rules {
   readonly #limits: GrammarLimits;
-  readonly #makers: (() => Productions)[] = [];
-  readonly #made: (Productions | undefined)[] = [];
+  readonly #makers: (() => Productions)[];
+  readonly #made: (Productions | undefined)[];
   readonly #named = new Map<string, GrammarSymbol>();
 
-  constructor(limits: GrammarLimits) {
+  /** @param beside rules that a parser has together with these */
+  constructor(limits: GrammarLimits, beside?: Rules) {
     this.#limits = limits;
+    this.#makers = beside === undefined ? [] : beside.#makers;
+    this.#made = beside === undefined ? [] : beside.#made;
+  }
+
+  /** Rules of the same parser whose names mean others than here: for a grammar within a grammar. */
+  apart(): Rules {
+    return new Rules(this.#limits, this);
   }
 
   /** The rule of the given name; `make` is called at most once, and may ask for this rule again. */

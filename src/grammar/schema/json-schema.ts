@@ -14,6 +14,8 @@ import { RuleWriter } from "./writing/write-rules.ts";
 
 export interface SchemaGrammar {
   readonly symbol: GrammarSymbol;
+  /** Whether any value satisfies the schema. */
+  readonly hasValues: boolean;
   /** The JSON of a value with every object's properties in the schema's order, as far as the value fits the schema. */
   readonly textOf: (value: Json) => string;
 }
@@ -25,5 +27,9 @@ export function readJsonSchema(schema: Json, options: ConstraintOptions, worksho
   const root: Goal = meanings.goals.of(document.root);
   const plans = new Plans(meanings, root, options);
   const writer = new RuleWriter(plans, jsonStyle(workshop, options));
-  return { symbol: writer.value(root), textOf: (value) => orderedText(plans, root, value) };
+  return {
+    symbol: writer.value(root),
+    hasValues: plans.isFruitful(root),
+    textOf: (value) => orderedText(plans, root, value),
+  };
 }

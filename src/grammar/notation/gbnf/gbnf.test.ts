@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accepts, readLanguage } from "../language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
-import { CompiledConstraint } from "../matcher.ts";
-import { grammar } from "../testing/constraints.ts";
-import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
-import { vocabularyOf } from "../testing/vocabularies.ts";
-import { randomWalk } from "../testing/walk.ts";
+import { accepts, readLanguage } from "../../language.ts";
+import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.ts";
+import { CompiledConstraint } from "../../matcher.ts";
+import { grammar } from "../../testing/constraints.ts";
+import { allowedByTrying, idsOf } from "../../testing/try-every-token.ts";
+import { vocabularyOf } from "../../testing/vocabularies.ts";
+import { randomWalk } from "../../testing/walk.ts";
 
 const read = (text: string) => readLanguage(grammar(text), defaultGrammarLimits);
 

@@ -1,19 +1,17 @@
 // Reads GBNF, the notation of llama.cpp: `name ::= "text" [class] . (group) other*`, the rule `root` first to last. Lines
 // may break anywhere. Tokens by number, which newer versions know, are refused.
-import { limitExceeded } from "../../regex/limits.ts";
-import type { GrammarLimits } from "../../regex/limits.ts";
-import { allCharacters, commonPoints, otherPoints, unitedPoints } from "../../regex/code-points.ts";
-import type { CodePoints } from "../../regex/code-points.ts";
-import { Reader } from "../../regex/reader.ts";
-import { literalNode } from "./grammar-text.ts";
-import type { GrammarNode, GrammarText } from "./grammar-text.ts";
+import { limitExceeded } from "../../../regex/limits.ts";
+import type { GrammarLimits } from "../../../regex/limits.ts";
+import { allCharacters, commonPoints, otherPoints, unitedPoints } from "../../../regex/code-points.ts";
+import type { CodePoints } from "../../../regex/code-points.ts";
+import { Reader } from "../../../regex/reader.ts";
+import { literalNode } from "../grammar-text.ts";
+import type { GrammarNode, GrammarText } from "../grammar-text.ts";
+import { readBounds, repeated } from "../repetition.ts";
 
 const ruleStart = /([A-Za-z0-9_][\w.-]*)[ \t]*::=/y;
 const ruleName = /[A-Za-z0-9_][\w.-]*/y;
 const blanks = /(?:\s|#[^\n]*)*/y;
-
-/** Repetitions of what is not regular beyond this are refused. */
-export const ruleRepetitionsMax = 1_000;
 
 /** @throws ConstraintRefusal for what is no GBNF, with its position */
 export function readGbnf(text: string, limits: GrammarLimits): GrammarText {
@@ -116,22 +114,5 @@ function readCharacter(reader: Reader): number {
 function readRepeated(reader: Reader, part: GrammarNode): GrammarNode {
   const start = reader.position;
   const bounds = readBounds(reader);
-  if (bounds === null) return part;
-  const [min, max] = bounds;
-  if (min > max) throw reader.malformed("a repetition whose bounds are out of order", start);
-  if (Math.max(min, Number.isFinite(max) ? max : 0) > ruleRepetitionsMax)
-    throw reader.notExact(`a repetition of more than ${ruleRepetitionsMax} times`, start);
-  return readRepeated(reader, { kind: "repeat", part, min, max });
-}
-
-function readBounds(reader: Reader): readonly [number, number] | null {
-  if (reader.skip("*")) return [0, Number.POSITIVE_INFINITY];
-  if (reader.skip("+")) return [1, Number.POSITIVE_INFINITY];
-  if (reader.skip("?")) return [0, 1];
-  const braces = reader.match(/\{\s*(\d*)\s*(?:(,)\s*(\d*)\s*)?\}/y);
-  if (braces === null) return null;
-  const [, least, comma, most = ""] = braces;
-  const min = Number(least);
-  if (comma === undefined) return [min, min];
-  return [min, most === "" ? Number.POSITIVE_INFINITY : Number(most)];
+  return bounds === null ? part : readRepeated(reader, repeated(reader, part, bounds, start));
 }

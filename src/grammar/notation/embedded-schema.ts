@@ -1,0 +1,29 @@
+// A JSON Schema within a grammar. Its rules have names of their own, so that a grammar may hold several.
+import type { ConstraintOptions } from "../../domain/constraint.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { ConstraintRefusal } from "../../regex/limits.ts";
+import type { GrammarSymbol } from "../parser/rules.ts";
+import { readJsonSchema } from "../schema/json-schema.ts";
+import type { Workshop } from "../workshop.ts";
+
+/** The symbol of the schema's values; null where it has none. @throws ConstraintRefusal that names both places */
+export function embeddedSchema(
+  { schema, position }: { readonly schema: Json; readonly position: number },
+  options: ConstraintOptions,
+  workshop: Workshop,
+): GrammarSymbol | null {
+  try {
+    const apart = { ...workshop, rules: workshop.rules.apart() };
+    const { symbol, hasValues } = readJsonSchema(schema, options, apart);
+    return hasValues ? symbol : null;
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal)) throw error;
+    const { kind, subject, place, message } = error;
+    throw new ConstraintRefusal({
+      kind,
+      subject,
+      place: `position ${position}${place === "" ? "" : `, ${place}`}`,
+      message: `In the JSON Schema at position ${position} of the grammar: ${message}`,
+    });
+  }
+}

@@ -1,0 +1,44 @@
+// The terminals of Lark's library `common`, which grammars import, as regular expressions of their own. Letters are those of
+// ASCII, as in its newer versions.
+import type { GrammarLimits } from "../../../regex/limits.ts";
+import { parsePattern } from "../../../regex/parse-pattern.ts";
+import type { GrammarNode } from "../grammar-text.ts";
+
+const integer = "[0-9]+";
+const decimal = "(?:[0-9]+\\.[0-9]*|\\.[0-9]+)";
+const exponent = "[eE][+-]?[0-9]+";
+const float = `(?:[0-9]+${exponent}|${decimal}(?:${exponent})?)`;
+const number = `(?:${float}|${integer})`;
+
+const patterns: Readonly<Record<string, string>> = {
+  DIGIT: "[0-9]",
+  HEXDIGIT: "[0-9A-Fa-f]",
+  INT: integer,
+  SIGNED_INT: `[+-]?${integer}`,
+  DECIMAL: decimal,
+  FLOAT: float,
+  SIGNED_FLOAT: `[+-]?${float}`,
+  NUMBER: number,
+  SIGNED_NUMBER: `[+-]?${number}`,
+  ESCAPED_STRING: '"(?:[^"\\\\\\n]|\\\\[^\\n])*"',
+  LCASE_LETTER: "[a-z]",
+  UCASE_LETTER: "[A-Z]",
+  LETTER: "[A-Za-z]",
+  WORD: "[A-Za-z]+",
+  CNAME: "[A-Za-z_][A-Za-z0-9_]*",
+  WS_INLINE: "[ \\t]+",
+  WS: "[ \\t\\f\\r\\n]+",
+  CR: "\\r",
+  LF: "\\n",
+  NEWLINE: "(?:\\r?\\n)+",
+  SH_COMMENT: "#[^\\n]*",
+  CPP_COMMENT: "\\/\\/[^\\n]*",
+  C_COMMENT: "\\/\\*(?:[^*]|\\*+[^*\\/])*\\*+\\/",
+  SQL_COMMENT: "--[^\\n]*",
+};
+
+/** Null for a name that the library does not have. */
+export function libraryTerminal(name: string, limits: GrammarLimits): GrammarNode | null {
+  if (!Object.hasOwn(patterns, name)) return null;
+  return { kind: "pattern", pattern: parsePattern(patterns[name], limits) };
+}

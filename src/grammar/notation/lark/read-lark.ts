@@ -1,0 +1,169 @@
+// Reads Lark's notation, with what engines that constrain models add to it. A text is in the language if it can be split
+// into terminals in any way, as with Lark's own lexer "dynamic_complete": a lexer that always takes the longest match
+// knows fewer texts. What builds trees (aliases, `?rule`, `!rule`, a rule's priority) has no effect.
+import type { GrammarLimits } from "../../../regex/limits.ts";
+import { Reader } from "../../../regex/reader.ts";
+import { hasNode } from "../grammar-text.ts";
+import type { GrammarNode, GrammarText } from "../grammar-text.ts";
+import { lexeme, readChoice, readTerminal } from "./read-expression.ts";
+import type { Source } from "./read-expression.ts";
+import { libraryTerminal } from "./library-terminals.ts";
+import { isTerminalName, readName, skipBlanks, skipBlanksOfLine } from "./names.ts";
+import { readJson } from "./read-literal.ts";
+
+/** The rule of what is ignored behind a terminal; no name that a grammar can define. */
+const ignoredRule = "%ignore";
+const wholeText = "the whole text";
+
+/** @throws ConstraintRefusal for what is no Lark, or not served, with its position */
+export function readLark(text: string, limits: GrammarLimits): GrammarText {
+  return new LarkReader(text, limits).read();
+}
+
+class LarkReader {
+  readonly #reader: Reader;
+  readonly #source: Source;
+  readonly #rules = new Map<string, GrammarNode>();
+  readonly #ignored: GrammarNode[] = [];
+  readonly #checked = new Set<string>();
+  #ignoresAtStart = false;
+
+  constructor(text: string, limits: GrammarLimits) {
+    this.#reader = new Reader(text, "", "grammar");
+    this.#source = { reader: this.#reader, limits, ignoredRule, isTerminal: false };
+  }
+
+  read(): GrammarText {
+    const reader = this.#reader;
+    let first: string | null = null;
+    for (skipBlanks(reader); !reader.isAtEnd; skipBlanks(reader)) {
+      if (reader.skip("%")) {
+        this.#readDirective(reader.position - 1);
+        continue;
+      }
+      const name = this.#readDefinition();
+      first ??= name;
+    }
+    for (const name of this.#rules.keys()) this.#checkTerminal(name, new Set());
+    const start = this.#rules.has("start") ? "start" : first;
+    if (start === null) throw reader.malformed("no rule");
+    return { rules: this.#completed(start), root: wholeText };
+  }
+
+  #completed(start: string): ReadonlyMap<string, GrammarNode> {
+    const ignored: GrammarNode = { kind: "rule", name: ignoredRule, position: 0 };
+    const named: GrammarNode = { kind: "rule", name: start, position: 0 };
+    const text = isTerminalName(start) ? lexeme(this.#source, named) : named;
+    return new Map([
+      ...this.#rules,
+      [
+        ignoredRule,
+        {
+          kind: "repeat",
+          part: { kind: "choice", parts: this.#ignored },
+          min: 0,
+          max: Number.POSITIVE_INFINITY,
+        },
+      ],
+      [wholeText, { kind: "sequence", parts: this.#ignoresAtStart ? [ignored, text] : [text] }],
+    ]);
+  }
+
+  /** Terminals are regular: none leads to itself. */
+  #checkTerminal(name: string, above: ReadonlySet<string>): void {
+    const node = this.#rules.get(name);
+    if (node === undefined || !isTerminalName(name) || this.#checked.has(name)) return;
+    const path = new Set([...above, name]);
+    hasNode(node, (inner) => {
+      if (inner.kind !== "rule") return false;
+      if (path.has(inner.name))
+        throw this.#reader.malformed(`a terminal ${name} that leads to itself`, inner.position);
+      this.#checkTerminal(inner.name, path);
+      return false;
+    });
+    this.#checked.add(name);
+  }
+
+  #define(name: string, node: GrammarNode, position: number): void {
+    if (this.#rules.has(name)) throw this.#reader.malformed(`a second ${name}`, position);
+    this.#rules.set(name, node);
+  }
+
+  #readDefinition(): string {
+    const reader = this.#reader;
+    const { position } = reader;
+    reader.match(/[!?]*/y);
+    const name = readName(reader);
+    if (name === null) throw reader.malformed("no rule");
+    if (reader.sees("{")) throw reader.notExact("a template");
+    // Where a lexer ends a terminal depends on what else it could be, which no set of texts says.
+    const behind = reader.position;
+    const attribute = reader.match(/\[\s*([\w-]*)/y);
+    if (attribute !== null) throw reader.notExact(`the attribute ${attribute[1]}`, behind);
+    if (reader.match(/\.-?\d+/y) !== null && isTerminalName(name))
+      throw reader.notExact("a terminal with a priority", behind);
+    skipBlanksOfLine(reader);
+    if (reader.sees("::")) throw reader.notExact("a parameter");
+    if (!reader.skip(":")) throw reader.malformed("a name without a definition", position);
+    const body = isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source);
+    this.#define(name, body, position);
+    return name;
+  }
+
+  #readDirective(position: number): void {
+    const reader = this.#reader;
+    const name = readName(reader);
+    skipBlanksOfLine(reader);
+    switch (name) {
+      case "ignore":
+        this.#ignored.push(readTerminal(this.#source));
+        return;
+      case "import":
+        this.#readImport(position);
+        return;
+      case "llguidance":
+      case "grammar_options":
+        this.#readOptions(position);
+        return;
+      default:
+        throw reader.notExact(`the directive %${name ?? ""}`, position);
+    }
+  }
+
+  #readImport(position: number): void {
+    const reader = this.#reader;
+    const path = reader.match(/\.?[\w-]+(?:\.[\w-]+)*/y)?.[0] ?? "";
+    const parts = path.split(".");
+    const last = reader.match(/[ \t]*\(/y) === null ? parts.pop() : undefined;
+    if (parts.join(".") !== "common") throw reader.notExact(`an import of ${path}`, position);
+    if (last !== undefined) {
+      const newName = reader.match(/[ \t]*->[ \t]*/y) === null ? last : readName(reader);
+      this.#import(last, newName ?? last, position);
+      return;
+    }
+    do {
+      skipBlanks(reader);
+      const name = readName(reader) ?? "";
+      this.#import(name, name, position);
+      skipBlanks(reader);
+    } while (reader.skip(","));
+    if (!reader.skip(")")) throw reader.malformed("an unclosed list of imports", position);
+  }
+
+  #import(name: string, newName: string, position: number): void {
+    const terminal = libraryTerminal(name, this.#source.limits);
+    if (terminal === null) throw this.#reader.notExact(`an import of common.${name}`, position);
+    this.#define(newName, terminal, position);
+  }
+
+  #readOptions(position: number): void {
+    const options = readJson(this.#reader, position);
+    for (const [name, value] of Object.entries(
+      typeof options === "object" && options !== null ? options : {},
+    )) {
+      if (name !== "allow_initial_skip" || typeof value !== "boolean")
+        throw this.#reader.notExact(`the option ${name}`, position);
+      this.#ignoresAtStart = value;
+    }
+  }
+}
