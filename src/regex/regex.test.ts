@@ -124,8 +124,8 @@ test("refuses what it cannot express, with the position", () => {
 });
 
 test("hostile patterns end at a limit", () => {
-  const few = { ...limits, compileSteps: 20_000 };
-  const text = "ab".repeat(2_000);
+  const few = { ...limits, compileSteps: 10_000 };
+  const text = "a".repeat(400);
   for (const [pattern, limit] of [
     ["(?:(?:a{0,1000}){0,1000}b){0,1000}c", /compileSteps/],
     ["(?=[ab]*a[ab]{18}$)[ab]*b[ab]{18}", /compileSteps/],
