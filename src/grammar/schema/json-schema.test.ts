@@ -231,8 +231,8 @@ test("refuses a keyword that is not served exactly, with its place", () => {
 test("nesting beyond the stack is refused by its limit", () => {
   const nested = (wrap: (inner: Json) => Json) =>
     Array.from({ length: 5_000 }).reduce<Json>((inner) => wrap(inner), true);
-  assert.throws(() => read(nested((inner) => ({ items: inner }))), /limit nesting/);
-  assert.throws(() => read(nested((inner) => ({ allOf: [inner] }))), /limit nesting/);
+  assert.throws(() => read(nested((inner) => ({ items: inner }))), /limit constraints.nesting/);
+  assert.throws(() => read(nested((inner) => ({ allOf: [inner] }))), /limit constraints.nesting/);
 });
 
 test("a schema that only leads to itself has no values", () => {
