@@ -5,6 +5,7 @@ import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
+import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
 /** What requests may speak of; it is there before the first is sent. */
 export interface FuzzedWorld {
@@ -170,6 +171,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     job: namesIn(trainingJobForm.schema),
     log: namesIn(logSchema),
     feedback: namesIn(feedbackReplaceForm.schema),
+    constraint: [...namesIn(chatForm.schema), ...schemaKeywords],
     page: ["after", "limit", "order", "entity", "project", "name", "model_id", "state", "split"],
   };
   const get = (path: string, rest: Partial<ValidRequest> = {}): ValidRequest => ({
@@ -196,6 +198,13 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     ),
     ...checks.map((check) =>
       post("/v1/preview/structured-outputs/check", check, { names: namesIn(constraintCheckForm.schema) }),
+    ),
+    ...constrainedChats.map((chat) =>
+      post(
+        "/v1/chat/completions",
+        { model: "tiny", messages: [user], max_tokens: 8, ...chat },
+        { names: names.constraint },
+      ),
     ),
     ...groups.flatMap((trajectoryGroups, index) => [
       post(
