@@ -1,5 +1,5 @@
 // The texts that a constraint allows, as a parser that any tokenizer's masks can be made from. Knows no tokens.
-import type { Constraint, ConstraintOptions, RefusalKind } from "../domain/constraint.ts";
+import type { Constraint, ConstraintOptions, ConstraintRule, RefusalKind } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { unreachable } from "../domain/assert.ts";
 import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "../regex/limits.ts";
@@ -7,15 +7,18 @@ import type { GrammarLimits } from "../regex/limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { Rules, terminal } from "./parser/rules.ts";
-import type { GrammarSymbol, Production } from "./parser/rules.ts";
+import type { GrammarSymbol } from "./parser/rules.ts";
 import { Automaton } from "../regex/automaton.ts";
-import { plainSpelling } from "../regex/characters.ts";
+import { anyOfTexts, plainSpelling } from "../regex/characters.ts";
 import { compileGrammar } from "./notation/compile-grammar.ts";
+import type { CompiledGrammar } from "./notation/compile-grammar.ts";
 import { readGrammar } from "./notation/read-grammar.ts";
 import { Expressions } from "../regex/expressions.ts";
 import type { Expression } from "../regex/expressions.ts";
 import { wholeMatch } from "../regex/express-pattern.ts";
 import { readJsonSchema } from "./schema/json-schema.ts";
+import { compileTags } from "./tags/compile-tags.ts";
+import { readTags } from "./tags/read-tags.ts";
 import type { Workshop } from "./workshop.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
 
@@ -43,7 +46,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);
   const rules = new Rules(limits);
-  const { production, textOf, counting } = read(constraint, {
+  const { symbol, grammars, textOf } = read(constraint, {
     limits,
     budget,
     expressions,
@@ -51,8 +54,8 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
     rules,
   });
   const machine = new Machine({ automaton, rules }, limits, budget);
-  if (counting !== undefined) machine.prepare(production, counting);
-  const start = machine.start(production);
+  for (const grammar of grammars) machine.prepare([grammar.symbol], grammar.schemas);
+  const start = machine.start([symbol]);
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd)
     throw refusal("unsatisfiable", constraint.kind, "No text satisfies the constraint.");
@@ -81,15 +84,16 @@ export function restartFor(budget: StepBudget, length: number): void {
 }
 
 interface Reading {
-  readonly production: Production;
+  readonly symbol: GrammarSymbol;
+  /** What others wrote rules of, which are looked at before a text is. */
+  readonly grammars: readonly CompiledGrammar[];
   readonly textOf: Language["textOf"];
-  /** Of a grammar, the symbols whose rules count. */
-  readonly counting?: ReadonlySet<GrammarSymbol>;
 }
 
 function read(constraint: Constraint, workshop: Workshop): Reading {
   const lexeme = (expression: Expression): Reading => ({
-    production: [terminal(expression)],
+    symbol: terminal(expression),
+    grammars: [],
     textOf: null,
   });
   switch (constraint.kind) {
@@ -103,12 +107,11 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
       return readSchema({ type: "object" }, constraint, workshop);
     case "grammar": {
       checkLength(constraint.text.length, workshop.limits);
-      const text = readGrammar(constraint.text, workshop.limits);
-      const { symbol, schemas } = compileGrammar(text, constraint, workshop);
-      return { production: [symbol], textOf: null, counting: schemas };
+      const grammar = compileGrammar(readGrammar(constraint.text, workshop.limits), constraint, workshop);
+      return { symbol: grammar.symbol, grammars: [grammar], textOf: null };
     }
     case "structural-tag":
-      throw refusal("not-exact", constraint.kind, "Structural tags are not supported.");
+      return readTag(constraint.tag, constraint, workshop);
     default:
       return unreachable(constraint);
   }
@@ -116,8 +119,20 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
 
 function readSchema(schema: Json, options: ConstraintOptions, workshop: Workshop): Reading {
   checkLength(JSON.stringify(schema).length, workshop.limits);
-  const { symbol, textOf } = readJsonSchema(schema, options, workshop);
-  return { production: [symbol], textOf };
+  return { ...readJsonSchema(schema, options, workshop), grammars: [] };
+}
+
+/** What stands within a tag is read as if it were the whole constraint, with rules of its own. */
+function readTag(tag: Json, options: ConstraintOptions, workshop: Workshop): Reading {
+  checkLength(JSON.stringify(tag).length, workshop.limits);
+  const grammars: CompiledGrammar[] = [];
+  const readContent = (rule: ConstraintRule): GrammarSymbol => {
+    const content = read({ ...options, ...rule }, { ...workshop, rules: workshop.rules.apart() });
+    grammars.push(...content.grammars);
+    return content.symbol;
+  };
+  const symbol = compileTags(readTags(tag, workshop.limits), readContent, workshop);
+  return { symbol, grammars, textOf: null };
 }
 
 function patternText(pattern: string, { limits, expressions }: Workshop): Expression {
@@ -131,8 +146,7 @@ function anyOf(choices: readonly string[], { limits, expressions }: Workshop): E
     choices.reduce((length, choice) => length + choice.length, 0),
     limits,
   );
-  const encoder = new TextEncoder();
-  return expressions.or(...choices.map((choice) => expressions.literal(encoder.encode(choice))));
+  return anyOfTexts(expressions, choices);
 }
 
 function checkLength(length: number, { sourceBytes }: GrammarLimits): void {

@@ -24,3 +24,10 @@ export const jsonSchema = (schema: Json, changed: Partial<ConstraintOptions> = {
 });
 
 export const grammar = (text: string): Constraint => ({ kind: "grammar", text, ...options });
+
+export const structuralTag = (tag: Json, changed: Partial<ConstraintOptions> = {}): Constraint => ({
+  kind: "structural-tag",
+  tag,
+  ...options,
+  ...changed,
+});
