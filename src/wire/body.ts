@@ -31,6 +31,8 @@ export interface BodyForm<Schema extends TObject, Use extends string = "read"> {
   readonly schema: Schema;
   readonly fields: FieldRules<Static<Schema>, Use>;
   readonly more?: MoreChecks;
+  /** What within a field cannot be honoured, whatever the types of the values are. */
+  readonly moreUnserved?: (body: Readonly<Record<string, unknown>>) => readonly Fault[];
 }
 
 /**
@@ -64,23 +66,27 @@ export function readWithUnserved<Schema extends TObject>(
     form.more?.(body, findings);
     checkApart?.(findings);
     // What is wrong and what is not served are told together; alone, the latter has a code of its own.
-    if (findings.faultCount > 0) addUnserved(form.fields, body, findings);
+    if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
-  const faults = unservedFields(form.fields, result.value).map((field) => ({
-    location: ["body", field],
-    ...unserved(field),
-  }));
-  return { ...result, unserved: faults };
+  return { ...result, unserved: unservedIn(form, result.value) };
 }
 
 type Rules = Readonly<Record<string, FieldRule<string>>>;
 
-function addUnserved(rules: Rules, body: object, findings: Findings): void {
+function addUnserved(faults: readonly Fault[], findings: Findings): void {
   const wrong = new Set(findings.faults.map(({ location }) => location[1]));
-  for (const field of unservedFields(rules, body)) {
-    const { type, message } = unserved(field);
-    if (!wrong.has(field)) report(findings, type, message, field);
+  for (const { location, type, message } of faults) {
+    const [, ...place] = location;
+    if (!wrong.has(place[0])) report(findings, type, message, ...place);
   }
+}
+
+function unservedIn({ fields, moreUnserved }: BodyForm<TObject, string>, body: object): readonly Fault[] {
+  const faults = unservedFields(fields, body).map((field) => ({
+    location: ["body", field],
+    ...unserved(field),
+  }));
+  return [...faults, ...(moreUnserved?.({ ...body }) ?? [])];
 }
 
 function unservedFields(rules: Rules, body: object): readonly string[] {

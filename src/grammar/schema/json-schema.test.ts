@@ -251,6 +251,29 @@ test("blanks are any, none, or what a pattern allows", () => {
   );
 });
 
+test("a pattern for blanks allows nothing that is not JSON, and is refused where that leaves nothing", () => {
+  const schema = { type: "array", minItems: 1 };
+  const spaced = read(schema, { whitespacePattern: "\\s|x" });
+  assert.ok(accepts(spaced, "[\n1\t]") && !accepts(spaced, "[\v1 ]") && !accepts(spaced, "[x1 ]"));
+  assert.ok(!accepts(spaced, "[1]"));
+  for (const [pattern, kind] of [
+    ["x", "malformed"],
+    [" (?!.*)", "malformed"],
+    ["[", "malformed"],
+    ["\\b", "not-exact"],
+  ] as const) {
+    assert.throws(
+      () => read(schema, { whitespacePattern: pattern }),
+      (error: unknown) =>
+        error instanceof ConstraintRefusal &&
+        error.kind === kind &&
+        error.place.startsWith("whitespace_pattern") &&
+        error.message.includes("whitespace_pattern"),
+      pattern,
+    );
+  }
+});
+
 test("names beside the declared ones can be switched off", () => {
   const options = { allowsAdditionalProperties: false };
   const schema = {

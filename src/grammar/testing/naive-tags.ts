@@ -5,16 +5,14 @@ import { isValid } from "./naive-validator.ts";
 
 export function holdsTag(tag: Json, text: string): boolean {
   const { format, structures, triggers } = objectOf(tag);
-  const root: Json =
-    format ??
-    ({
-      type: "triggered_tags",
-      triggers,
-      tags: listOf(structures).map((one) => {
-        const { begin, schema, end } = objectOf(one);
-        return { begin, content: { type: "json_schema", json_schema: schema }, end };
-      }),
-    } as Json);
+  const root: Json = format ?? {
+    type: "triggered_tags",
+    triggers,
+    tags: listOf(structures).map((one) => {
+      const { begin, schema, end } = objectOf(one);
+      return { begin, content: { type: "json_schema", json_schema: schema }, end };
+    }),
+  };
   return placesBehind(root, 0, { text, ends: [] }).has(text.length);
 }
 

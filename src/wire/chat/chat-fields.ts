@@ -3,16 +3,16 @@
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
 import { is, isEmpty, never, useOf, type BodyForm } from "../body.ts";
-import { isObject } from "../../validation/findings.ts";
 import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
-import { constraintNames } from "./chat-constraint.ts";
+import { unservedConstraint } from "./chat-constraint.ts";
 import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
 
 /** Of the fields that are read as one the first that was sent is the one that counts. */
 export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer form"> = {
   schema: chatRequestSchema,
   more: checkCombinations,
+  moreUnserved: unservedConstraint,
   fields: {
     request_id: "identity.requestId",
     model: "identity.model",
@@ -53,7 +53,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     vllm_xargs: { refusedUnless: isEmpty },
     seed: "sampling.seed",
 
-    structured_outputs: { read: "constraint", refusedUnless: isConstraintAlone },
+    structured_outputs: "constraint",
     response_format: "constraint",
 
     max_completion_tokens: "stopping.maxTokens",
@@ -79,14 +79,6 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     return_tokens_as_token_ids: "answer form",
   },
 };
-
-/** A constraint, or nothing: its options mean nothing without one, and there is no backend to choose. */
-function isConstraintAlone(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const asked = Object.keys(value).filter((name) => value[name] !== null && value[name] !== false);
-  const hasConstraint = asked.some((name) => constraintNames.some((known) => known === name));
-  return asked.length === 0 || (hasConstraint && !asked.some((name) => name.startsWith("_backend")));
-}
 
 /** Where the fields of a domain request stand in the body that it was read from. */
 export function chatPlaces(body: ChatRequestBody): WirePlaces {

@@ -6,7 +6,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
-import { checkConstraint, constraintsIn, readConstraint } from "./chat-constraint.ts";
+import { checkConstraint, constraintsIn, readConstraint, unservedConstraint } from "./chat-constraint.ts";
 import { chatForm } from "./chat-fields.ts";
 import { chatRequestSchema } from "./chat-request.ts";
 import { nullable } from "../nullable.ts";
@@ -42,6 +42,7 @@ export const constraintCheckForm: BodyForm<typeof checkSchema, string> = {
     checkConstraint(body, findings);
     checkTests(body, findings);
   },
+  moreUnserved: unservedConstraint,
 };
 
 type CheckedTest = Static<typeof testSchema>;
@@ -90,7 +91,11 @@ export function constraintCheckBody(
 
 /** Adds a fault for every test of a text that is none. */
 function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
-  const isJson = constraintsIn(body).every((name) => name.includes("json") || name === "response_format");
+  const format = body["response_format"];
+  const isTag = isObject(format) && format["type"] === "structural_tag";
+  const isJson = constraintsIn(body).every(
+    (name) => name.includes("json") || (name === "response_format" && !isTag),
+  );
   if (isJson || !Array.isArray(body["tests"])) return;
   for (const [index, test] of body["tests"].entries()) {
     if (isObject(test) && test["data"] !== undefined && typeof test["data"] !== "string")

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../../chat/testing/chat-request.ts";
-import type { ConstraintRule } from "../../domain/constraint.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { httpSettings } from "../../http/settings.ts";
@@ -126,7 +125,6 @@ test("null equals absent on every nullable field, and defaults pass on those not
       add_special_tokens: false,
       documents: [],
       chat_template_kwargs: {},
-      structured_outputs: {},
       priority: 0,
       logits_processors: [],
       vendor_xargs: {},
@@ -244,48 +242,6 @@ test("reads every field into its place", () => {
   reads({ tools: [] }, {});
 });
 
-test("reads a constraint from either of the fields that may hold one", () => {
-  const free = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
-  const table: readonly (readonly [object, ConstraintRule])[] = [
-    [{ json: { type: "object" } }, { kind: "json-schema", schema: { type: "object" } }],
-    [{ json: '{"type": "object"}' }, { kind: "json-schema", schema: { type: "object" } }],
-    [{ regex: "a+" }, { kind: "regex", pattern: "a+" }],
-    [{ choice: ["a", "b"] }, { kind: "choice", choices: ["a", "b"] }],
-    [{ grammar: "root ::= x" }, { kind: "grammar", text: "root ::= x" }],
-    [{ json_object: true }, { kind: "json-object" }],
-    [{ structural_tag: '{"a": 1}' }, { kind: "structural-tag", tag: { a: 1 } }],
-  ];
-  for (const [outputs, rule] of table) {
-    reads({ structured_outputs: outputs }, { constraint: { ...rule, ...free } });
-  }
-  reads(
-    {
-      structured_outputs: {
-        json_object: true,
-        disable_any_whitespace: true,
-        disable_additional_properties: true,
-        whitespace_pattern: " ",
-      },
-    },
-    {
-      constraint: {
-        kind: "json-object",
-        allowsAnyWhitespace: false,
-        whitespacePattern: " ",
-        allowsAdditionalProperties: false,
-      },
-    },
-  );
-  const schema = { type: "object" };
-  reads({ response_format: { type: "json_object" } }, { constraint: { kind: "json-object", ...free } });
-  reads(
-    { response_format: { type: "json_schema", json_schema: { name: "n", schema } } },
-    { constraint: { kind: "json-schema", schema, ...free } },
-  );
-  const tag = { type: "structural_tag", structures: [] };
-  reads({ response_format: tag }, { constraint: { kind: "structural-tag", tag, ...free } });
-});
-
 test("passes messages on as they were sent, in all their forms", () => {
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
   const sent = [
@@ -363,7 +319,6 @@ test("refuses what is out of range", () => {
     [{ stop: ["a", ""] }, ".stop.1", /empty string/],
     [{ logit_bias: { x: 1 } }, ".logit_bias.x", /token ids/],
     [{ logit_bias: { 1: "x" } }, ".logit_bias.1", /valid number/],
-    [{ structured_outputs: { json: "{" } }, ".structured_outputs.json", /not JSON/],
     [{ allowed_token_ids: [] }, ".allowed_token_ids", /empty/],
     [{ cache_salt: "" }, ".cache_salt", /at least 1 character/],
     [{ tools: [{ type: "code", function: { name: "f" } }] }, ".tools.0.type", /'function'/],
@@ -391,15 +346,6 @@ test("refuses combinations that contradict each other", () => {
     [".prompt_logprobs", /not supported/],
   ]);
   refuses({ min_tokens: 5, max_tokens: 4 }, "invalid", [["", /less than or equal to max_tokens=4, got 5/]]);
-  refuses({ structured_outputs: { regex: "a", json: {} } }, "invalid", [
-    [".structured_outputs", /only use one kind/],
-  ]);
-  refuses({ structured_outputs: { regex: "a" }, response_format: { type: "json_object" } }, "invalid", [
-    [".response_format", /only use one kind/],
-  ]);
-  refuses({ response_format: { type: "json_schema" } }, "invalid", [
-    [".response_format", /must be provided/],
-  ]);
   refuses({ vendor_xargs: { a: 1 }, vllm_xargs: { a: 2 } }, "invalid", [
     [".vllm_xargs", /two spellings/],
     [".vendor_xargs", /not supported/],
@@ -448,9 +394,6 @@ test("refuses every known option that chat cannot honour, by name, all at once",
     ]),
   );
   refuses({ vllm_xargs: { a: 1 } }, "unserved", [[".vllm_xargs", /not supported/]]);
-  for (const outputs of [{ disable_any_whitespace: true }, { regex: "a", _backend: "x" }]) {
-    refuses({ structured_outputs: outputs }, "unserved", [[".structured_outputs", /not supported/]]);
-  }
 });
 
 test("refuses a body that is no object", () => {

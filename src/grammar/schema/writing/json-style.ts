@@ -1,11 +1,13 @@
 // The blanks between the tokens of JSON, as a request has them.
 import type { ConstraintOptions } from "../../../domain/constraint.ts";
+import { quoted } from "../../../domain/service-error.ts";
 import { plainSpelling } from "../../../regex/characters.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { emptyText } from "../../../regex/expressions.ts";
 import { wholeMatch } from "../../../regex/express-pattern.ts";
 import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { bytesOf } from "../../../regex/byte-set.ts";
+import { ConstraintRefusal } from "../../../regex/limits.ts";
 import type { Workshop } from "../../workshop.ts";
 
 /** The signs of JSON, each with the blanks that may stand around it. */
@@ -34,12 +36,26 @@ export function jsonStyle(workshop: Workshop, options: ConstraintOptions): JsonS
 }
 
 function blanksOf(workshop: Workshop, options: ConstraintOptions): Expression {
-  const { expressions, limits } = workshop;
-  if (options.whitespacePattern !== null) {
-    const place = "whitespace_pattern";
-    const wording = { expressions, spelling: plainSpelling(expressions), place };
-    return wholeMatch(wording, parsePattern(options.whitespacePattern, limits, place));
-  }
-  if (!options.allowsAnyWhitespace) return emptyText;
-  return expressions.repeat(expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d])), 0);
+  const { expressions } = workshop;
+  const blanks = expressions.repeat(expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d])), 0);
+  if (options.whitespacePattern !== null) return matchingBlanks(options.whitespacePattern, blanks, workshop);
+  return options.allowsAnyWhitespace ? blanks : emptyText;
+}
+
+/** What is not blank would not be JSON, so a pattern allows what of it is: with \s the blanks that JSON knows. */
+function matchingBlanks(
+  pattern: string,
+  blanks: Expression,
+  { expressions, automaton, limits }: Workshop,
+): Expression {
+  const place = "whitespace_pattern";
+  const wording = { expressions, spelling: plainSpelling(expressions), place };
+  const matching = expressions.and(blanks, wholeMatch(wording, parsePattern(pattern, limits, place)));
+  if (!automaton.isEmpty(matching)) return matching;
+  throw new ConstraintRefusal({
+    kind: "malformed",
+    subject: place,
+    place,
+    message: `The whitespace_pattern ${quoted(pattern)} matches no text of blanks, tabs and line ends; nothing else may stand between the tokens of JSON.`,
+  });
 }
