@@ -7,6 +7,8 @@ import OpenAI, {
   NotFoundError,
   UnprocessableEntityError,
 } from "openai";
+import { zodResponseFormat } from "openai/helpers/zod";
+import { z } from "zod";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
 
 let server: RunningServer;
@@ -108,6 +110,52 @@ test("a stop string ends the answer before it, streamed or not", async () => {
   for await (const chunk of await openai.chat.completions.create({ ...body, stop: [stop], stream: true }))
     streamed += chunk.choices[0]?.delta.content ?? "";
   assert.equal(streamed, expected);
+});
+
+const animal = z.object({
+  name: z.string().min(1).max(12),
+  kind: z.enum(["cat", "dog", "owl"]),
+  legs: z.number().int().min(0).max(8),
+  colors: z.array(z.enum(["red", "blue", "grey"])).max(3),
+  owner: z.object({ name: z.string().max(8), isKind: z.boolean() }).nullable(),
+});
+
+/** A small model goes on for long once it writes blanks. */
+const compact = { structured_outputs: { disable_any_whitespace: true } };
+
+test("the SDK parses an answer in the form of a zod schema, whatever is drawn", async () => {
+  const ask = (seed: number) =>
+    openai.chat.completions.parse({
+      ...compact,
+      model: "hone-tiny",
+      messages: [{ role: "user", content: "tell me of an animal" }],
+      response_format: zodResponseFormat(animal, "animal"),
+      temperature: 1,
+      seed,
+      max_tokens: 400,
+    });
+  const drawn = await Promise.all([1, 2, 3, 4].map(ask));
+  const parsed = drawn.map(({ choices }) => choices[0]?.message.parsed);
+  for (const value of parsed) assert.deepEqual(animal.parse(value), value);
+  assert.ok(new Set(parsed.map((value) => value?.name)).size > 1, "several are drawn");
+});
+
+test("a stream of the SDK parses what has come, and the whole at its end", async () => {
+  const stream = openai.chat.completions.stream({
+    ...compact,
+    model: "hone-tiny",
+    messages: [{ role: "user", content: "tell me of an animal" }],
+    response_format: zodResponseFormat(animal, "animal"),
+    temperature: 1,
+    seed: 5,
+    max_tokens: 400,
+  });
+  const snapshots: unknown[] = [];
+  stream.on("content.delta", ({ parsed }) => snapshots.push(parsed));
+  const [choice] = (await stream.finalChatCompletion()).choices;
+  assert.equal(choice.finish_reason, "stop");
+  assert.deepEqual(animal.parse(choice.message.parsed), choice.message.parsed);
+  assert.ok(snapshots.length > 5, `${snapshots.length} deltas`);
 });
 
 test("errors arrive as the SDK's own classes, with a text that helps", async () => {

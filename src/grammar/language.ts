@@ -85,7 +85,7 @@ export function restartFor(budget: StepBudget, length: number): void {
 
 interface Reading {
   readonly symbol: GrammarSymbol;
-  /** What others wrote rules of, which are looked at before a text is. */
+  /** The grammars in it, whose rules are all looked at before a text is. */
   readonly grammars: readonly CompiledGrammar[];
   readonly textOf: Language["textOf"];
 }

@@ -1,7 +1,7 @@
 // The members of an object in a structural tag, asked for by name, so that what is missing, malformed or unknown is refused
 // with its place. A member that is null is absent.
 import type { Json, JsonObject } from "../../domain/trajectory.ts";
-import { quoted } from "../../domain/service-error.ts";
+import { cut } from "../../domain/service-error.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import { escaped, isObject } from "../schema/document.ts";
 
@@ -72,7 +72,7 @@ export class Members {
     if (!this.has(name)) return;
     const { value, pointer } = this.required(name, "absent");
     if (!idle.some((one) => JSON.stringify(one) === JSON.stringify(value)))
-      throw notExact(name, pointer, `is ${quoted(JSON.stringify(value))}, which is not served`);
+      throw notExact(name, pointer, `is ${cut(JSON.stringify(value))}, which is not served`);
   }
 
   /** @throws ConstraintRefusal for a member that nothing has asked for */
@@ -104,7 +104,7 @@ export function itemsOf({ value, pointer }: Placed): readonly Placed[] {
 
 /** @param value undefined where it is missing */
 export function malformed(pointer: string, wanted: string, value: Json | undefined): ConstraintRefusal {
-  const found = value === undefined ? "nothing" : quoted(JSON.stringify(value));
+  const found = value === undefined ? "nothing" : cut(JSON.stringify(value));
   return new ConstraintRefusal({
     kind: "malformed",
     subject: pointer.slice(pointer.lastIndexOf("/") + 1),

@@ -1,0 +1,280 @@
+// Answers under structural tags from a real server and the built-in model at temperature 1, read by a reader of the test's
+// own; and the status of what a request may say of its constraint.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+let server: RunningServer;
+const dataFolder = newDataFolder();
+
+before(async () => {
+  server = await startServer({ dataFolder });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+interface Answer {
+  readonly content: string;
+  readonly finish: string;
+}
+
+async function post(body: object): Promise<Response> {
+  return fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      messages: [{ role: "user", content: "tell me a story" }],
+      temperature: 1,
+      seed: 11,
+      ...body,
+    }),
+  });
+}
+
+async function answers(body: object): Promise<readonly Answer[]> {
+  const response = await post(body);
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  const { choices } = JSON.parse(text) as {
+    readonly choices: readonly {
+      readonly message: { readonly content: string };
+      readonly finish_reason: string;
+    }[];
+  };
+  return choices.map(({ message, finish_reason: finish }) => ({ content: message.content, finish }));
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly place: string;
+  readonly message: string;
+}
+
+async function refusal(body: object): Promise<Refusal> {
+  const response = await post(body);
+  const { detail } = (await response.json()) as {
+    readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[];
+  };
+  assert.equal(detail.length, 1, JSON.stringify(detail));
+  const [{ loc, msg }] = detail;
+  return { status: response.status, place: loc.slice(1).join("."), message: msg };
+}
+
+const small = { type: "integer", minimum: 0, maximum: 99 };
+const point = {
+  type: "object",
+  properties: { x: small, color: { enum: ["red", "blue"] } },
+  required: ["x", "color"],
+  additionalProperties: false,
+};
+const call = (name: string) => ({
+  type: "tag",
+  begin: `<call=${name}>`,
+  content: { type: "json_schema", json_schema: point },
+  end: "</call>",
+});
+
+/** The names of the calls that the text consists of, each separated by `separator`. */
+function callsIn(text: string, separator: string): readonly string[] {
+  return text.split(separator).map((part) => {
+    const [whole, name, json] = /^<call=(f|g)>(.*)<\/call>$/s.exec(part) ?? [];
+    assert.ok(whole !== undefined, text);
+    const value = JSON.parse(json) as { readonly x: number; readonly color: string };
+    assert.deepEqual(Object.keys(value), ["x", "color"]);
+    assert.ok(Number.isInteger(value.x) && value.x >= 0 && value.x <= 99, json);
+    assert.ok(["red", "blue"].includes(value.color), json);
+    return name;
+  });
+}
+
+test("an answer that must be one call is one, whichever is drawn", async () => {
+  const format = {
+    type: "triggered_tags",
+    triggers: ["<call="],
+    tags: [call("f"), call("g")],
+    at_least_one: true,
+    stop_after_first: true,
+  };
+  const names = new Set<string>();
+  for (const { content, finish } of await answers({
+    n: 8,
+    max_tokens: 120,
+    response_format: { type: "structural_tag", format },
+  })) {
+    assert.equal(finish, "stop", content);
+    const calls = callsIn(content, "\n\n");
+    assert.equal(calls.length, 1);
+    for (const name of calls) names.add(name);
+  }
+  assert.equal(names.size, 2, "both are drawn");
+});
+
+test("separated calls hold nothing else", async () => {
+  const format = {
+    type: "tags_with_separator",
+    tags: [call("f"), call("g")],
+    separator: ";",
+    at_least_one: true,
+  };
+  const counts = (
+    await answers({
+      n: 6,
+      max_tokens: 250,
+      structured_outputs: { structural_tag: JSON.stringify({ format }), disable_any_whitespace: true },
+    })
+  ).flatMap(({ content, finish }) => (finish === "stop" ? [callsIn(content, ";").length] : []));
+  assert.ok(counts.length > 2 && counts.every((count) => count > 0), counts.join());
+});
+
+test("in free text every trigger begins a tag, in the older form too", async () => {
+  const tag = { structures: [{ begin: "e[", schema: small, end: "]" }], triggers: ["e"] };
+  let tagCount = 0;
+  for (const { content, finish } of await answers({
+    n: 8,
+    max_tokens: 60,
+    structured_outputs: { structural_tag: JSON.stringify(tag) },
+  })) {
+    const parts = content.split(/e\[(?:[0-9]|[1-9][0-9])\]/);
+    tagCount += parts.length - 1;
+    const rest = parts.pop() ?? "";
+    for (const part of parts) assert.ok(!part.includes("e"), content);
+    // An answer that is cut may be cut in a tag.
+    assert.match(rest, finish === "stop" ? /^[^e]*$/ : /^[^e]*(e(\[\d{0,2})?)?$/, content);
+  }
+  assert.ok(tagCount > 8, `${tagCount} tags are written`);
+});
+
+test("free text in a tag goes up to the first end, and what follows comes at once", async () => {
+  const format = {
+    type: "sequence",
+    elements: [
+      { type: "tag", begin: "(", content: { type: "any_text", excludes: ["\n"] }, end: [".", "!"] },
+      { type: "const_string", value: " So " },
+      { type: "regex", pattern: "[a-z]{3} [0-9]{2}" },
+    ],
+  };
+  const body = { max_tokens: 120, response_format: { type: "structural_tag", format } };
+  const finished = (await answers({ ...body, n: 8 })).filter(({ finish }) => finish === "stop");
+  assert.ok(finished.length > 2, `${finished.length} are finished`);
+  for (const { content } of finished) assert.match(content, /^\([^.!\n]*[.!] So [a-z]{3} [0-9]{2}$/);
+  const response = await post({ ...body, stream: true });
+  const streamed = (await response.text())
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: {"))
+    .map(
+      (event) =>
+        JSON.parse(event.slice(6)) as { readonly choices: readonly { delta?: { content?: string } }[] },
+    )
+    .map(({ choices }) => choices[0]?.delta?.content ?? "")
+    .join("");
+  assert.equal(streamed, (await answers(body))[0]?.content);
+});
+
+const described = { type: "json_schema", json_schema: { name: "n", schema: point } };
+const badTag = { format: { type: "sequence", elements: [{ type: "any_text" }, { type: "yaml" }] } };
+
+/** A body, its status, the place of the fault, and what its message says. */
+const rows: readonly (readonly [body: object, status: number, place: string, message: RegExp])[] = [
+  [{ structured_outputs: {} }, 400, "structured_outputs", /none are specified/],
+  [{ structured_outputs: { disable_any_whitespace: true } }, 400, "structured_outputs", /none are specified/],
+  [{ structured_outputs: { json_object: false } }, 400, "structured_outputs.json_object", /send true/],
+  [{ structured_outputs: { json: "" } }, 400, "structured_outputs.json", /not JSON/],
+  [{ structured_outputs: { json: "[]" } }, 400, "structured_outputs", /must be a schema/],
+  [{ structured_outputs: { choice: [] } }, 400, "structured_outputs.choice", /empty list/],
+  [{ structured_outputs: { grammar: " " } }, 400, "structured_outputs.grammar", /empty string/],
+  [{ structured_outputs: { grammar: "x" } }, 400, "structured_outputs", /position 0/],
+  [{ structured_outputs: { regex: "(" } }, 400, "structured_outputs", /unclosed group/],
+  [{ structured_outputs: { regex: "a(?!.*)" } }, 400, "structured_outputs", /No text satisfies/],
+  [{ structured_outputs: { structural_tag: "<" } }, 400, "structured_outputs.structural_tag", /not JSON/],
+  [
+    { structured_outputs: { structural_tag: JSON.stringify(badTag) } },
+    400,
+    "structured_outputs",
+    /"yaml" at #\/format\/elements\/1\/type/,
+  ],
+  [{ response_format: { type: "structural_tag" } }, 400, "response_format", /nothing at #\/format/],
+  [
+    { structured_outputs: { regex: "a", _backend: "outlines" } },
+    400,
+    "structured_outputs._backend",
+    /"hone"/,
+  ],
+  [
+    { structured_outputs: { json_object: true, whitespace_pattern: "x" } },
+    400,
+    "structured_outputs",
+    /whitespace_pattern "x"/,
+  ],
+  [{ response_format: { type: "json_schema" } }, 400, "response_format.json_schema", /must be provided/],
+  [
+    { response_format: { type: "json_schema", json_schema: { name: "n" } } },
+    400,
+    "response_format.json_schema.schema",
+    /none are specified/,
+  ],
+  [
+    { response_format: { type: "json_schema", json_schema: { schema: {} } } },
+    422,
+    "response_format.json_schema.name",
+    /required/,
+  ],
+  [{ response_format: { type: "yaml" } }, 422, "response_format.type", /'text', 'json_object'/],
+  [{ structured_outputs: { regex: "a", choice: ["a"] } }, 422, "structured_outputs", /regex, choice/],
+  [
+    { structured_outputs: { regex: "a", json_object: false } },
+    422,
+    "structured_outputs",
+    /regex, json_object/,
+  ],
+  [
+    { structured_outputs: { json: point }, response_format: described },
+    422,
+    "response_format",
+    /json, response_format/,
+  ],
+  [{ structured_outputs: { regex: 5 } }, 422, "structured_outputs.regex", /string/],
+];
+
+test("what is wrong with a constraint is said at its place, with the status of its kind", async () => {
+  for (const [body, status, place, message] of rows) {
+    const found = await refusal(body);
+    assert.deepEqual([found.status, found.place], [status, place], JSON.stringify([body, found]));
+    assert.match(found.message, message);
+  }
+});
+
+test("every member and option is taken together with what it goes with", async () => {
+  const options = {
+    disable_fallback: true,
+    disable_any_whitespace: true,
+    disable_additional_properties: true,
+    _backend: "auto",
+    _backend_was_auto: true,
+  };
+  const table: readonly (readonly [object, RegExp])[] = [
+    [{ structured_outputs: { choice: ["yes", "no"], ...options } }, /^(yes|no)$/],
+    [{ structured_outputs: { regex: "", whitespace_pattern: "x" } }, /^$/],
+    [{ structured_outputs: { regex: "[a-c]{4}" }, response_format: { type: "text" } }, /^[a-c]{4}$/],
+    [{ structured_outputs: { json: JSON.stringify(small) } }, /^[0-9]{1,2}$/],
+    [{ structured_outputs: options, response_format: described }, /^\{"x":\d+,"color":"(red|blue)"\}$/],
+    [
+      { structured_outputs: { json: point, whitespace_pattern: "[ ]" } },
+      /^\{ "x" : \d+ , "color" : "(red|blue)" \}$/,
+    ],
+    [
+      {
+        structured_outputs: { disable_any_whitespace: true },
+        response_format: { type: "structural_tag", format: call("f") },
+      },
+      /^<call=f>\{"x":\d+,"color":"(red|blue)"\}<\/call>$/,
+    ],
+  ];
+  for (const [body, form] of table) {
+    const [answer] = await answers({ ...body, max_tokens: 100 });
+    assert.match(answer?.content ?? "", form, JSON.stringify(body));
+    assert.equal(answer?.finish, "stop");
+  }
+});
