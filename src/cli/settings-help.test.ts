@@ -44,7 +44,15 @@ test("the help shows the ten settings that people need, in groups, and names the
 
 test("the long help shows every setting under its section", async () => {
   const groups = groupsOf(await helpWith("--help-all"));
-  assert.deepEqual(Object.keys(groups), ["Server", "Chat", "Engine", "Training", "Job queue", "HTTP"]);
+  assert.deepEqual(Object.keys(groups), [
+    "Server",
+    "Chat",
+    "Engine",
+    "Constraints on answers",
+    "Training",
+    "Job queue",
+    "HTTP",
+  ]);
   assert.deepEqual(
     Object.values(groups).flat(),
     allSettings().map(({ flag }) => flag),
