@@ -3,6 +3,7 @@
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { emptyText, nothing } from "./expressions.ts";
+import { completionOf } from "./multiple.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 
 export type LexerState = number;
@@ -127,7 +128,20 @@ export class Automaton {
 
   #surelyMatches(expression: Expression): boolean {
     if (this.expressions.isNullable(expression) || this.#canMatch.get(expression) === true) return true;
-    return this.expressions.isPlain(expression);
+    return this.expressions.isPlain(expression) || this.#matchesCompletion(expression);
+  }
+
+  /** Whether the next multiple of what was read matches: a search would try most remainders before it came to one. */
+  #matchesCompletion(expression: Expression): boolean {
+    const { expressions } = this;
+    const node = expressions.node(expression);
+    if (node.kind !== "and") return false;
+    for (const part of node.parts) {
+      const inner = expressions.node(part);
+      const digits = inner.kind === "multiple" ? completionOf(inner.multiple) : null;
+      if (digits !== null) return this.matches(expression, new TextEncoder().encode(digits));
+    }
+    return false;
   }
 
   #addState(expression: Expression): LexerState {

@@ -7,6 +7,7 @@ import { jsonSpelling, plainSpelling } from "./characters.ts";
 import { otherPoints, pointsOf } from "./code-points.ts";
 import { Expressions, nothing } from "./expressions.ts";
 import { wholeMatch } from "./express-pattern.ts";
+import { completionOf, multipleOf } from "./multiple.ts";
 import { parsePattern } from "./parse-pattern.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_122);
@@ -102,12 +103,7 @@ test("remainders follow the digits", () => {
       fc.integer({ min: 0, max: 2 }),
       fc.integer({ min: 0, max: 99_999 }),
       (divisor, scale, hundredths) => {
-        const expression = expressions.multiple({
-          divisor,
-          scale,
-          remainder: 0,
-          fractionDigits: -1,
-        });
+        const expression = expressions.multiple(multipleOf(divisor, scale));
         const text = (hundredths / 100).toFixed(2);
         assert.equal(
           automaton.matches(expression, encoder.encode(text)),
@@ -118,4 +114,19 @@ test("remainders follow the digits", () => {
     ),
     { seed },
   );
+});
+
+test("a multiple with too few digits left is seen at once", () => {
+  const { expressions, automaton } = fresh();
+  const seconds = expressions.multiple(multipleOf(86_400, 0));
+  const after = (text: string) =>
+    encoder.encode(text).reduce((left, byte) => expressions.derivative(left, byte), seconds);
+  assert.ok(automaton.matches(seconds, encoder.encode("123456787286400")));
+  assert.notEqual(after("1234567872864"), nothing);
+  assert.equal(after("1234567872865"), nothing);
+  assert.equal(completionOf({ ...multipleOf(86_400, 0), remainder: 1 }), "72800");
+  assert.equal(completionOf({ ...multipleOf(25, 2), remainder: 3, digitsLeft: 2 }), "");
+  assert.equal(completionOf({ ...multipleOf(350, 2), remainder: 1, digitsLeft: 1 }), "4");
+  assert.equal(completionOf({ ...multipleOf(101, 2), remainder: 1, digitsLeft: 1 }), null);
+  assert.equal(completionOf({ ...multipleOf(101, 2), remainder: 10, fractionDigits: 1 }), "1");
 });

@@ -34,7 +34,7 @@ export type ExpressionNode =
 interface Facts {
   /** Matches the empty text. */
   readonly isNullable: boolean;
-  /** Is, without searching, known to match some text unless it is `nothing`: no intersection, complement or multiple in it. */
+  /** Is, without searching, known to match some text unless it is `nothing`: no intersection and no complement in it. */
   readonly isPlain: boolean;
   /** How deep taking its derivative recurses. */
   readonly depth: number;
@@ -216,8 +216,8 @@ export class Expressions {
   }
 
   multiple(multiple: Multiple): Expression {
-    const { divisor, scale, remainder, fractionDigits } = multiple;
-    const key = `m${divisor},${scale},${remainder},${fractionDigits}`;
+    const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
+    const key = `m${divisor},${scale},${remainder},${fractionDigits},${digitsLeft}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     for (const byte of numberCharacters) this.classes.split(bytesOf([byte]));
@@ -226,7 +226,7 @@ export class Expressions {
       { kind: "multiple", multiple },
       {
         isNullable: isMultiple(multiple),
-        isPlain: false,
+        isPlain: true,
         depth: 0,
         countMax: 0,
         firsts: numberBytes,

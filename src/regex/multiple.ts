@@ -10,6 +10,8 @@ export interface Multiple {
   readonly remainder: number;
   /** How many digits behind the point were read; -1 before the point. */
   readonly fractionDigits: number;
+  /** How many digits may still come. */
+  readonly digitsLeft: number;
 }
 
 export const pointByte = ".".charCodeAt(0);
@@ -18,24 +20,65 @@ const zeroByte = "0".charCodeAt(0);
 /** Divisors up to this keep every remainder, times ten, a whole number that a double holds. */
 export const divisorMax = 2 ** 48;
 
+/** As many digits as every double holds exactly. */
+export const multipleDigitsMax = 15;
+
+/** A multiple of which nothing has been read. */
+export function multipleOf(divisor: number, scale: number): Multiple {
+  return { divisor, scale, remainder: 0, fractionDigits: -1, digitsLeft: multipleDigitsMax };
+}
+
 /** Whether the number read so far is a multiple. */
 export function isMultiple({ divisor, scale, remainder, fractionDigits }: Multiple): boolean {
-  let rest = remainder;
-  for (let digit = Math.max(0, fractionDigits); digit < scale; digit++) rest = (rest * 10) % divisor;
-  return rest === 0;
+  return remainder % withoutTens(divisor, scale - Math.max(0, fractionDigits)) === 0;
 }
 
 /** The state after one more byte; null where no multiple goes on with it. */
 export function digitOf(multiple: Multiple, byte: number): Multiple | null {
-  const { divisor, scale, remainder, fractionDigits } = multiple;
-  if (byte === pointByte) return fractionDigits < 0 ? { ...multiple, fractionDigits: 0 } : null;
-  const digit = byte - zeroByte;
-  if (digit < 0 || digit > 9) return null;
-  if (fractionDigits >= scale) return digit === 0 && remainder === 0 ? multiple : null;
-  return {
-    divisor,
-    scale,
-    remainder: (remainder * 10 + digit) % divisor,
-    fractionDigits: fractionDigits < 0 ? -1 : fractionDigits + 1,
+  const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
+  const next = (): Multiple | null => {
+    if (byte === pointByte) return fractionDigits < 0 ? { ...multiple, fractionDigits: 0 } : null;
+    const digit = byte - zeroByte;
+    if (digit < 0 || digit > 9 || digitsLeft === 0) return null;
+    const left = { ...multiple, digitsLeft: digitsLeft - 1 };
+    if (fractionDigits >= scale) return digit === 0 && remainder === 0 ? left : null;
+    return {
+      ...left,
+      remainder: (remainder * 10 + digit) % divisor,
+      fractionDigits: fractionDigits < 0 ? -1 : fractionDigits + 1,
+    };
   };
+  const after = next();
+  return after === null || completionOf(after) === null ? null : after;
+}
+
+/**
+ * The fewest digits that make a multiple of what was read; null where none can. Before the point these are digits before
+ * it: a fraction would take as many.
+ */
+export function completionOf(multiple: Multiple): string | null {
+  const { divisor, scale, remainder, fractionDigits, digitsLeft } = multiple;
+  const isFraction = fractionDigits >= 0;
+  const countMax = isFraction ? Math.min(digitsLeft, scale - fractionDigits) : digitsLeft;
+  let rest = remainder;
+  for (let count = 0; count <= countMax; count++) {
+    const coarse = withoutTens(divisor, isFraction ? scale - fractionDigits - count : scale);
+    const wanted = (coarse - (rest % coarse)) % coarse;
+    const digits = wanted === 0 ? "" : String(wanted);
+    if (digits.length <= count) return digits.padStart(count, "0");
+    rest = (rest * 10) % divisor;
+  }
+  return null;
+}
+
+/** The divisor without the factors that it shares with a power of ten: those the zeros to come make up for. */
+function withoutTens(divisor: number, power: number): number {
+  let left = divisor;
+  for (let place = 0; place < power; place++) {
+    if (left % 10 === 0) left /= 10;
+    else if (left % 5 === 0) left /= 5;
+    else if (left % 2 === 0) left /= 2;
+    else break;
+  }
+  return left;
 }

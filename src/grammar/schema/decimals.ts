@@ -1,7 +1,7 @@
 // Decimal numbers as texts: bounds, equality and multiples are expressions over digits, so that intersection and
 // complement of numbers are those of texts. Exponents are written only where a number is not constrained.
 import type { Expression, Expressions } from "../../regex/expressions.ts";
-import { divisorMax } from "../../regex/multiple.ts";
+import { divisorMax, multipleDigitsMax, multipleOf } from "../../regex/multiple.ts";
 
 /** A bound below or above which numbers lie. */
 export interface Bound {
@@ -17,7 +17,7 @@ export interface NumberTexts {
   readonly decimal: Expression;
   /** Whole numbers without fraction. */
   readonly integer: Expression;
-  /** At most 15 digits, which a double holds exactly. */
+  /** Of as many digits as a double holds exactly. */
   readonly short: Expression;
   /** Whole numbers, with a fraction of zeros or without. */
   readonly whole: Expression;
@@ -66,7 +66,10 @@ export function numberTexts(expressions: Expressions): NumberTexts {
     any: expressions.sequence(decimal, expressions.optional(exponent)),
     decimal,
     integer: expressions.sequence(sign, natural),
-    short: expressions.repeat(expressions.or(digit, text("."), text("-")), 1, 16),
+    short: expressions.sequence(
+      sign,
+      expressions.repeat(expressions.sequence(digit, expressions.optional(text("."))), 1, multipleDigitsMax),
+    ),
     whole: expressions.sequence(sign, natural, expressions.optional(zeros)),
     atLeast,
     atMost: ({ decimal: bound, isExclusive }) =>
@@ -76,8 +79,8 @@ export function numberTexts(expressions: Expressions): NumberTexts {
       const [whole, behind = ""] = value.split(".");
       const divisor = Number(whole + behind);
       if (divisor > divisorMax) return null;
-      const state = { divisor, scale: behind.length, remainder: 0, fractionDigits: -1 };
-      return expressions.and(decimal, expressions.sequence(sign, expressions.multiple(state)));
+      const multiple = expressions.multiple(multipleOf(divisor, behind.length));
+      return expressions.and(decimal, expressions.sequence(sign, multiple));
     },
   };
 }
@@ -164,4 +167,10 @@ export function plainDecimal(value: number): string {
   if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`;
   if (point >= digits.length) return `${sign}${digits}${"0".repeat(point - digits.length)}`;
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}
+
+/** Whether 1, and with it every whole number, is a multiple of a number above 0 that `plainDecimal` wrote. */
+export function dividesOne(decimal: string): boolean {
+  const [whole, behind = ""] = decimal.split(".");
+  return 10n ** BigInt(behind.length) % BigInt(whole + behind) === 0n;
 }

@@ -32,6 +32,8 @@ export class SchemaDocument {
   /** Pointers of schemas with an identifier of their own, by it. */
   readonly #resources = new Map<string, string>();
   readonly #anchors = new Map<string, string>();
+  /** Pointers of the schemas that have a `$dynamicAnchor`, by its name. */
+  readonly #dynamicAnchors = new Map<string, readonly string[]>();
 
   constructor(schema: Json) {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
@@ -66,24 +68,33 @@ export class SchemaDocument {
    *
    * @throws ConstraintRefusal for another document, and for a place that does not exist
    */
-  resolve(from: SchemaPlace, reference: string): SchemaPlace {
+  resolve(from: SchemaPlace, reference: string, keyword = "$ref"): SchemaPlace {
+    const at = `${from.pointer}/${keyword}`;
     const [path, fragment = ""] = reference.split("#", 2);
     const resource = this.#resourceOf(from.pointer);
     const target = this.#resources.get(resolved(path, resource.url));
     if (target === undefined)
       throw badReference(
         "not-exact",
-        from,
+        at,
         `leads to another document, ${quoted(reference)}; put that schema into $defs`,
       );
     const name = decoded(fragment);
     if (name !== "" && !name.startsWith("/")) {
       const anchor = this.#anchors.get(`${resolved(path, resource.url)}#${name}`);
       if (anchor === undefined)
-        throw badReference("malformed", from, `leads nowhere in the schema: ${quoted(reference)}`);
-      return this.#find(anchor, from, reference);
+        throw badReference("malformed", at, `leads nowhere in the schema: ${quoted(reference)}`);
+      return this.#find(anchor, at, reference);
     }
-    return this.#find(`${target}${name}`, from, reference);
+    return this.#find(`${target}${name}`, at, reference);
+  }
+
+  /** Where a `$dynamicRef` leads; null where that depends on how it was reached. */
+  resolveDynamic(from: SchemaPlace, reference: string): SchemaPlace | null {
+    const target = this.resolve(from, reference, "$dynamicRef");
+    const [, fragment = ""] = reference.split("#", 2);
+    const rivals = this.#dynamicAnchors.get(decoded(fragment)) ?? [];
+    return rivals.length > 1 && rivals.includes(target.pointer) ? null : target;
   }
 
   #resourceOf(pointer: string): { readonly url: string; readonly pointer: string } {
@@ -95,7 +106,7 @@ export class SchemaDocument {
     return best;
   }
 
-  #find(pointer: string, from: SchemaPlace, reference: string): SchemaPlace {
+  #find(pointer: string, at: string, reference: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
     let value: Json | undefined = this.root.schema;
@@ -105,7 +116,7 @@ export class SchemaDocument {
       else value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     }
     if (value === undefined)
-      throw badReference("malformed", from, `leads nowhere in the schema: ${quoted(reference)}`);
+      throw badReference("malformed", at, `leads nowhere in the schema: ${quoted(reference)}`);
     return this.place(value, pointer);
   }
 
@@ -122,6 +133,11 @@ export class SchemaDocument {
       }
     }
     if (typeof schema.$anchor === "string") this.#anchors.set(`${url}#${schema.$anchor}`, pointer);
+    const { $dynamicAnchor: dynamic } = schema;
+    if (typeof dynamic === "string") {
+      this.#anchors.set(`${url}#${dynamic}`, pointer);
+      this.#dynamicAnchors.set(dynamic, [...(this.#dynamicAnchors.get(dynamic) ?? []), pointer]);
+    }
     for (const [keyword, value] of Object.entries(schema)) {
       const below = `${pointer}/${escaped(keyword)}`;
       if (mapKeywords.includes(keyword) && isObject(value)) {
@@ -160,15 +176,10 @@ function decoded(fragment: string): string {
   }
 }
 
-function badReference(
-  kind: "not-exact" | "malformed",
-  { pointer }: SchemaPlace,
-  problem: string,
-): ConstraintRefusal {
-  const place = `${pointer}/$ref`;
+function badReference(kind: "not-exact" | "malformed", place: string, problem: string): ConstraintRefusal {
   return new ConstraintRefusal({
     kind,
-    subject: "$ref",
+    subject: place.slice(place.lastIndexOf("/") + 1),
     place,
     message: `The reference at ${place} ${problem}.`,
   });

@@ -96,6 +96,12 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
   ],
   [{ type: "number", multipleOf: 0.01 }, ["1.25", "3", "0.10", "0.500"], ["1.255", "0.001"]],
   [{ type: "integer", multipleOf: 7 }, ["0", "-7", "70000000000000"], ["8", "70000000000000000"]],
+  [
+    { type: "integer", multipleOf: 86_400, minimum: 1 },
+    ["86400", "123456787286400"],
+    ["86401", "0", "123456789012345"],
+  ],
+  [{ type: "integer", multipleOf: 0.5 }, ["12345678901234567890"], ["0.5"]],
   [{ const: 1.5 }, ["1.5"], ["1.50", "1"]],
   [{ type: "number", not: { const: 1.5 } }, ["1.51", "1"], ["1.5", "1.50"]],
   [

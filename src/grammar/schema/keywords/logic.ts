@@ -8,7 +8,7 @@ import { commonShapes } from "../intersect.ts";
 import { isHopeless } from "../hopeless.ts";
 import { allShapes, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
-import { malformed, namesOf, ofType, subschema, subschemas } from "./keyword.ts";
+import { malformed, namesOf, ofType, refused, subschema, subschemas } from "./keyword.ts";
 import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 import { requiring } from "./objects.ts";
 
@@ -16,6 +16,12 @@ export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
   $ref(context, value, { place, pointer }) {
     if (typeof value !== "string") throw malformed(pointer, "a reference", value);
     return { shapes: context.satisfying(context.document.resolve(place, value)), pointer };
+  },
+  $dynamicRef(context, value, { place, pointer, keyword }) {
+    if (typeof value !== "string") throw malformed(pointer, "a reference", value);
+    const target = context.document.resolveDynamic(place, value);
+    if (target === null) throw refused(keyword, pointer, "has several anchors to choose from");
+    return { shapes: context.satisfying(target), pointer };
   },
   allOf(context, value, { pointer }) {
     const parts = subschemas(context, value, pointer);

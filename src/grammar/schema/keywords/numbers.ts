@@ -1,7 +1,7 @@
 // Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
 import type { Json } from "../../../domain/trajectory.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import { plainDecimal } from "../decimals.ts";
+import { dividesOne, plainDecimal } from "../decimals.ts";
 import { allShapes } from "../shapes.ts";
 import { malformed, ofType, refused } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
@@ -24,9 +24,11 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   exclusiveMinimum: bound("atLeast", "exclusiveMinimum"),
   maximum: bound("atMost", "exclusiveMaximum"),
   exclusiveMaximum: bound("atMost", "exclusiveMaximum"),
-  multipleOf(context, value, { pointer, keyword }) {
+  multipleOf(context, value, { pointer, keyword, schema }) {
     const decimal = decimalOf(value, pointer);
     if (typeof value !== "number" || value <= 0) throw malformed(pointer, "a number above 0", value);
+    // Every whole number is one, however many digits it has.
+    if (schema.type === "integer" && dividesOne(decimal)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
     if (multiples === null) throw refused(keyword, pointer, "has too many digits");
     return within(context, multiples, pointer, true);

@@ -25,7 +25,6 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
     ...logicKeywords,
     unevaluatedProperties: notServed,
     unevaluatedItems: notServed,
-    $dynamicRef: notServed,
     $recursiveRef: notServed,
   }),
 );
