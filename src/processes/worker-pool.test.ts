@@ -71,6 +71,16 @@ test("a worker has the pool's data, also one that was started before its first t
   assert.deepEqual(await run(workers, { kind: "data" }), { some: "data" });
 });
 
+test("a worker ends when no task waits for it, in pools that say so", async (context) => {
+  const thread = { kind: "thread" } as const;
+  for (const endsWhenIdle of [false, true]) {
+    const workers = pool(context, { endsWhenIdle });
+    const [first, second] = await Promise.all([run(workers, thread), run(workers, thread)]);
+    assert.equal(second, first);
+    assert.equal((await run(workers, thread)) === first, !endsWhenIdle);
+  }
+});
+
 test("a worker that takes too much memory or time, or ends, is replaced, and its task refused", async (context) => {
   const small = pool(context, { stageMs: [60_000], memoryMebibytes: 16 });
   await assert.rejects(run(small, { kind: "fill" }), { code: "too_large" });

@@ -99,7 +99,10 @@ export class WorkerPool {
     for (const thread of this.#threads) {
       if (!thread.isIdle) continue;
       const job = this.#waiting.takeNext();
-      if (job === undefined) return;
+      if (job === undefined) {
+        thread.rest();
+        continue;
+      }
       job.onBegin();
       thread.begin(job);
     }

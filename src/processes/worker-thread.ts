@@ -13,6 +13,8 @@ export interface WorkerOptions {
   readonly stageMs: readonly number[];
   /** Of a worker's objects; buffers are not counted. */
   readonly memoryMebibytes: number;
+  /** Whether a worker ends when no task waits for it, so that the memory of its last one is free again. */
+  readonly endsWhenIdle?: boolean;
 }
 
 /** A task with whoever waits for its result. */
@@ -75,13 +77,25 @@ export class WorkerThread {
     }
   }
 
+  /** There is nothing to do for now. */
+  rest(): void {
+    const worker = this.#worker;
+    if (this.#options.endsWhenIdle !== true || worker === null || !this.isIdle) return;
+    this.#forget();
+    void worker.terminate();
+  }
+
   /** Gives the worker up, which may be in any state, and fails its task. Resolves when it is gone. */
   async end(error: Error): Promise<void> {
     const worker = this.#worker;
-    this.#worker = null;
-    this.#isReady = false;
+    this.#forget();
     this.#settle()?.reject(error);
     await worker?.terminate();
+  }
+
+  #forget(): void {
+    this.#worker = null;
+    this.#isReady = false;
   }
 
   #start(): Worker {

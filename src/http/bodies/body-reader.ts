@@ -31,7 +31,8 @@ export const readApart = { config: { readsApart: true } } as const;
 export class BodyReader {
   readonly #limits: BodyLimits;
   readonly #large = new WorkerPool(poolOptions);
-  readonly #veryLarge = new WorkerPool(poolOptions);
+  /** What such a body left in the worker's memory is not kept for the next. */
+  readonly #veryLarge = new WorkerPool({ ...poolOptions, endsWhenIdle: true });
 
   constructor(settings: HttpSettings) {
     this.#limits = bodyLimits(settings);

@@ -33,6 +33,24 @@ test("a body is gathered within its limit, whether its length was declared or no
   await assert.rejects(gather(["0123456789a"]), { code: "too_large" });
   await assert.rejects(gather([], { declared: 11 }), { code: "too_large" });
   await assert.rejects(gather(["abc"], { declared: 4 }), { code: "invalid" });
+  await assert.rejects(gather(["abc", "de"], { declared: 4 }), { code: "invalid" });
+});
+
+test("a body of declared length lies in one place, where it is read without another copy of it", async () => {
+  const stream = new PassThrough();
+  const gathered = gatherBody(stream, {
+    headers: { "content-length": "6" },
+    bytesMax: 10,
+    budget: new ByteBudget(10),
+    onceOver: () => undefined,
+  });
+  for (const piece of ["ab", "cd", "ef"]) stream.write(piece);
+  stream.end();
+  const { pieces } = await gathered;
+  assert.deepEqual(
+    pieces.map((piece) => [piece.length, piece.buffer.byteLength]),
+    [[6, 6]],
+  );
 });
 
 /** A body that comes in pieces of one byte, and whose head is found at `!`: its length, or why it was refused. */

@@ -77,28 +77,56 @@ export async function gatherBody(stream: Readable, options: GatherOptions): Prom
   options.onceOver(() => budget.giveBack(taken));
   if (declared !== null) take(declared);
 
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
-  let byteCount = 0;
+  const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
   const checkHead = headChecker(options.head);
   let checked: Promise<void> | undefined;
   await eachPiece(stream, (piece) => {
-    byteCount += piece.length;
+    const byteCount = gathered.byteCount + piece.length;
     if (byteCount > bytesMax) throw tooLarge(bytesMax);
     if (byteCount > taken) take(byteCount - taken);
-    pieces.push(new Uint8Array(piece));
-    return (checked ??= checkHead(pieces, byteCount));
+    gathered.add(piece);
+    return (checked ??= checkHead(gathered));
   });
   await checked;
-  if (declared !== null && byteCount !== declared) throw wrongLength();
-  return { pieces, byteCount };
+  if (declared !== null && gathered.byteCount !== declared) throw wrongLength();
+  return gathered;
+}
+
+/** A body of unknown length. */
+class SeparatePieces implements GatheredBody {
+  readonly pieces: Uint8Array<ArrayBuffer>[] = [];
+  byteCount = 0;
+
+  add(piece: Uint8Array): void {
+    this.pieces.push(new Uint8Array(piece));
+    this.byteCount += piece.length;
+  }
+}
+
+/** A body of declared length, in the one place that its reader needs it in. The system gives memory as it is filled. */
+class OnePiece implements GatheredBody {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  byteCount = 0;
+
+  constructor(declared: number) {
+    this.#bytes = new Uint8Array(declared);
+  }
+
+  get pieces(): readonly Uint8Array<ArrayBuffer>[] {
+    return [this.#bytes.subarray(0, this.byteCount)];
+  }
+
+  /** What is more than was declared is counted alone. */
+  add(piece: Uint8Array): void {
+    this.#bytes.set(piece.subarray(0, this.#bytes.length - this.byteCount), this.byteCount);
+    this.byteCount += piece.length;
+  }
 }
 
 /** Calls the check when the head tells enough. A body in small pieces is looked at only when it has doubled. */
-function headChecker(
-  head: HeadCheck | undefined,
-): (pieces: readonly Uint8Array[], byteCount: number) => Promise<void> | undefined {
+function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promise<void> | undefined {
   let nextByteCount = head === undefined ? Infinity : 1;
-  return (pieces, byteCount) => {
+  return ({ pieces, byteCount }) => {
     if (head === undefined || byteCount < nextByteCount) return undefined;
     nextByteCount = byteCount < headBytesMax ? 2 * byteCount : Infinity;
     const found = head.find(Buffer.concat(pieces, Math.min(byteCount, headBytesMax)));

@@ -1,5 +1,5 @@
 // For tests: a worker that does what it is told.
-import { workerData } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveTasks } from "../serve-tasks.ts";
@@ -9,8 +9,8 @@ export type SmallTask =
   | { readonly kind: "count"; readonly bytes: Uint8Array }
   /** Waits, without an event loop, until the first of the numbers is not 0; sets the second just before it answers. */
   | { readonly kind: "wait"; readonly gate: Int32Array }
-  /** Answers with the worker's data. */
-  | { readonly kind: "data" }
+  /** Answers with the worker's data, or with the id of its thread. */
+  | { readonly kind: "data" | "thread" }
   | { readonly kind: "refuse" | "throw" | "fill" | "exit" }
   /** Never ends, in the stage of that index. */
   | { readonly kind: "hang"; readonly stage: number };
@@ -30,6 +30,8 @@ function resultOf(task: SmallTask, beginNextStage: () => void): unknown {
       return waitAt(task.gate);
     case "data":
       return workerData;
+    case "thread":
+      return threadId;
     case "refuse":
       throw new ServiceError({
         code: "conflict",
