@@ -4,6 +4,7 @@ import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";
 import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
+import { ByteCache } from "./byte-cache.ts";
 import { HarmlessSteps } from "./harmless-text.ts";
 import { LexemeWalker } from "./lexeme-walk.ts";
 import type { LexemeWalk } from "./lexeme-walk.ts";
@@ -112,33 +113,4 @@ function addTokens({ tokens }: LexemeWalk, into: Uint32Array): void {
     const { bits } = tokens;
     for (let word = 0; word < bits.length; word++) into[word] |= bits[word];
   } else for (const id of tokens.ids) into[id >>> 5] |= 1 << (id & 31);
-}
-
-/** A map that forgets its oldest entries beyond a limit of bytes. */
-class ByteCache<Key, Value> {
-  readonly #limit: number;
-  readonly #entries = new Map<Key, { readonly value: Value; readonly byteLength: number }>();
-  #byteLength = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  get byteLength(): number {
-    return this.#byteLength;
-  }
-
-  get(key: Key): Value | undefined {
-    return this.#entries.get(key)?.value;
-  }
-
-  set(key: Key, value: Value, byteLength: number): void {
-    this.#entries.set(key, { value, byteLength });
-    this.#byteLength += byteLength;
-    for (const [oldest, entry] of this.#entries) {
-      if (this.#byteLength <= this.#limit) return;
-      this.#entries.delete(oldest);
-      this.#byteLength -= entry.byteLength;
-    }
-  }
 }

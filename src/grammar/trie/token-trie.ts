@@ -21,13 +21,7 @@ export interface TrieNodes {
   readonly tokens: Int32Array;
   /** For each node, and for the end, how many tokens end before it: with `tokens`, those of a node and of a subtree. */
   readonly tokensBefore: Int32Array;
-}
-
-/** Tokens of harmless text alone. */
-export interface HarmlessTokens extends TrieNodes {
-  /** A bit for each token. */
-  readonly bits: Uint32Array;
-  /** How many characters begin below each node, on the longest way down. */
+  /** How many characters begin below each node, on the longest way down; `noHeight` where the tokens are not harmless. */
   readonly heightOf: Uint8Array;
 }
 
@@ -37,10 +31,15 @@ export interface TokenTrie {
   readonly bytesOf: readonly (Uint8Array | null)[];
   /** Bytes of the longest token. */
   readonly depthMax: number;
-  readonly harmless: HarmlessTokens;
+  /** The tokens of harmless text alone. */
+  readonly harmless: TrieNodes;
+  /** A bit for each of them. */
+  readonly harmlessBits: Uint32Array;
   /** All other tokens. */
   readonly others: TrieNodes;
 }
+
+const noHeight = 255;
 
 /** Tokens longer than this are left out of every mask. */
 const tokenBytesMax = 1_024;
@@ -57,16 +56,21 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
     tokenCount: bytes.length,
     bytesOf,
     depthMax: sorted.reduce((most, { token }) => Math.max(most, token.length), 0),
-    harmless: harmlessTokens(laidFlat(harmless), bytes.length),
+    harmless: withHeights(laidFlat(harmless)),
+    harmlessBits: bitsOf(harmless, bytes.length),
     others: laidFlat(others),
   };
 }
 
 type Sorted = { readonly token: Uint8Array; readonly id: number }[];
 
-function harmlessTokens(nodes: TrieNodes, tokenCount: number): HarmlessTokens {
+function bitsOf(entries: Readonly<Sorted>, tokenCount: number): Uint32Array {
   const bits = new Uint32Array(Math.ceil(tokenCount / 32));
-  for (const id of nodes.tokens) bits[id >>> 5] |= 1 << (id & 31);
+  for (const { id } of entries) bits[id >>> 5] |= 1 << (id & 31);
+  return bits;
+}
+
+function withHeights(nodes: TrieNodes): TrieNodes {
   const { nodeCount, byteOf, endOf } = nodes;
   const heightOf = new Uint8Array(nodeCount);
   for (let node = nodeCount - 1; node >= 0; node--) {
@@ -75,7 +79,7 @@ function harmlessTokens(nodes: TrieNodes, tokenCount: number): HarmlessTokens {
       heightOf[node] = Math.max(heightOf[node], height);
     }
   }
-  return { ...nodes, bits, heightOf };
+  return { ...nodes, heightOf };
 }
 
 function laidFlat(sorted: Readonly<Sorted>): TrieNodes {
@@ -87,6 +91,7 @@ function laidFlat(sorted: Readonly<Sorted>): TrieNodes {
     endOf: new Int32Array(nodeCount),
     tokens: Int32Array.from(sorted, ({ id }) => id),
     tokensBefore: new Int32Array(nodeCount + 1).fill(sorted.length),
+    heightOf: new Uint8Array(nodeCount).fill(noHeight),
   };
   const path = [0];
   let before: Uint8Array = new Uint8Array(0);

@@ -1,0 +1,56 @@
+// Tokens as runs of positions in the list in which they lie side by side with those that begin alike: the whole of a
+// subtree is one run, and what is not chosen is the gaps between runs.
+
+export class TokenRuns {
+  readonly #tokens: Int32Array;
+  /** Where each run begins, and where it ends; ascending. */
+  readonly #bounds: number[] = [];
+  #count = 0;
+
+  constructor(tokens: Int32Array) {
+    this.#tokens = tokens;
+  }
+
+  /** How many tokens are chosen. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds the tokens from one position to before another, none of which comes before one added so far. */
+  add(from: number, to: number): void {
+    if (from === to) return;
+    this.#count += to - from;
+    const bounds = this.#bounds;
+    if (bounds[bounds.length - 1] === from) bounds[bounds.length - 1] = to;
+    else bounds.push(from, to);
+  }
+
+  /** Writes the chosen tokens from an index on. */
+  copyTo(into: Int32Array, index: number): void {
+    let next = index;
+    for (let run = 0; run < this.#bounds.length; run += 2) {
+      const [from, to] = [this.#bounds[run], this.#bounds[run + 1]];
+      into.set(this.#tokens.subarray(from, to), next);
+      next += to - from;
+    }
+  }
+
+  /** Sets the bits of the chosen tokens. */
+  setIn(bits: Uint32Array): void {
+    const tokens = this.#tokens;
+    for (let run = 0; run < this.#bounds.length; run += 2)
+      for (let at = this.#bounds[run]; at < this.#bounds[run + 1]; at++)
+        bits[tokens[at] >>> 5] |= 1 << (tokens[at] & 31);
+  }
+
+  /** Clears the bits of all other tokens of the list. */
+  clearOthers(bits: Uint32Array): void {
+    const tokens = this.#tokens;
+    let at = 0;
+    for (let run = 0; run <= this.#bounds.length; run += 2) {
+      const end = this.#bounds[run] ?? tokens.length;
+      for (; at < end; at++) bits[tokens[at] >>> 5] &= ~(1 << (tokens[at] & 31));
+      at = this.#bounds[run + 1];
+    }
+  }
+}
