@@ -41,7 +41,8 @@ function reference(beyond: string, isAbsolute: boolean): string {
   const literal = `\\[(?:${ipv6}|v[0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]`;
   const authority = `//(?:${user})?(?:${literal}|${name})(?::\\d*)?(?:/${letter}*)*`;
   const behind = `(?:\\?(?:${letter}|[/?])*)?(?:#(?:${letter}|[/?])*)?`;
-  const path = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${letter}+(?:/${letter}*)*)?`;
+  // RFC 3986 lets nothing follow the scheme; no such address is in use, and common validators refuse it.
+  const path = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${letter}+(?:/${letter}*)*)`;
   const absolute = `[A-Za-z][A-Za-z0-9+.-]*:${path}${behind}`;
   const relativePath = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${first}+(?:/${letter}*)*)?`;
   return isAbsolute ? absolute : `(?:${absolute}|${relativePath}${behind})`;
@@ -53,8 +54,8 @@ const patterns: Readonly<Record<string, string>> = {
   date,
   time,
   duration,
-  /** RFC 5321, section 4.1.2, without quoted names. */
-  email: `[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]+)*@(?:${hostname}|\\[${ipv4}\\])`,
+  /** RFC 5321, section 4.1.2, without quoted names, and as common validators have it: the host has a dot and a name. */
+  email: `[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]+(?:\\.[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]+)*@${label}(?:\\.${label})+`,
   hostname: `(?=[^]{1,253}$)${hostname}`,
   ipv4,
   ipv6,
