@@ -9,8 +9,8 @@
 // ten seconds for a schema unless `--deadline` says otherwise. How the large vocabulary is made: grown-vocabulary.ts.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { grownVocabulary } from "../src/grammar/testing/grown-vocabulary.ts";
-import { tokensOfFile } from "../src/grammar/testing/vocabularies.ts";
+import { byteLevelTokens, tokensOfFile } from "../src/grammar/testing/vocabularies.ts";
+import type { Tokens } from "../src/grammar/testing/vocabularies.ts";
 import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";
 import { ConstraintRefusal } from "../src/regex/limits.ts";
 import { subjects } from "./grammar-subjects.ts";
@@ -19,8 +19,6 @@ import { quantileNames, quantiles } from "./grammar-times.ts";
 import type { Quantiles, Times } from "./grammar-times.ts";
 import { writeSubject } from "./grammar-writing.ts";
 import { OtherGrammarEngine } from "./other-grammar-engine.ts";
-
-type Tokens = readonly (Uint8Array | null)[];
 
 interface EngineReport {
   readonly engine: string;
@@ -61,7 +59,7 @@ async function main(): Promise<void> {
   const [first, step] = values.part.split("/").map(Number);
   const measured = all.filter((_, index) => index % step === first - 1);
   const tiny = tokensOfFile("models/hone-tiny/tokenizer.json");
-  const large = grownVocabulary(tiny, 128_000);
+  const large = byteLevelTokens(128_000);
   const other = values.alone ? null : new OtherGrammarEngine(large, Number(values.deadline) * 1_000);
   const reports = [
     await report("hone-tiny", { tokens: tiny, other: null }, measured),

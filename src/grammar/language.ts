@@ -25,6 +25,9 @@ import { parsePattern } from "../regex/parse-pattern.ts";
 export interface Language {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
+  /** What a text is, under its rules. */
+  readonly symbol: GrammarSymbol;
+  readonly rules: Rules;
   readonly machine: Machine;
   /** The state before the first byte. */
   readonly start: ParserState;
@@ -59,7 +62,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd)
     throw refusal("unsatisfiable", constraint.kind, "No text satisfies the constraint.");
-  return { limits, budget, machine, start, textOf };
+  return { limits, budget, symbol, rules, machine, start, textOf };
 }
 
 /**

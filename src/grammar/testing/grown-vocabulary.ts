@@ -4,6 +4,8 @@
 // indentation, signs, seams of JSON and pieces of code. The shares are those of a vocabulary of 128,000 tokens that is
 // in wide use. No word means anything.
 
+import { seededRandom } from "../../domain/random.ts";
+
 /** The seed's tokens, every byte, and grown ones, each once: `tokenCount` in all, the same for the same seed. */
 export function grownVocabulary(
   seed: readonly (Uint8Array | null)[],
@@ -60,7 +62,7 @@ const scripts = [
 ].flatMap((script) => Array.from({ length: script.weight }, () => script));
 
 class Growth {
-  #state = 1;
+  readonly #random = seededRandom("a grown vocabulary");
   readonly #syllables: readonly string[];
   readonly #words: string[];
 
@@ -73,7 +75,7 @@ class Growth {
   }
 
   token(): Uint8Array {
-    const kind = this.#below(100);
+    const kind = this.#random.index(100);
     if (kind < 55) return encoder.encode(this.#latinWord());
     if (kind < 82) return this.#foreignWord();
     return encoder.encode(kind < 92 ? this.#code() : this.#layout(kind));
@@ -87,8 +89,8 @@ class Growth {
 
   /** A known word or one that goes on from it, early ones rather. */
   #word(): string {
-    const known = this.#words[Math.floor(this.#words.length * this.#draw() ** 2)];
-    if (known.length > 9 || this.#below(4) === 0) return known;
+    const known = this.#words[Math.floor(this.#words.length * this.#random.uniform() ** 2)];
+    if (known.length > 9 || this.#random.index(4) === 0) return known;
     const word = known + this.#one(this.#syllables);
     this.#words.push(word);
     return word;
@@ -96,13 +98,13 @@ class Growth {
 
   #foreignWord(): Uint8Array {
     const { first, last, hasBlanks } = this.#one(scripts);
-    const letters = Array.from({ length: 1 + this.#below(hasBlanks ? 5 : 2) }, () =>
+    const letters = Array.from({ length: 1 + this.#random.index(hasBlanks ? 5 : 2) }, () =>
       // The first letters of a script are the more common ones, as far as a made-up word goes.
-      String.fromCodePoint(first + Math.floor((last - first + 1) * this.#draw() ** 2)),
+      String.fromCodePoint(first + Math.floor((last - first + 1) * this.#random.uniform() ** 2)),
     );
-    const word = encoder.encode((hasBlanks && this.#below(2) === 0 ? " " : "") + letters.join(""));
+    const word = encoder.encode((hasBlanks && this.#random.index(2) === 0 ? " " : "") + letters.join(""));
     // Merging bytes leaves tokens that end within a character.
-    return this.#below(12) === 0 ? word.subarray(0, word.length - 1) : word;
+    return this.#random.index(12) === 0 ? word.subarray(0, word.length - 1) : word;
   }
 
   #code(): string {
@@ -126,23 +128,13 @@ class Growth {
   }
 
   #layout(kind: number): string {
-    if (kind < 96) return String(this.#below(1_000)).padStart(1 + this.#below(3), "0");
+    if (kind < 96) return String(this.#random.index(1_000)).padStart(1 + this.#random.index(3), "0");
     if (kind < 98) return this.#one(seams);
-    const blanks = this.#one([" ", " ", "\t", "\n"]).repeat(1 + this.#below(80));
+    const blanks = this.#one([" ", " ", "\t", "\n"]).repeat(1 + this.#random.index(80));
     return this.#one(["", "\n", "\r\n", "\n\n", ",\n"]) + blanks + this.#one(["", "", '"', "}"]);
   }
 
   #one<T>(values: readonly T[]): T {
-    return values[this.#below(values.length)];
-  }
-
-  #below(count: number): number {
-    return Math.floor(this.#draw() * count);
-  }
-
-  /** A number in [0, 1): Park and Miller's generator, "Random number generators: good ones are hard to find", 1988. */
-  #draw(): number {
-    this.#state = (this.#state * 48_271) % 2_147_483_647;
-    return (this.#state - 1) / 2_147_483_646;
+    return values[this.#random.index(values.length)];
   }
 }

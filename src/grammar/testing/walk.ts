@@ -34,11 +34,12 @@ export function randomWalk(constraint: CompiledConstraint, draw: () => number, t
 
 /** Prefers tokens that close something, so that walks come to an end. */
 function chosen({ trie }: CompiledConstraint, allowed: readonly number[], draw: () => number): number {
-  const closing = allowed.filter((id) => {
+  const closes = (id: number): boolean => {
     const last = trie.bytesOf[id]?.at(-1) ?? 0;
     return last === 0x22 || last === 0x5d || last === 0x7d;
-  });
-  const from = closing.length > 0 && draw() < 0.4 ? closing : allowed;
+  };
+  const closing = draw() < 0.4 ? allowed.filter(closes) : [];
+  const from = closing.length > 0 ? closing : allowed;
   return from[Math.floor(draw() * from.length)];
 }
 
