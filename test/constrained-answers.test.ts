@@ -173,6 +173,22 @@ test("free text in a tag goes up to the first end, and what follows comes at onc
   assert.equal(streamed, (await answers(body))[0]?.content);
 });
 
+test("a constraint goes together with seeds, several choices, a stop text and an end by length", async () => {
+  const regex = "[a-z]{3} [a-z]{3} [a-z]{3}";
+  const body = { n: 4, max_tokens: 40, structured_outputs: { regex } };
+  const whole = await answers(body);
+  assert.deepEqual(await answers(body), whole);
+  assert.ok(new Set(whole.map(({ content }) => content)).size > 1);
+  const stopped = await answers({ ...body, stop: [" "] });
+  const cut = await answers({ ...body, max_tokens: 2 });
+  for (const [index, { content, finish }] of whole.entries()) {
+    assert.match(content, /^[a-z]{3} [a-z]{3} [a-z]{3}$/);
+    assert.equal(finish, "stop");
+    assert.deepEqual(stopped[index], { content: content.slice(0, 3), finish: "stop" });
+    assert.ok(content.startsWith(cut[index].content) && cut[index].finish === "length");
+  }
+});
+
 const described = { type: "json_schema", json_schema: { name: "n", schema: point } };
 const badTag = { format: { type: "sequence", elements: [{ type: "any_text" }, { type: "yaml" }] } };
 

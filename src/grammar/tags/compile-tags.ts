@@ -51,7 +51,7 @@ class TagCompiler {
   #written(format: Format, around: Surroundings): Productions {
     switch (format.kind) {
       case "text":
-        return [[this.#literal(format.text), ...this.#closing(around)]];
+        return [[this.#anyOf([format.text]), ...this.#closing(around)]];
       case "constrained":
         return this.#constrained(format.rule, format.place).map((one) => [...one, ...this.#closing(around)]);
       case "free":
@@ -59,7 +59,7 @@ class TagCompiler {
       case "sequence":
         return this.#sequence(format.parts, around);
       case "choice":
-        return format.parts.flatMap((part) => this.#written(part, around));
+        return this.#choice(format.parts, around);
       case "repeat":
         return this.#repeated(format, around);
       case "tag":
@@ -94,7 +94,7 @@ class TagCompiler {
 
   /** Free text up to a stop, with it. */
   #before(text: FreeText, stop: string): Productions {
-    return this.#lexeme(text.before(stop)).map((one) => [...one, this.#literal(stop)]);
+    return this.#lexeme(text.before(stop)).map((one) => [...one, this.#anyOf([stop])]);
   }
 
   #sequence(parts: readonly Format[], around: Surroundings): Productions {
@@ -103,6 +103,16 @@ class TagCompiler {
     );
     if (each.some(({ length }) => length === 0)) return [];
     return [each.flatMap((ways) => this.#one(ways))];
+  }
+
+  /** Fixed texts are one lexeme, however many they are. */
+  #choice(parts: readonly Format[], around: Surroundings): Productions {
+    const texts = parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
+    const others = parts.filter(({ kind }) => kind !== "text");
+    return [
+      ...(texts.length === 0 ? [] : [[this.#anyOf(texts), ...this.#closing(around)]]),
+      ...others.flatMap((part) => this.#written(part, around)),
+    ];
   }
 
   #repeated(
@@ -127,7 +137,7 @@ class TagCompiler {
   /** @param from how many characters of its beginning are written already */
   #tag({ begin, content, ends }: Tag, from = 0): Productions {
     const bodies = this.#written(content, { ends, closes: true });
-    return bodies.map((body) => [this.#literal(begin.slice(from)), ...body]);
+    return bodies.map((body) => [this.#anyOf([begin.slice(from)]), ...body]);
   }
 
   #triggered(format: TriggeredTags, around: Surroundings): Productions {
@@ -141,7 +151,7 @@ class TagCompiler {
     if (!needsOne) return mixed;
     return branches
       .filter(({ bodies }) => bodies.length > 0)
-      .map(({ trigger, bodies }) => [this.#literal(trigger), ...this.#one(bodies), ...behind]);
+      .map(({ trigger, bodies }) => [this.#anyOf([trigger]), ...this.#one(bodies), ...behind]);
   }
 
   /** Its free text may hold the ends of the tag around it, unless it excludes them. */
@@ -193,7 +203,7 @@ class TagCompiler {
     if (tags.length === 0) return none;
     const one = this.#one(tags);
     if (format.stopsAfterFirst) return [...none, [...one, ...closing]];
-    const separator = this.#literal(format.separator);
+    const separator = this.#anyOf([format.separator]);
     const more: GrammarSymbol = this.#workshop.rules.rule(this.#freshName(), () => [
       closing,
       [separator, ...one, more],
@@ -203,11 +213,11 @@ class TagCompiler {
 
   /** What is written behind the last format of a tag. */
   #closing({ ends, closes }: Surroundings): Production {
-    return closes ? [terminal(anyOfTexts(this.#workshop.expressions, ends))] : [];
+    return closes ? [this.#anyOf(ends)] : [];
   }
 
-  #literal(text: string): GrammarSymbol {
-    return terminal(anyOfTexts(this.#workshop.expressions, [text]));
+  #anyOf(texts: readonly string[]): GrammarSymbol {
+    return terminal(anyOfTexts(this.#workshop.expressions, texts));
   }
 
   #lexeme(expression: Expression): Productions {

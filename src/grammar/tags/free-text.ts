@@ -26,16 +26,20 @@ export class FreeText {
   before(end: string): Expression {
     const { expressions, budget } = this.#workshop;
     budget.spend(1 + this.#stops.reduce((length, stop) => length + stop.length, 0) / 64);
-    if (this.#stops.some((stop) => end.slice(0, -1).includes(stop))) return nothing;
-    // What would be a stop together with the first characters of the end.
-    const tooEarly = this.#stops.flatMap((stop) =>
-      Array.from({ length: stop.length - 1 }, (_, index) => index + 1)
-        .filter((at) => stop[at] === end[0] && stop.length - at < end.length)
-        .filter((at) => end.startsWith(stop.slice(at)))
-        .map((at) => stop.slice(0, at)),
-    );
+    const start = end.slice(0, -1);
+    if (this.#stops.some((stop) => start.includes(stop))) return nothing;
+    const tooEarly = this.#stops.flatMap((stop) => completedBy(start, stop));
     if (tooEarly.length === 0) return this.open;
     const closing = expressions.sequence(this.#anyText, anyOfTexts(expressions, tooEarly));
     return expressions.and(this.open, expressions.not(closing));
   }
+}
+
+/** What would be the stop together with the first characters of a text: `<a` of `<ab`, for a text that begins with b. */
+function completedBy(text: string, stop: string): readonly string[] {
+  const found: string[] = [];
+  if (text === "") return found;
+  for (let at = stop.indexOf(text[0], 1); at > 0; at = stop.indexOf(text[0], at + 1))
+    if (text.startsWith(stop.slice(at))) found.push(stop.slice(0, at));
+  return found;
 }

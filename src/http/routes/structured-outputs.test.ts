@@ -79,6 +79,11 @@ test("takes texts for what is not JSON, whether large or small", async () => {
     [{ choice: ["yes", "no"] }, ["yes", "maybe"], [true, false]],
     [{ grammar: 'root ::= "(" root ")" | ""' }, ["(())", "("], [true, false]],
     [{ json_object: true }, [{ a: [long] }, []], [true, false]],
+    [
+      { structural_tag: JSON.stringify({ format: { type: "any_text", excludes: ["b"] } }) },
+      ["a", "b"],
+      [true, false],
+    ],
   ] as const;
   for (const [constraint, values, accepted] of cases) {
     const answer = await check({
@@ -129,6 +134,10 @@ test("names every fault of what was sent, and what nothing read", async () => {
   const tests = [{ data: 1 }, { data: 2 }, { data: 3 }];
   assert.deepEqual(await faultsOf({ structured_outputs: { json: {} }, tests }, { checkTests: 2 }), [
     "tests too_long",
+  ]);
+  const tag = { type: "structural_tag", format: { type: "any_text" } };
+  assert.deepEqual(await faultsOf({ response_format: tag, tests: [{ data: "a" }, { data: 1 }] }), [
+    "tests.1.data string_type",
   ]);
   const backend = await check({ structured_outputs: { json: {}, _backend: "other" } });
   assert.deepEqual(

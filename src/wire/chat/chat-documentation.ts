@@ -35,7 +35,11 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
     default: 0,
     isEngines: true,
   },
-  response_format: { about: "The form that the answer must have; `text` asks for none.", isEngines: true },
+  response_format: {
+    about:
+      "The form that the answer must have: JSON, JSON of a schema, or a structural tag; `text` asks for none.",
+    isEngines: true,
+  },
   seed: { about: "Makes the answer reproducible, whatever else is being answered." },
   stop: { about: "One text or several that end the answer, and are not part of it." },
   stream: { about: "Answers as server-sent events.", default: false },
@@ -90,7 +94,11 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
   chat_template: { about: "A template instead of the model's own." },
   chat_template_kwargs: { about: "Further variables for the chat template." },
   mm_processor_kwargs: { about: "Accepted without use: the models read text." },
-  structured_outputs: { about: "The one constraint that the answer must keep.", isEngines: true },
+  structured_outputs: {
+    about:
+      "The one constraint that the answer must keep, which response_format may hold instead, and how JSON is written.",
+    isEngines: true,
+  },
   priority: { about: "Lower is answered earlier.", default: 0, isEngines: true },
   request_id: { about: "The id of the answer; one that is running is refused. A fresh one unless given." },
   logits_processors: { about: "Steps on the logits that the operator has registered.", isEngines: true },
