@@ -264,6 +264,17 @@ test("a tag that no text can fill is never begun", () => {
   assert.ok(accepts(language, '<call=g>{"x": 1}</call>') && !accepts(language, "<call=f>"));
 });
 
+test("what free text may not hold does not begin a tag that no text can fill", () => {
+  const tag = triggered({ excludes: ["<c"], tags: [call("f", false)] });
+  const matcher = new CompiledConstraint(readLanguage(structuralTag(tag), limits), trie).matcher();
+  const accepts = (text: string): boolean => matcher.accept(text.charCodeAt(0) + 1);
+  assert.ok(accepts("<") && !accepts("c") && accepts("d"));
+});
+
+const afterA = (format: Json): Json => ({
+  format: { type: "sequence", elements: [{ type: "const_string", value: "a" }, format] },
+});
+
 const refusals: readonly (readonly [tag: Json, kind: string, place: string, message?: RegExp])[] = [
   [[], "malformed", "#"],
   [{}, "malformed", "#/format"],
@@ -337,6 +348,18 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   ],
   [{ format: call("f", false) }, "unsatisfiable", ""],
   [{ format: { type: "sequence", elements: [anyText, call("f", false)] } }, "unsatisfiable", ""],
+  [afterA({ type: "plus", content: call("f", false) }), "unsatisfiable", ""],
+  [
+    afterA({ type: "tags_with_separator", tags: [call("f", false)], separator: ",", at_least_one: true }),
+    "unsatisfiable",
+    "",
+  ],
+  // The trigger is complete before any end.
+  [
+    thought({ type: "triggered_tags", triggers: ["<"], tags: [{ ...call("f"), begin: "<f>" }] }),
+    "unsatisfiable",
+    "",
+  ],
   [nested(300), "limit", `#/format${"/content".repeat(201)}`],
 ];
 
