@@ -13,7 +13,7 @@ export type ConstraintRule =
   | { readonly kind: "choice"; readonly choices: readonly string[] }
   /** A context-free grammar in the notation that the interface takes. */
   | { readonly kind: "grammar"; readonly text: string }
-  /** Free text with constrained parts between tags. */
+  /** Free text with constrained parts between tags, in either of the forms that the interface takes. */
   | { readonly kind: "structural-tag"; readonly tag: Json };
 
 /** How JSON is written; without effect on the other kinds. */

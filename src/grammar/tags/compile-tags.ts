@@ -27,6 +27,9 @@ interface Surroundings {
   readonly closes: boolean;
 }
 
+/** No tag is around. */
+const nowhere: Surroundings = { ends: [], closes: false };
+
 interface Branch {
   readonly trigger: string;
   /** What follows the trigger. */
@@ -44,7 +47,7 @@ class TagCompiler {
   }
 
   symbol(format: Format): GrammarSymbol {
-    return this.#rule(this.#written(format, { ends: [], closes: false }));
+    return this.#rule(this.#written(format, nowhere));
   }
 
   /** The ways to write a format, each of which some text matches. */
@@ -157,15 +160,12 @@ class TagCompiler {
   /** Its free text may hold the ends of the tag around it, unless it excludes them. */
   #dispatched({ branches, excludes, stopsAfterFirst }: Dispatch, around: Surroundings): Productions {
     const inside = { ends: around.ends, closes: false };
-    const mixed = this.#mixed(
-      {
-        branches: branches.map(({ trigger, format }) => ({ trigger, bodies: this.#written(format, inside) })),
-        excludes,
-        stopsAfterFirst,
-      },
-      { ends: [], closes: false },
-    );
-    return mixed.mixed.map((one) => [...one, ...this.#closing(around)]);
+    const written = branches.map(({ trigger, format }) => ({
+      trigger,
+      bodies: this.#written(format, inside),
+    }));
+    const { mixed } = this.#mixed({ branches: written, excludes, stopsAfterFirst }, nowhere);
+    return mixed.map((one) => [...one, ...this.#closing(around)]);
   }
 
   /**

@@ -6,7 +6,7 @@ export type Format =
   | { readonly kind: "text"; readonly text: string }
   /** What another constraint allows; it stands at `place`. */
   | { readonly kind: "constrained"; readonly rule: ConstraintRule; readonly place: string }
-  /** Any text that holds none of `excludes`, nor an end of the tag around it. */
+  /** Any text that by itself holds none of `excludes`, nor an end of the tag around it; what stands beside it may. */
   | { readonly kind: "free"; readonly excludes: readonly string[] }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly Format[] }
   /** `max` may be infinite. */
