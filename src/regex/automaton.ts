@@ -102,27 +102,36 @@ export class Automaton {
     }
   }
 
-  /**
-   * Searches the derivatives, nearest first, for one that surely matches something, and remembers what it found of every
-   * expression on the way. Going deep first would count a long repetition to its end.
-   */
   #findMatch(expression: Expression): boolean {
     const known = this.#canMatch.get(expression);
-    if (known !== undefined) return known;
+    // Most have a text without escapes, which spell every character in several ways.
+    return known ?? (this.#search(expression, isUnescaped) || this.#search(expression, () => true));
+  }
+
+  /**
+   * Searches the derivatives by these bytes, nearest first, for one that surely matches something, and remembers what it
+   * found of every expression on the way. Going deep first would count a long repetition to its end.
+   */
+  #search(expression: Expression, isTried: (byte: number) => boolean): boolean {
     const { expressions } = this;
     const cameFrom = new Map<Expression, Expression>([[expression, nothing]]);
+    let isWhole = true;
     for (const at of cameFrom.keys()) {
       if (this.#surelyMatches(at)) {
         for (let on = at; on !== nothing; on = cameFrom.get(on) ?? nothing) this.#canMatch.set(on, true);
         return true;
       }
       for (const byte of expressions.classes.firsts) {
+        if (!isTried(byte)) {
+          isWhole = false;
+          continue;
+        }
         const next = expressions.derivative(at, byte);
         if (next !== nothing && !cameFrom.has(next) && this.#canMatch.get(next) !== false)
           cameFrom.set(next, at);
       }
     }
-    for (const dead of cameFrom.keys()) this.#canMatch.set(dead, false);
+    if (isWhole) for (const dead of cameFrom.keys()) this.#canMatch.set(dead, false);
     return false;
   }
 
@@ -163,3 +172,5 @@ export class Automaton {
     this.#isAccepting = isAccepting;
   }
 }
+
+const isUnescaped = (byte: number): boolean => byte !== 0x5c && byte < 0x80;

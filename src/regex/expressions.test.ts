@@ -52,6 +52,41 @@ test("finds out that an intersection is empty", () => {
   assert.equal(automaton.start(both("(aa)*a", "(aa)*")), 0);
 });
 
+test("finds a text in what has none without escapes, or none in ASCII", () => {
+  const { expressions, automaton, read } = fresh();
+  const any = expressions.repeat(read("[^]"), 0);
+  for (const pattern of ["\\\\a", "é+", "(?:x\\\\|ü)*yé"]) {
+    const unknown = expressions.and(read(pattern), any);
+    assert.ok(!automaton.isEmpty(unknown), pattern);
+    assert.ok(automaton.isEmpty(expressions.and(unknown, read("[a-z]*"))), pattern);
+  }
+});
+
+test("sees without a search that of an intersection nothing is left", () => {
+  const { expressions, read } = fresh();
+  const [one, other] = [read("a.*b"), read("(ab)*")];
+  const ruledOut = expressions.not(expressions.and(one, other));
+  assert.equal(expressions.and(one, other, ruledOut), nothing);
+  assert.equal(expressions.and(one, ruledOut), expressions.and(one, expressions.not(other)));
+});
+
+test("multiples of several numbers are those of one", () => {
+  const { expressions } = fresh();
+  const of = (divisor: number, remainder = 0, scale = 0) =>
+    expressions.multiple({ ...multipleOf(divisor, scale), remainder });
+  assert.equal(expressions.and(of(4), of(6), of(9)), of(36));
+  assert.equal(expressions.and(of(4, 3), of(6, 5)), of(12, 11));
+  assert.equal(expressions.and(of(10), expressions.not(of(5))), nothing);
+  assert.equal(expressions.and(of(10, 7), expressions.not(of(5, 2))), nothing);
+  // What was read so far says nothing of what follows.
+  assert.notEqual(expressions.and(of(10, 7), expressions.not(of(5, 3))), nothing);
+  assert.notEqual(expressions.and(of(5), expressions.not(of(10))), nothing);
+  assert.notEqual(expressions.and(of(5), of(5, 0, 1)), of(5));
+  const short = (divisor: number) =>
+    expressions.multiple({ ...multipleOf(divisor, 0), remainder: 1, digitsLeft: 1 });
+  assert.equal(expressions.and(short(3), short(7)), nothing, "no digit makes a multiple of 21");
+});
+
 test("equal expressions are one number", () => {
   const { expressions, read } = fresh();
   assert.equal(read("a|b|c"), read("[a-c]"));

@@ -6,7 +6,14 @@ import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { byteRange, bytesOf, ByteClasses, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
-import { digitOf, isMultiple, pointByte } from "./multiple.ts";
+import {
+  commonMultiple,
+  completionOf,
+  digitOf,
+  isAlwaysMultiple,
+  isMultiple,
+  pointByte,
+} from "./multiple.ts";
 import type { Multiple } from "./multiple.ts";
 
 export type Expression = number;
@@ -171,11 +178,21 @@ export class Expressions {
     if (members.has(emptyText))
       return [...members].every((part) => this.isNullable(part)) ? emptyText : nothing;
     this.#mergeBytes(members, commonBytes);
+    this.#mergeMultiples(members);
     for (const part of members) {
       const node = this.#nodes[part];
-      if (part === nothing || (node.kind === "not" && members.has(node.part))) return nothing;
+      if (part === nothing || (node.kind === "not" && this.#implies(members, node.part))) return nothing;
+      const left = node.kind === "not" ? this.#leftBeside(members, node.part) : part;
+      if (left !== part) return this.and(left, ...[...members].filter((other) => other !== part));
     }
     return this.#list("and", members, this.anything);
+  }
+
+  /** What ruling out an intersection still rules out beside members of it: of A, B and not (A and B) nothing is left. */
+  #leftBeside(members: ReadonlySet<Expression>, ruledOut: Expression): Expression {
+    const node = this.#nodes[ruledOut];
+    if (node.kind !== "and" || !node.parts.some((part) => members.has(part))) return this.not(ruledOut);
+    return this.not(this.and(...node.parts.filter((part) => !members.has(part))));
   }
 
   not(part: Expression): Expression {
@@ -324,6 +341,35 @@ export class Expressions {
     if (all === null || count < 2) return;
     for (const part of members) if (this.#nodes[part].kind === "bytes") members.delete(part);
     members.add(this.bytes(all));
+  }
+
+  /** Multiples in an intersection become one. */
+  #mergeMultiples(members: Set<Expression>): void {
+    let last: Expression | null = null;
+    for (const part of members) {
+      const node = this.#nodes[part];
+      if (node.kind !== "multiple") continue;
+      const before = last === null ? null : this.#nodes[last];
+      const both = before?.kind === "multiple" ? commonMultiple(before.multiple, node.multiple) : null;
+      if (last !== null && both !== null) {
+        members.delete(last);
+        members.delete(part);
+        // Comes up again behind all others, and meets what is left.
+        members.add(completionOf(both) === null ? nothing : this.multiple(both));
+        last = null;
+      } else last = part;
+    }
+  }
+
+  /** Whether it is plain that what all members match, this one matches. */
+  #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
+    if (members.has(other)) return true;
+    const wanted = this.#nodes[other];
+    if (wanted.kind !== "multiple") return false;
+    return [...members].some((part) => {
+      const node = this.#nodes[part];
+      return node.kind === "multiple" && isAlwaysMultiple(node.multiple, wanted.multiple);
+    });
   }
 
   #list(kind: "or" | "and", members: ReadonlySet<Expression>, ofNone: Expression): Expression {

@@ -26,7 +26,7 @@ export const defaultGrammarLimits: GrammarLimits = {
   compileSteps: 60_000,
   maskSteps: 50_000,
   states: 60_000,
-  alternatives: 256,
+  alternatives: 1024,
   cachedMaskBytes: 16 * 1024 * 1024,
 };
 

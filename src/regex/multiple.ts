@@ -28,6 +28,34 @@ export function multipleOf(divisor: number, scale: number): Multiple {
   return { divisor, scale, remainder: 0, fractionDigits: -1, digitsLeft: multipleDigitsMax };
 }
 
+/** Two become one up to this divisor: which remainder is theirs is found by trying. */
+const commonDivisorMax = 1e6;
+
+/** The multiples that are both, whose digits are the same; null where that is no single state. */
+export function commonMultiple(one: Multiple, other: Multiple): Multiple | null {
+  const step = one.divisor;
+  const divisor = (step / greatestCommonDivisor(step, other.divisor)) * other.divisor;
+  if (!isInStep(one, other) || divisor > commonDivisorMax) return null;
+  for (let { remainder } = one; remainder < divisor; remainder += step)
+    if (remainder % other.divisor === other.remainder) return { ...one, divisor, remainder };
+  return null;
+}
+
+/** Whether whatever makes the one a multiple makes the other one too. */
+export function isAlwaysMultiple(one: Multiple, other: Multiple): boolean {
+  if (!isInStep(one, other) || one.divisor % other.divisor !== 0) return false;
+  return one.remainder % other.divisor === other.remainder;
+}
+
+function isInStep(one: Multiple, other: Multiple): boolean {
+  const { scale, fractionDigits, digitsLeft } = one;
+  return scale === other.scale && fractionDigits === other.fractionDigits && digitsLeft === other.digitsLeft;
+}
+
+function greatestCommonDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestCommonDivisor(other, one % other);
+}
+
 /** Whether the number read so far is a multiple. */
 export function isMultiple({ divisor, scale, remainder, fractionDigits }: Multiple): boolean {
   return remainder % withoutTens(divisor, scale - Math.max(0, fractionDigits)) === 0;

@@ -107,12 +107,21 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
   }
   const declaredNames = expressions.or(...shape.declared.map(({ name }) => texts.everySpelling(name)));
   const open = texts.others(declaredNames);
-  const undescribed = texts.others(expressions.or(declaredNames, ...shape.rules.map(({ names }) => names)));
+  const described = shape.rules.map(({ names }) => names);
   const missing = [
     ...shape.rules.flatMap(({ names, goal }) =>
       goals.not(goal).map((missed) => ({ names: texts.both(names, open), goal: missed, pointer: place })),
     ),
-    { names: undescribed, goal: anyValue, pointer: place },
+    // Where a rule is for all names, that none is left would take long to find out.
+    ...(described.includes(texts.anyBody)
+      ? []
+      : [
+          {
+            names: texts.others(expressions.or(declaredNames, ...described)),
+            goal: anyValue,
+            pointer: place,
+          },
+        ]),
   ];
   for (const need of missing) {
     if (!texts.workshop.automaton.isEmpty(need.names)) shapes.push({ ...any, needs: [need] });
