@@ -23,8 +23,6 @@ const mapKeywords = "properties patternProperties dependentSchemas dependencies 
 const unnamedDocument = "schema:///document";
 
 export class SchemaDocument {
-  /** Up to draft 7 whatever stands beside a reference is ignored. */
-  readonly ignoresBesideReferences: boolean;
   readonly root: SchemaPlace;
   readonly #usesPlainId: boolean;
   readonly #places: SchemaPlace[] = [];
@@ -37,7 +35,6 @@ export class SchemaDocument {
 
   constructor(schema: Json) {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
-    this.ignoresBesideReferences = /draft-0[3-7]/.test(dialect);
     this.#usesPlainId = /draft-0[34]/.test(dialect);
     this.#resources.set(unnamedDocument, "#");
     this.#index(schema, "#", unnamedDocument);

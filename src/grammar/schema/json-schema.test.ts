@@ -132,11 +132,11 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     {
       $schema: "http://json-schema.org/draft-07/schema#",
       $ref: "#/definitions/n",
-      type: "string",
-      definitions: { n: { const: 1 } },
+      maximum: 2,
+      definitions: { n: { type: "integer" } },
     },
-    ["1"],
-    ['"a"'],
+    ["2"],
+    ["3", "1.5"],
   ],
   [{ items: [{ const: 1 }], additionalItems: false }, ["[]", "[1]"], ["[2]", "[1,1]"]],
   [

@@ -33,9 +33,7 @@ export function readKeywords(context: KeywordContext, place: SchemaPlace): reado
   // Whether it is a schema at all: what a reference leads to may be anything.
   const { schema, pointer } = subschema(context, place.schema, place.pointer);
   if (!isObject(schema)) return schema === false ? [{ shapes: [], pointer }] : [];
-  const standsAlone = typeof schema.$ref === "string" && context.document.ignoresBesideReferences;
   return Object.entries(schema).flatMap(([keyword, value]) => {
-    if (standsAlone && keyword !== "$ref") return [];
     const at = { place, schema, keyword, pointer: `${pointer}/${keyword}` };
     return readers.get(keyword)?.(context, value, at) ?? [];
   });
