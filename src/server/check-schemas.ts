@@ -3,16 +3,26 @@ import { systemClock } from "../domain/clock.ts";
 import type { ConstraintCheck } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { checkConstraint } from "../grammar/check.ts";
-import { defaultGrammarLimits } from "../regex/limits.ts";
+import { readConfig } from "./config.ts";
 
-/** Checks a schema as `structured_outputs` with nothing but `json` asks for it. */
-export function checkSchema(schema: Json, instances: readonly Json[]): ConstraintCheck {
-  const constraint = {
-    kind: "json-schema",
-    schema,
-    allowsAnyWhitespace: true,
-    whitespacePattern: null,
-    allowsAdditionalProperties: true,
-  } as const;
-  return checkConstraint(constraint, instances, { limits: defaultGrammarLimits, clock: systemClock });
+/** Checks schemas as `structured_outputs` with nothing but `json` asks for them. */
+export type SchemaChecker = (schema: Json, instances: readonly Json[]) => ConstraintCheck;
+
+/**
+ * A checker with the limits that a server started here would have.
+ *
+ * @throws ServiceError `invalid` for a configuration that such a server would refuse
+ */
+export function createSchemaChecker(): SchemaChecker {
+  const { constraints: limits } = readConfig({});
+  return (schema, instances) => {
+    const constraint = {
+      kind: "json-schema",
+      schema,
+      allowsAnyWhitespace: true,
+      whitespacePattern: null,
+      allowsAdditionalProperties: true,
+    } as const;
+    return checkConstraint(constraint, instances, { limits, clock: systemClock });
+  };
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Json } from "../../domain/trajectory.ts";
+import { createSchemaChecker, type SchemaChecker } from "../../server/check-schemas.ts";
 import { checkLines } from "../schemas/check-lines.ts";
 import {
   caseFields,
@@ -42,10 +43,11 @@ export function addSchemasCommand(program: Command): void {
     .option("--json", "as JSON")
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
+      const checkSchema = createSchemaChecker();
       const isFine =
         flags.jsonl === true
-          ? await checkLines(files.length === 0 ? ["-"] : files)
-          : checkFiles(files, flags);
+          ? await checkLines(checkSchema, files.length === 0 ? ["-"] : files)
+          : checkFiles(checkSchema, files, flags);
       if (!isFine) process.exitCode = 1;
     });
 }
@@ -53,14 +55,18 @@ export function addSchemasCommand(program: Command): void {
 const gathered = (file: string, before: readonly string[] = []): readonly string[] => [...before, file];
 
 /** Whether every schema is served and every test comes out as it says. */
-function checkFiles(files: readonly string[], { instance = [], json }: CheckFlags): boolean {
+function checkFiles(
+  checkSchema: SchemaChecker,
+  files: readonly string[],
+  { instance = [], json }: CheckFlags,
+): boolean {
   if (files.length === 0)
     throw new ServiceError({ code: "invalid", message: "Name a file with a schema, or give --jsonl." });
   const values = instance.map((file) => ({ file, data: readJson(file) }));
   const checked = files.map((file) => {
     const { schema, tests, name } = readSchemaFile(file);
     const given = values.map(({ data }) => ({ valid: null, data }));
-    return checkCase({ name, schema, tests: [...tests, ...given] });
+    return checkCase(checkSchema, { name, schema, tests: [...tests, ...given] });
   });
   if (json === true) process.stdout.write(`${JSON.stringify(checked.map(caseFields), null, 2)}\n`);
   else for (const one of checked) show(one, instance);

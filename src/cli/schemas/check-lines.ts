@@ -1,6 +1,7 @@
 // Checks the schemas of a file of lines, one JSON document each, as they come: for suites of any size.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
+import type { SchemaChecker } from "../../server/check-schemas.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { caseFields, checkCase, parsedJson, readCase } from "./schema-case.ts";
 import { Summary } from "./summary.ts";
@@ -11,7 +12,7 @@ import { Summary } from "./summary.ts";
  * @param files in this order; `-` is standard input
  * @returns whether every line was one
  */
-export async function checkLines(files: readonly string[]): Promise<boolean> {
+export async function checkLines(checkSchema: SchemaChecker, files: readonly string[]): Promise<boolean> {
   const summary = new Summary();
   let faultCount = 0;
   for (const file of files) {
@@ -24,7 +25,7 @@ export async function checkLines(files: readonly string[]): Promise<boolean> {
       number += 1;
       if (line.trim() === "") continue;
       try {
-        const checked = checkCase(readCase(parsedJson(line), `line ${number}`));
+        const checked = checkCase(checkSchema, readCase(parsedJson(line), `line ${number}`));
         summary.add(checked);
         process.stdout.write(`${JSON.stringify(caseFields(checked))}\n`);
       } catch (error) {

@@ -2,7 +2,7 @@
 import type { ConstraintCheck } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Json } from "../../domain/trajectory.ts";
-import { checkSchema } from "../../server/check-schemas.ts";
+import type { SchemaChecker } from "../../server/check-schemas.ts";
 
 export interface SchemaCase {
   readonly name: string;
@@ -28,7 +28,7 @@ export interface CheckedTest {
   readonly accepted: boolean;
 }
 
-export function checkCase({ name, schema, tests }: SchemaCase): CheckedCase {
+export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: SchemaCase): CheckedCase {
   const check = checkSchema(
     schema,
     tests.map(({ data }) => data),
