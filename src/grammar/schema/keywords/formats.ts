@@ -71,9 +71,11 @@ const patterns: Readonly<Record<string, string>> = {
 };
 
 /** Formats of numbers and of how a text is shown, which OpenAPI documents carry and which say nothing of strings. */
-const annotations = ["int32", "int64", "float", "double", "password", "binary"];
+export const annotations = ["int32", "int64", "float", "double", "password", "binary"];
 
 export const isAnnotation = (format: string): boolean => annotations.includes(format);
+
+export const formatNames: readonly string[] = Object.keys(patterns);
 
 /** The pattern of a format's whole text; null for one that is not known. */
 export function formatPattern(format: string): string | null {

@@ -29,6 +29,9 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
   }),
 );
 
+/** Keywords that say something by themselves; others are read with one of them, or say nothing. */
+export const knownKeywords: readonly string[] = [...readers.keys()];
+
 export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {
   // Whether it is a schema at all: what a reference leads to may be anything.
   const { schema, pointer } = subschema(context, place.schema, place.pointer);

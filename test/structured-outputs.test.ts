@@ -1,0 +1,189 @@
+// docs/structured-outputs.md holds: its tables are what the code says, and its examples run as they stand.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { FakeClock } from "../src/domain/fake-clock.ts";
+import type { Constraint, Refusal } from "../src/domain/constraint.ts";
+import { constraintSettings } from "../src/engine/constraints/settings.ts";
+import { checkConstraint } from "../src/grammar/check.ts";
+import { accepts, readLanguage } from "../src/grammar/language.ts";
+import { annotations, formatNames } from "../src/grammar/schema/keywords/formats.ts";
+import { knownKeywords } from "../src/grammar/schema/keywords/read-keywords.ts";
+import { jsonSchema, regex } from "../src/grammar/testing/constraints.ts";
+import { defaultGrammarLimits as limits } from "../src/regex/limits.ts";
+import { readConstraint } from "../src/wire/chat/chat-constraint.ts";
+import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+const page = readFileSync("docs/structured-outputs.md", "utf8");
+const readme = readFileSync("README.md", "utf8");
+let server: RunningServer;
+const dataFolder = newDataFolder();
+
+before(async () => {
+  server = await startServer({ dataFolder });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+/** The rows of the table with this head, as the cells are written. */
+function tableUnder(head: string): readonly (readonly string[])[] {
+  const [, rest] = page.split(`\n| ${head} |\n`);
+  assert.ok(rest !== undefined, head);
+  const rows = rest.split("\n").slice(1);
+  const end = rows.findIndex((row) => !row.startsWith("|"));
+  return rows.slice(0, end).map((row) =>
+    row
+      .slice(2, -2)
+      .split(/ (?<!\\)\| /)
+      .map((cell) => cell.replaceAll(String.raw`\|`, "|")),
+  );
+}
+
+const codeIn = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
+
+/** The blocks of code in a language. */
+function blocks(language: string, text = page): readonly string[] {
+  return [...text.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap(([, name, code]) =>
+    name === language ? [code] : [],
+  );
+}
+
+function constraintOf(outputs: object): Constraint {
+  const constraint = readConstraint({ structured_outputs: outputs });
+  assert.ok(constraint !== null, JSON.stringify(outputs));
+  return constraint;
+}
+
+const refusalOf = (constraint: Constraint): Refusal | null =>
+  checkConstraint(constraint, [], { limits, clock: new FakeClock() }).refusal;
+
+test("every member allows what it is said to allow", () => {
+  const rows = tableUnder("member | for example | an answer | no answer");
+  const members = rows.map(([, example, answer, other]) => {
+    const [outputs] = codeIn(example).map((text) => JSON.parse(text) as object);
+    const language = readLanguage(constraintOf(outputs), limits);
+    assert.ok(accepts(language, codeIn(answer)[0]), answer);
+    assert.ok(!accepts(language, codeIn(other)[0]), other);
+    return Object.keys(outputs)[0];
+  });
+  const all = ["json", "json_object", "regex", "choice", "grammar", "structural_tag"];
+  assert.deepEqual([...new Set(members)], all);
+});
+
+test("the table of keywords has them all, and that of refusals is right", () => {
+  const kept = tableUnder("keyword | kept").flatMap(([keywords]) => codeIn(keywords));
+  // Read with `type`, not by itself.
+  assert.deepEqual([...kept].sort(), [...knownKeywords, "nullable"].sort());
+  for (const [keyword, example] of tableUnder("keyword | for example | why")) {
+    const refusal = refusalOf(jsonSchema(JSON.parse(codeIn(example)[0])));
+    assert.deepEqual([refusal?.kind, refusal?.subject], ["not-exact", codeIn(keyword)[0]], example);
+  }
+});
+
+test("the lists of formats and of kinds of tags are complete", () => {
+  const [, named = "", others = ""] =
+    /Formats are kept, not annotations: (.*?)\. Each is .*? included\. (.*?), which OpenAPI/.exec(page) ?? [];
+  assert.deepEqual(codeIn(named), formatNames);
+  assert.deepEqual(codeIn(others), annotations);
+  const unknown = constraintOf({ structural_tag: '{"type": "structural_tag", "format": {"type": "no"}}' });
+  const [, kinds = ""] = /must be one of (.*?)\.$/.exec(refusalOf(unknown)?.message ?? "") ?? [];
+  const [, listed = ""] = /^`format` is one of (.*?)\. The older/m.exec(page) ?? [];
+  assert.deepEqual([...codeIn(listed)].sort(), kinds.split(", ").sort());
+});
+
+test("the patterns that are refused are, and the limits are settings", () => {
+  for (const [, example] of tableUnder("refused | for example")) {
+    const [pattern] = codeIn(example);
+    assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
+  }
+  const [, listed = ""] = /configuration\.md\): (.*?) for what is kept/.exec(page) ?? [];
+  assert.deepEqual([...codeIn(listed)].sort(), Object.keys(constraintSettings).sort());
+});
+
+interface Asked {
+  readonly path: string;
+  readonly body: {
+    readonly structured_outputs?: object;
+    readonly response_format?: object;
+    readonly tests?: readonly object[];
+  };
+}
+
+/** What a block of curl asks for. */
+function asked(block: string): readonly Asked[] {
+  const match = /^curl http:\/\/127\.0\.0\.1:8000(\S+) [^]* -d '([^]*)'\n$/.exec(block);
+  return match === null ? [] : [{ path: match[1], body: JSON.parse(match[2]) as Asked["body"] }];
+}
+
+test("what the page asks of a server is answered as it says", async () => {
+  const requests = blocks("sh").flatMap(asked);
+  assert.deepEqual(
+    requests.map(({ path }) => path),
+    ["/v1/chat/completions", "/v1/chat/completions", "/v1/preview/structured-outputs/check"],
+  );
+  for (const { path, body } of requests) {
+    const answer = await call(server, "POST", path, { body: { max_tokens: 200, seed: 1, ...body } });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    if (body.tests !== undefined) {
+      const { served, tests } = answer.body as {
+        readonly served: boolean;
+        readonly tests: readonly { readonly accepted: boolean }[];
+      };
+      assert.deepEqual([served, tests.map(({ accepted }) => accepted)], [true, [true, false]]);
+      continue;
+    }
+    const { finish_reason: reason, message } = answer.body.choices[0] as {
+      readonly finish_reason: string;
+      readonly message: { readonly content: string };
+    };
+    assert.equal(reason, "stop");
+    const constraint = readConstraint(body as Parameters<typeof readConstraint>[0]);
+    assert.ok(constraint !== null && accepts(readLanguage(constraint, limits), message.content));
+  }
+});
+
+/** What a process of Node's writes; it must end well. */
+async function output(flags: readonly string[], folder: string): Promise<string> {
+  const child = spawn(process.execPath, flags, {
+    cwd: folder,
+    env: { ...process.env, HONE_API_KEY: server.apiKey },
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (data: Buffer) => (text += data.toString()));
+  const status = await new Promise((resolve) => child.once("close", resolve));
+  assert.equal(status, 0, text);
+  return text;
+}
+
+/** What the lines of TypeScript, which are JavaScript too, write. */
+function written(lines: string): Promise<string> {
+  const script = lines.replace("http://127.0.0.1:8000", server.url);
+  return output(["--input-type=module", "-e", script], process.cwd());
+}
+
+test("the examples in TypeScript run as they stand", async () => {
+  const shown = "console.log(capital.choices[0].finish_reason, capital.choices[0].message.content);";
+  const answered = await written([...blocks("ts", readme), shown].join(""));
+  assert.match(answered, /^stop \s*\{\s*"city"\s*:\s*"[^]{0,20}"\s*\}\n$/);
+  const answer = await written(blocks("ts").join(""));
+  assert.match(answer, /^\{ direction: '(left|right)' \}\n$/);
+});
+
+test("the command says what the page says", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-page-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "person.json"), '{"required": ["name"]}');
+  writeFileSync(join(folder, "ann.json"), '{"name": "Ann"}');
+  const [command] = blocks("sh").flatMap((block) => /^npx hone (.*)\n$/.exec(block)?.[1] ?? []);
+  const main = new URL("../src/cli/main.js", import.meta.url).href;
+  const start = `const { main } = await import(${JSON.stringify(main)}); await main(process.argv.slice(1));`;
+  const text = await output(["--input-type=module", "-e", start, ...command.split(" ")], folder);
+  assert.match(text, /^person\.json: served exactly .*\n {2}ann\.json: could be an answer\n$/);
+});
