@@ -43,6 +43,7 @@ const unwritten: readonly string[] = [
   '"\\"joe bloggs\\"@example.com"',
   '"\\"joe..bloggs\\"@example.com"',
   '"\\"joe@bloggs\\"@example.com"',
+  '"joe.bloggs@[127.0.0.1]"',
   '"joe.bloggs@[IPv6:::1]"',
 ];
 
