@@ -7,7 +7,7 @@ import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
 import { isTerminal, symbolIndex } from "./rules.ts";
 import type { GrammarSymbol, Production, Rules } from "./rules.ts";
-import { noStacks, StackTable } from "./stacks.ts";
+import { endStack, noStacks, StackTable } from "./stacks.ts";
 import type { Stacks } from "./stacks.ts";
 
 export type ParserState = number;
@@ -81,7 +81,7 @@ export class Machine {
 
   /** The state before a text of the production. */
   start(production: Production): ParserState {
-    return this.open(this.#stacks.push(production, 1));
+    return this.open(this.#stacks.push(production, endStack));
   }
 
   /** About what all this takes, with its automaton. */
