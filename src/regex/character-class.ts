@@ -10,7 +10,6 @@ import {
   wordCharacters,
 } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
-import { inEitherCase } from "./letter-case.ts";
 import type { Reader } from "./reader.ts";
 import { unicodeProperty } from "./unicode-property.ts";
 
@@ -18,46 +17,47 @@ const namedClasses: Readonly<Record<string, CodePoints>> = {
   d: digits,
   D: otherPoints(digits),
   w: wordCharacters,
-  W: otherPoints(wordCharacters),
   s: whiteSpace,
   S: otherPoints(whiteSpace),
 };
 
 const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
 
+/** Adds the characters of the other case, where case is ignored. */
+export type Fold = (set: CodePoints) => CodePoints;
+
 /** Reads a class behind its opening bracket, up to and with the closing one. */
-export function readCharacterClass(reader: Reader, ignoresCase: boolean): CodePoints {
+export function readCharacterClass(reader: Reader, fold: Fold): CodePoints {
   const start = reader.position - 1;
   const isNegated = reader.skip("^");
   const members: CodePoints[] = [];
   while (!reader.skip("]")) {
     if (reader.isAtEnd) throw reader.malformed("an unclosed class", start);
-    const low = readMember(reader, ignoresCase);
+    const low = readMember(reader, fold);
     const dash = reader.position;
     if (!reader.sees("-") || reader.sees("-]")) {
       members.push(low);
       continue;
     }
     reader.take();
-    const high = readMember(reader, ignoresCase);
+    const high = readMember(reader, fold);
     // A dash beside a class such as \w stands for itself, as browsers take it.
     if (!isSingle(low) || !isSingle(high)) members.push(low, [0x2d, 0x2d], high);
     else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
     else members.push([low[0], high[0]]);
   }
-  const united = unitedPoints(...members);
-  const set = ignoresCase ? inEitherCase(united) : united;
+  const set = fold(unitedPoints(...members));
   return commonPoints(isNegated ? otherPoints(set) : set, allCharacters);
 }
 
 const isSingle = (set: CodePoints): boolean => set.length === 2 && set[0] === set[1];
 
-function readMember(reader: Reader, ignoresCase: boolean): CodePoints {
+function readMember(reader: Reader, fold: Fold): CodePoints {
   if (reader.isAtEnd) throw reader.malformed("an unclosed class");
   const start = reader.position;
   if (!reader.skip("\\")) return single(reader.take().codePointAt(0) ?? 0);
   if (reader.skip("b")) return single(8);
-  return readClassEscape(reader, start, ignoresCase);
+  return readClassEscape(reader, start, fold);
 }
 
 /**
@@ -65,11 +65,10 @@ function readMember(reader: Reader, ignoresCase: boolean): CodePoints {
  *
  * @param start the position of the backslash
  */
-export function readClassEscape(reader: Reader, start: number, ignoresCase: boolean): CodePoints {
+export function readClassEscape(reader: Reader, start: number, fold: Fold): CodePoints {
   const letter = reader.take();
   // What has a word's character as its other case is one itself.
-  if (letter === "W" && ignoresCase)
-    return commonPoints(otherPoints(inEitherCase(wordCharacters)), allCharacters);
+  if (letter === "W") return commonPoints(otherPoints(fold(wordCharacters)), allCharacters);
   const named = namedClasses[letter];
   if (named !== undefined) return commonPoints(named, allCharacters);
   if (letter === "p" || letter === "P") return readProperty(reader, letter === "P", start);

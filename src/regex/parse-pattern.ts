@@ -3,6 +3,7 @@
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits } from "./limits.ts";
 import { readCharacterClass, readClassEscape } from "./character-class.ts";
+import type { Fold } from "./character-class.ts";
 import { inEitherCase } from "./letter-case.ts";
 import { allCharacters, commonPoints, lineEnds, otherPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
@@ -40,7 +41,7 @@ export function parsePattern(
   style: PatternStyle = ecmaScript,
 ): Pattern {
   const reader = new Reader(text, place);
-  const pattern = readChoice({ reader, limits, style }, 0);
+  const pattern = readChoice({ reader, limits, style, folded: new Map() }, 0);
   if (!reader.isAtEnd) throw reader.malformed("an unmatched )");
   return pattern;
 }
@@ -49,6 +50,8 @@ interface Source {
   readonly reader: Reader;
   readonly limits: GrammarLimits;
   readonly style: PatternStyle;
+  /** The sets whose other case was sought, with it. */
+  readonly folded: Map<string, CodePoints>;
 }
 
 function readChoice(source: Source, depth: number): Pattern {
@@ -70,16 +73,25 @@ function readSequence(source: Source, depth: number): Pattern {
 
 function readTerm(source: Source, depth: number): Pattern {
   const { reader, style } = source;
-  const { ignoresCase } = style;
+  const fold = (set: CodePoints) => folded(source, set);
   if (reader.skip("(")) return readGroup(source, depth);
   if (reader.skip("^")) return { kind: "start" };
   if (reader.skip("$")) return { kind: "end" };
   if (reader.skip(".")) return { kind: "character", set: dot(style) };
-  if (reader.skip("[")) return { kind: "character", set: readCharacterClass(reader, ignoresCase) };
-  if (reader.skip("\\")) return readEscape(reader, ignoresCase);
+  if (reader.skip("[")) return { kind: "character", set: readCharacterClass(reader, fold) };
+  if (reader.skip("\\")) return readEscape(reader, fold);
   if (reader.sees("*") || reader.sees("+") || reader.sees("?")) throw reader.malformed("nothing to repeat");
   const point = reader.take().codePointAt(0) ?? 0;
-  return { kind: "character", set: ignoresCase ? inEitherCase([point, point]) : [point, point] };
+  return { kind: "character", set: fold([point, point]) };
+}
+
+function folded({ style, limits, folded: known }: Source, set: CodePoints): CodePoints {
+  if (!style.ignoresCase) return set;
+  const key = set.join(",");
+  const found = known.get(key) ?? inEitherCase(set);
+  if (known.size >= limits.alternatives * 8) throw limitExceeded("alternatives", limits.alternatives);
+  known.set(key, found);
+  return found;
 }
 
 const dot = (style: PatternStyle): CodePoints =>
@@ -114,12 +126,11 @@ function readGroupName(reader: Reader, start: number): void {
   while (!reader.skip(">")) reader.take();
 }
 
-function readEscape(reader: Reader, ignoresCase: boolean): Pattern {
+function readEscape(reader: Reader, fold: Fold): Pattern {
   const start = reader.position - 1;
   if (reader.skip("b") || reader.skip("B")) throw reader.notExact("a word boundary", start);
   if (/[1-9]/.test(reader.peek()) || reader.sees("k<")) throw reader.notExact("a back reference", start);
-  const set = readClassEscape(reader, start, ignoresCase);
-  return { kind: "character", set: ignoresCase ? inEitherCase(set) : set };
+  return { kind: "character", set: fold(readClassEscape(reader, start, fold)) };
 }
 
 function readQuantified({ reader, style }: Source, part: Pattern): Pattern {

@@ -48,6 +48,7 @@ class GrammarCompiler {
   readonly #workshop: Workshop;
   readonly #spelling: Spelling;
   readonly #irregular: ReadonlySet<string>;
+  readonly #regular = new Map<GrammarNode, boolean>();
   readonly #expressions = new Map<string, Expression>();
   readonly #productions = new Map<string, readonly Pieces[]>();
 
@@ -62,9 +63,9 @@ class GrammarCompiler {
   symbol(root: string): GrammarSymbol {
     if (!this.#irregular.has(root)) return terminal(this.#ofRule(root, 0));
     for (const name of this.#irregular) this.#productions.set(name, this.#alternatives(this.#node(name)));
-    const { automaton, limits, rules } = this.#workshop;
-    const ending = withoutEndless(this.#productions, (expression) => automaton.isEmpty(expression));
-    const ready = withoutLeftRecursion(ending, limits);
+    const { automaton, budget, limits, rules } = this.#workshop;
+    const ending = withoutEndless(this.#productions, automaton, budget);
+    const ready = withoutLeftRecursion(ending, limits, budget);
     const symbolOf = (name: string): GrammarSymbol =>
       rules.rule(`rule ${name}`, () =>
         (ready.get(name) ?? []).map((pieces): Production =>
@@ -82,7 +83,16 @@ class GrammarCompiler {
   }
 
   #isRegular(node: GrammarNode): boolean {
-    return !hasNode(node, (inner) => isIrregular(inner, this.#irregular));
+    const isRegular = this.#regular.get(node) ?? this.#isMadeOfRegular(node);
+    this.#regular.set(node, isRegular);
+    return isRegular;
+  }
+
+  #isMadeOfRegular(node: GrammarNode): boolean {
+    if (node.kind === "rule") return !this.#irregular.has(node.name);
+    if ("part" in node) return this.#isRegular(node.part);
+    if ("parts" in node) return node.parts.every((part) => this.#isRegular(part));
+    return node.kind !== "schema";
   }
 
   #ofRule(name: string, depth: number): Expression {
@@ -186,20 +196,33 @@ class GrammarCompiler {
 
 /** The rules that lead to one that leads to itself, or to a schema. All others only name regular ones. */
 function irregularRules({ rules }: GrammarText): ReadonlySet<string> {
-  const irregular = new Set(rules.keys());
-  for (let before = -1; before !== irregular.size;) {
-    before = irregular.size;
-    for (const name of irregular) {
-      const node = rules.get(name);
-      if (node !== undefined && !hasNode(node, (inner) => isIrregular(inner, irregular)))
-        irregular.delete(name);
+  const users = new Map<string, string[]>();
+  /** For each rule, how many of what it names are not known to be regular. */
+  const open = new Map<string, number>();
+  for (const [name, node] of rules) {
+    let count = 0;
+    hasNode(node, (inner) => {
+      if (inner.kind === "rule") {
+        const known = users.get(inner.name) ?? [];
+        known.push(name);
+        users.set(inner.name, known);
+      }
+      if (inner.kind === "rule" || inner.kind === "schema") count += 1;
+      return false;
+    });
+    open.set(name, count);
+  }
+  const regular = [...rules.keys()].filter((name) => open.get(name) === 0);
+  for (const name of regular) {
+    for (const user of users.get(name) ?? []) {
+      const left = (open.get(user) ?? 0) - 1;
+      open.set(user, left);
+      if (left === 0) regular.push(user);
     }
   }
-  return irregular;
+  const known = new Set(regular);
+  return new Set([...rules.keys()].filter((name) => !known.has(name)));
 }
-
-const isIrregular = (node: GrammarNode, irregular: ReadonlySet<string>): boolean =>
-  node.kind === "schema" || (node.kind === "rule" && irregular.has(node.name));
 
 function missingRule(name: string, position: number): ConstraintRefusal {
   return new ConstraintRefusal({

@@ -6,6 +6,9 @@ import type { GrammarSymbol } from "../parser/rules.ts";
 import { readJsonSchema } from "../schema/json-schema.ts";
 import type { Workshop } from "../workshop.ts";
 
+/** What even the smallest schema takes. */
+const schemaSteps = 200;
+
 /** The symbol of the schema's values; null where it has none. @throws ConstraintRefusal that names both places */
 export function embeddedSchema(
   { schema, position }: { readonly schema: Json; readonly position: number },
@@ -13,6 +16,7 @@ export function embeddedSchema(
   workshop: Workshop,
 ): GrammarSymbol | null {
   try {
+    workshop.budget.spend(schemaSteps);
     const apart = { ...workshop, rules: workshop.rules.apart() };
     const { symbol, hasValues } = readJsonSchema(schema, options, apart);
     return hasValues ? symbol : null;

@@ -1,7 +1,8 @@
 // The rules of a grammar that are not regular as plain productions, and what makes them fit for the parser: no rule that never ends,
 // and none that begins with itself.
 import { limitExceeded } from "../../regex/limits.ts";
-import type { GrammarLimits } from "../../regex/limits.ts";
+import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
+import type { Automaton } from "../../regex/automaton.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
 
@@ -16,17 +17,22 @@ export type ProductionsByRule = ReadonlyMap<string, readonly Pieces[]>;
 /** Only the productions that some text matches. */
 export function withoutEndless(
   rules: ProductionsByRule,
-  isEmpty: (text: Expression) => boolean,
+  automaton: Automaton,
+  budget: StepBudget,
 ): ProductionsByRule {
   const ending = new Set<string>();
   const ends = (pieces: Pieces): boolean =>
     pieces.every((piece) => {
       if ("rule" in piece) return ending.has(piece.rule);
-      return "schema" in piece || !isEmpty(piece.text);
+      return "schema" in piece || !automaton.isEmpty(piece.text);
     });
+  // Rules mostly name later ones.
+  const order = [...rules].reverse();
   for (let before = -1; before < ending.size;) {
     before = ending.size;
-    for (const [name, productions] of rules) if (productions.some(ends)) ending.add(name);
+    budget.spend(order.length >>> 2);
+    for (const [name, productions] of order)
+      if (!ending.has(name) && productions.some(ends)) ending.add(name);
   }
   return new Map([...rules].map(([name, productions]) => [name, productions.filter(ends)]));
 }
@@ -35,28 +41,28 @@ export function withoutEndless(
  * The same texts by rules that do not begin with themselves (Paull's algorithm: Hopcroft, Motwani, Ullman call it the
  * elimination of left recursion). What begins with itself behind something that may be empty stays as it is.
  */
-export function withoutLeftRecursion(rules: ProductionsByRule, limits: GrammarLimits): ProductionsByRule {
+export function withoutLeftRecursion(
+  rules: ProductionsByRule,
+  limits: GrammarLimits,
+  budget: StepBudget,
+): ProductionsByRule {
   const result = new Map(rules);
-  const names = [...rules.keys()];
-  for (const [index, name] of names.entries()) {
-    const earlier = new Set(
-      names
-        .slice(0, index)
-        .filter((other) => beginsWith(result, name).has(other) && beginsWith(result, other).has(name)),
-    );
-    let productions = result.get(name) ?? [];
-    for (const other of names.slice(0, index)) {
-      if (!earlier.has(other)) continue;
-      productions = productions.flatMap((pieces) =>
-        isRule(pieces.at(0), other)
-          ? (result.get(other) ?? []).map((inner) => [...inner, ...pieces.slice(1)])
-          : [pieces],
-      );
-      if (productions.length > limits.alternatives * 8)
-        throw limitExceeded("alternatives", limits.alternatives);
+  for (const circle of circlesOf(rules)) {
+    for (const [index, name] of circle.entries()) {
+      let productions = result.get(name) ?? [];
+      for (const other of circle.slice(0, index)) {
+        budget.spend(1 + (productions.length >>> 2));
+        productions = productions.flatMap((pieces) =>
+          isRule(pieces.at(0), other)
+            ? (result.get(other) ?? []).map((inner) => [...inner, ...pieces.slice(1)])
+            : [pieces],
+        );
+        if (productions.length > limits.alternatives * 8)
+          throw limitExceeded("alternatives", limits.alternatives);
+      }
+      result.set(name, productions);
+      unrolled(result, name);
     }
-    result.set(name, productions);
-    unrolled(result, name);
   }
   return result;
 }
@@ -83,16 +89,40 @@ function unrolled(rules: Map<string, readonly Pieces[]>, name: string): void {
 const isRule = (piece: Piece | undefined, name: string): boolean =>
   piece !== undefined && "rule" in piece && piece.rule === name;
 
-/** The rules that a rule's texts may begin with. */
-function beginsWith(rules: ProductionsByRule, name: string): ReadonlySet<string> {
-  const found = new Set<string>();
-  const waiting = [name];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const [first] of (rules.get(next) ?? []).filter(({ length }) => length > 0)) {
-      if (!("rule" in first) || found.has(first.rule)) continue;
-      found.add(first.rule);
-      waiting.push(first.rule);
+/** The rules that begin with each other, each once, in the order in which they stand. */
+function circlesOf(rules: ProductionsByRule): readonly (readonly string[])[] {
+  const order = new Map([...rules.keys()].map((name, index) => [name, index]));
+  const found: string[][] = [];
+  /** Tarjan's algorithm: the rules on the way here, and how far up each leads back. */
+  const numbers = new Map<string, number>();
+  const way: string[] = [];
+  const isOnWay = new Set<string>();
+  const visit = (name: string): number => {
+    const number = numbers.size;
+    numbers.set(name, number);
+    way.push(name);
+    isOnWay.add(name);
+    let lowest = number;
+    for (const first of firstRules(rules, name)) {
+      const known = numbers.get(first);
+      if (known === undefined) lowest = Math.min(lowest, visit(first));
+      else if (isOnWay.has(first)) lowest = Math.min(lowest, known);
     }
-  }
+    if (lowest === number) {
+      const circle = way.splice(way.indexOf(name));
+      for (const member of circle) isOnWay.delete(member);
+      found.push(circle.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0)));
+    }
+    return lowest;
+  };
+  for (const name of rules.keys()) if (!numbers.has(name)) visit(name);
   return found;
+}
+
+/** The rules that a rule's productions begin with. */
+function firstRules(rules: ProductionsByRule, name: string): readonly string[] {
+  return (rules.get(name) ?? []).flatMap((pieces) => {
+    const first = pieces.at(0);
+    return first !== undefined && "rule" in first ? [first.rule] : [];
+  });
 }

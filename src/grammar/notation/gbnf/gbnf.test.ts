@@ -67,6 +67,29 @@ test("an ambiguous grammar costs no more than its states", () => {
   assert.ok(!accepts(language, `${"a".repeat(40)}d${"bc".repeat(21)}`));
 });
 
+const levels = (count: number, rule: (index: number) => string) =>
+  ["root ::= r0", ...Array.from({ length: count }, (_, index) => rule(index)), `r${count} ::= "1"`].join(
+    "\n",
+  );
+
+test("left recursion at twenty levels is taken out", () => {
+  const language = read(
+    `${levels(20, (index) => `r${index} ::= r${index} "${String.fromCharCode(97 + index)}" r${index + 1} | r${index + 1}`)} | "(" root ")"`,
+  );
+  assert.ok(accepts(language, "1a(1t1b1)c1"));
+  assert.ok(!accepts(language, "1a(1t1b1c1"));
+});
+
+test("rules that lead to each other in great number end at a limit", () => {
+  for (const text of [
+    levels(1_000, (index) => `r${index} ::= "b" r${index} | r${index + 1}`),
+    levels(1_000, (index) => `r${999 - index} ::= "b" r${999 - index} | r${1_000 - index}`),
+    levels(1_000, (index) => `r${index} ::= r${index + 1} "b" | r0 "x" | "y"`),
+    levels(1_000, (index) => `r${index} ::= r${index + 1}`),
+  ])
+    assert.throws(() => read(text), /limit constraints\.(compileSteps|nesting|alternatives)/);
+});
+
 test("masks are those of trying every token, and no way ends nowhere", () => {
   const vocabulary = vocabularyOf([
     "aa",

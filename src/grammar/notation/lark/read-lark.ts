@@ -1,6 +1,7 @@
 // Reads Lark's notation, with what engines that constrain models add to it. A text is in the language if it can be split
 // into terminals in any way, as with Lark's own lexer "dynamic_complete": a lexer that always takes the longest match
 // knows fewer texts. What builds trees (aliases, `?rule`, `!rule`, a rule's priority) has no effect.
+import { limitExceeded } from "../../../regex/limits.ts";
 import type { GrammarLimits } from "../../../regex/limits.ts";
 import { Reader } from "../../../regex/reader.ts";
 import { hasNode } from "../grammar-text.ts";
@@ -26,6 +27,7 @@ class LarkReader {
   readonly #rules = new Map<string, GrammarNode>();
   readonly #ignored: GrammarNode[] = [];
   readonly #checked = new Set<string>();
+  readonly #checking = new Set<string>();
   #ignoresAtStart = false;
 
   constructor(text: string, limits: GrammarLimits) {
@@ -44,7 +46,7 @@ class LarkReader {
       const name = this.#readDefinition();
       first ??= name;
     }
-    for (const name of this.#rules.keys()) this.#checkTerminal(name, new Set());
+    for (const name of this.#rules.keys()) this.#checkTerminal(name);
     const start = this.#rules.has("start") ? "start" : first;
     if (start === null) throw reader.malformed("no rule");
     return { rules: this.#completed(start), root: wholeText };
@@ -70,17 +72,20 @@ class LarkReader {
   }
 
   /** Terminals are regular: none leads to itself. */
-  #checkTerminal(name: string, above: ReadonlySet<string>): void {
+  #checkTerminal(name: string): void {
     const node = this.#rules.get(name);
+    const { limits } = this.#source;
     if (node === undefined || !isTerminalName(name) || this.#checked.has(name)) return;
-    const path = new Set([...above, name]);
+    if (this.#checking.size > limits.nesting) throw limitExceeded("nesting", limits.nesting);
+    this.#checking.add(name);
     hasNode(node, (inner) => {
       if (inner.kind !== "rule") return false;
-      if (path.has(inner.name))
+      if (this.#checking.has(inner.name))
         throw this.#reader.malformed(`a terminal ${name} that leads to itself`, inner.position);
-      this.#checkTerminal(inner.name, path);
+      this.#checkTerminal(inner.name);
       return false;
     });
+    this.#checking.delete(name);
     this.#checked.add(name);
   }
 
