@@ -1,8 +1,11 @@
 // `npm test`: sets up what is missing, then runs every test. Names after `--` choose the files whose path holds one of them.
+// The files of one folder of src/ run in one process, one after the other: to start a process for each, and to load what
+// they import, takes longer than most of their tests. All others have a process of their own: they start servers, or are
+// about their process.
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { root, say, setUp } from "./setup.js";
 
 setUp();
@@ -13,17 +16,44 @@ const files = ["src", "test", "recipes", "bench"]
   )
   .filter((name) => name.endsWith(".test.ts"))
   .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
-  .sort((one, other) => one.localeCompare(other))
-  .map((name) => join("dist", name.replace(/\.ts$/, ".js")));
+  .sort((one, other) => one.localeCompare(other));
 if (files.length === 0) {
   say(`no test file matches ${wanted.join(", ")}`);
   process.exit(1);
 }
 say(`running ${files.length} test files`);
+const [together, alone] = [new Map(), []];
+for (const file of files) {
+  const [top, folder] = file.split(sep);
+  if (top !== "src" || isAboutProcess(file)) alone.push(built(file));
+  else together.set(folder, [...(together.get(folder) ?? []), file]);
+}
 // Left to itself the runner keeps one core free, which on two is half of them.
 const flags = ["--test", "--test-reporter=spec", `--test-concurrency=${availableParallelism()}`];
-const result = spawnSync(process.execPath, [...flags, ...files], {
+const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
   stdio: ["ignore", "inherit", "inherit"],
 });
 process.exit(result.status ?? 1);
+
+/** Whether the file measures its process, or says what is done before every test in it. */
+function isAboutProcess(file) {
+  return /^before(Each)?\(|memoryUsage\(/m.test(readFileSync(join(root, file), "utf8"));
+}
+
+function built(file) {
+  return join("dist", file.replace(/\.ts$/, ".js"));
+}
+
+/** Writes a module for each folder that imports its files; returns their names. */
+function writeEntries() {
+  const entries = join("dist", "together");
+  rmSync(join(root, entries), { recursive: true, force: true });
+  mkdirSync(join(root, entries), { recursive: true });
+  return [...together].map(([folder, names]) => {
+    const entry = join(entries, `${folder}.test.js`);
+    const imports = names.map((name) => `import ${JSON.stringify(join("..", "..", built(name)))};\n`);
+    writeFileSync(join(root, entry), imports.join("").replaceAll("\\\\", "/"));
+    return entry;
+  });
+}
