@@ -167,3 +167,33 @@ test("only the steps that a request asks for are run, in this order", () => {
   assert.deepEqual(needed({ topP: 0.5, topK: 3 }), ["temperature", "top-k", "top-p", "draw"]);
   assert.deepEqual(needed({ temperature: 0, topP: 0.5, topK: 3 }), ["greedy"]);
 });
+
+test("among allowed tokens draws what it would draw if the others had no chance at all", () => {
+  const size = 1000;
+  const logits = randomLogits(4, size);
+  const sampler = new Sampler(size);
+  const random = seededRandom("allowed");
+  for (const part of [0, 0.01, 0.4, 0.7, 0.99, 1]) {
+    const words = new Uint32Array(31);
+    for (let id = 0; id < 32 * 31; id++) if (random.uniform() < part) words[id >>> 5] |= 1 << (id & 31);
+    const endTokenIds = new Set([999, 17]);
+    const isAllowed = (id: number): boolean =>
+      endTokenIds.has(id) || ((words[id >>> 5] ?? 0) & (1 << (id & 31))) !== 0;
+    const held = logits.map((logit, id) => (isAllowed(id) ? logit : -Infinity));
+    for (const more of [{ temperature: 0 }, { topK: 5 }, { topP: 0.6 }, { temperature: 3 }, {}]) {
+      for (const topLogprobCount of [null, 2]) {
+        const seed = random.index(1000);
+        const options = () => ({
+          sampling: { ...plain, ...more },
+          random: seededRandom(seed),
+          topLogprobCount,
+        });
+        const token = sampler.draw(logits, options(), { words, endTokenIds });
+        assert.equal(token?.id, new Sampler(size).draw(held, options())?.id);
+        const free = sampler.draw(logits, options());
+        assert.deepEqual(token?.alternatives, free?.alternatives);
+        if (token?.id === free?.id) assert.deepEqual(token, free);
+      }
+    }
+  }
+});

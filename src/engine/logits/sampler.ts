@@ -1,7 +1,7 @@
 // Chooses the next token of one row, and says its raw log-probabilities: those before any step that a request asks for.
 // Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../domain/generation.ts";
-import { onlyAllowed, type AllowedTokens } from "./allowed-tokens.ts";
+import { AllowedScores, type AllowedTokens } from "./allowed-tokens.ts";
 import { LogitsRow, type RowOptions } from "./logits-row.ts";
 import { logitsSteps } from "./steps.ts";
 
@@ -10,15 +10,14 @@ export interface DrawOptions extends RowOptions {
   readonly topLogprobCount: number | null;
 }
 
-/** Draws tokens for a vocabulary of one size; holds the array that a draw needs, so it is not for use by two at once. */
+/** Draws tokens for a vocabulary of one size; holds the arrays that a draw needs, so it is not for use by two at once. */
 export class Sampler {
   readonly #weights_V: Float64Array;
-  /** Scores of which some are forbidden. */
-  readonly #allowed_V: Float32Array;
+  readonly #allowed: AllowedScores;
 
   constructor(vocabularySize: number) {
     this.#weights_V = new Float64Array(vocabularySize);
-    this.#allowed_V = new Float32Array(vocabularySize);
+    this.#allowed = new AllowedScores(vocabularySize);
   }
 
   /**
@@ -33,23 +32,19 @@ export class Sampler {
     options: DrawOptions,
     allowed: AllowedTokens | null = null,
   ): GeneratedToken | null {
-    const { sampling, topLogprobCount } = options;
+    const { topLogprobCount } = options;
+    if (allowed !== null && topLogprobCount === null) {
+      const id = this.#chooseAllowed(logits_V, options, allowed);
+      return id === null ? null : { id, logprob: NaN, alternatives: [] };
+    }
     const raw = new LogitsRow(logits_V, this.#weights_V, options);
     if (!Number.isFinite(raw.max)) return null;
     if (topLogprobCount !== null) raw.weigh(1);
-    // Taken here, since steps may change the row.
-    const logTotal = raw.max + Math.log(raw.total);
     if (Number.isNaN(raw.total)) return null;
-    const row =
-      allowed === null
-        ? raw
-        : new LogitsRow(onlyAllowed(this.#allowed_V, logits_V, allowed), this.#weights_V, options);
-    if (!Number.isFinite(row.max)) return null;
-    for (const { isNeeded, apply } of logitsSteps) {
-      if (Number.isNaN(row.total)) return null;
-      if (isNeeded(sampling)) apply(row);
-    }
-    const id = row.chosenId;
+    // Taken here, since steps change the row.
+    const logTotal = raw.max + Math.log(raw.total);
+    const id = allowed === null ? choose(raw) : this.#chooseAllowed(logits_V, options, allowed);
+    if (id === null) return null;
     if (topLogprobCount === null) return { id, logprob: NaN, alternatives: [] };
     return {
       id,
@@ -57,6 +52,23 @@ export class Sampler {
       alternatives: alternativesOf(logits_V, topLogprobCount, logTotal),
     };
   }
+
+  /** As {@link choose}, among the tokens that may come. */
+  #chooseAllowed(logits_V: Float32Array, options: RowOptions, allowed: AllowedTokens): number | null {
+    const { logits, ids } = this.#allowed.leave(logits_V, allowed);
+    const place = choose(new LogitsRow(logits, this.#weights_V.subarray(0, logits.length), options));
+    return place === null || ids === null ? place : ids[place];
+  }
+}
+
+/** The place in the row of the token that its steps choose; null when no score is finite or one is not a number. */
+function choose(row: LogitsRow): number | null {
+  if (!Number.isFinite(row.max)) return null;
+  for (const { isNeeded, apply } of logitsSteps) {
+    if (Number.isNaN(row.total)) return null;
+    if (isNeeded(row.options.sampling)) apply(row);
+  }
+  return row.chosenId;
 }
 
 function alternativesOf(
