@@ -1,0 +1,92 @@
+// Chats that are streamed from a server over HTTP, for benchmarks: so many at once, each stream asking for its next one
+// when the last has ended, and the tokens of all over the time of all. What the client spends is in the figures.
+import { request } from "node:http";
+import { systemClock } from "../src/domain/clock.ts";
+import type { ServedBuild } from "./served-build.ts";
+
+/** How many streams at once, and how many chats in all. */
+export interface ChatLoad {
+  readonly streams: number;
+  readonly chats: number;
+}
+
+export interface LoadResult {
+  readonly tokensPerSecond: number;
+  /** Of the server's own process, without its engine's. */
+  readonly cpuMicrosecondsPerToken: number | null;
+}
+
+/**
+ * Runs a load.
+ *
+ * @param more fields of each request's body beside the usual ones
+ */
+export async function runLoad(
+  server: ServedBuild,
+  { streams, chats }: ChatLoad,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<LoadResult> {
+  const cpuBefore = server.cpuSeconds();
+  const startMs = systemClock.monotonicMs();
+  let started = 0;
+  let tokenCount = 0;
+  const stream = async (): Promise<void> => {
+    while (started < chats) {
+      const count = await chat(server, started++, more);
+      tokenCount += count;
+    }
+  };
+  await Promise.all(Array.from({ length: streams }, stream));
+  const seconds = (systemClock.monotonicMs() - startMs) / 1000;
+  const cpuAfter = server.cpuSeconds();
+  return {
+    tokensPerSecond: tokenCount / seconds,
+    cpuMicrosecondsPerToken:
+      cpuBefore === null || cpuAfter === null ? null : (1e6 * (cpuAfter - cpuBefore)) / tokenCount,
+  };
+}
+
+/** Of the rounds' own ratios, each of two loads that ran one after the other. */
+export function medianRatio(own: readonly LoadResult[], other: readonly LoadResult[]): number {
+  const ratios = own.map(({ tokensPerSecond }, round) => tokensPerSecond / other[round].tokensPerSecond);
+  ratios.sort((left, right) => left - right);
+  const middle = (ratios.length - 1) / 2;
+  return (ratios[Math.floor(middle)] + ratios[Math.ceil(middle)]) / 2;
+}
+
+/** The number of tokens of one streamed answer. */
+function chat(
+  { url, apiKey }: ServedBuild,
+  index: number,
+  more: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const words = "Tell me a story about Sam and a cat and a small bird in a small house";
+  const body = {
+    model: "endless",
+    messages: [{ role: "user", content: `${words}, number ${index}. What does the cat say?` }],
+    max_tokens: 128,
+    temperature: 1,
+    seed: index,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...more,
+  };
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const sent = request(`${url}/v1/chat/completions`, { method: "POST", headers }, (response) => {
+      // Only the end of the stream is read: the client should cost as little as it can.
+      let tail = "";
+      response.setEncoding("utf8");
+      response.on("data", (text: string) => (tail = (tail + text).slice(-2000)));
+      response.on("error", reject);
+      response.on("end", () => {
+        const usage = /"completion_tokens":\s*(\d+)/.exec(tail);
+        if (usage === null)
+          reject(new Error(`status ${response.statusCode}, no usage at the end of:\n${tail}`));
+        else resolve(Number(usage[1]));
+      });
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify(body));
+  });
+}
