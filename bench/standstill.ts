@@ -1,5 +1,5 @@
 // Whether one request can hold up the others: sends each of the heaviest requests that a client may, beside a probe of
-// /health every 5 ms and a running stream, and prints the longest gap of both against the same without it, and the most
+// /health every 5 ms, a running stream and one that is held to a constraint, and prints the longest gap of each against the same without it, and the most
 // memory that the server's process had. The probes run in a thread of their own, so that what the sender does is not
 // measured. Where the system says how long threads waited for a core, the longest gap is printed without that too: it
 // says what the server did, whatever else the machine does.
@@ -20,7 +20,9 @@ interface Case {
   readonly path: (modelId: string) => string;
   readonly scheme?: "Basic";
   /** Made just before it is sent, since it may be large; null for a GET. */
-  readonly body: ((modelId: string) => Buffer) | null;
+  readonly body: ((modelId: string, index: number) => Buffer) | null;
+  /** How many are sent at once, by their index; absent is one. */
+  readonly times?: number;
 }
 
 /** A JSON list of `count` times the item. */
@@ -46,7 +48,59 @@ function trajectoryGroup(bytes: number): string {
 const hostileChat = (content: string): Buffer =>
   Buffer.from(JSON.stringify({ model: "hostile", max_tokens: 1, messages: [{ role: "user", content }] }));
 
+/** Answers that are held to something costly, no two to the same. */
+function constrained(name: string, structured: (index: number) => object | null): Case {
+  const body = (_: string, index: number): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        messages: [{ role: "user", content: "tell me" }],
+        max_tokens: 64,
+        seed: index,
+        structured_outputs: structured(index),
+      }),
+    );
+  return { name: `constraints: 16 ${name}`, path: chatPath, body, times: 16 };
+}
+
+const ambiguousGrammar = (index: number): string =>
+  [
+    "root ::= (a | b | c)+",
+    `a ::= [a-z]+ [ ]? a? b? | "${index}"`,
+    "b ::= [a-m]+ [ ]? c? a?",
+    'c ::= [c-z]* "x" c? | [a-z]',
+  ].join("\n");
+
+function deepSchema(index: number, depth = 3): object {
+  if (depth === 0) return { type: "string", minLength: index };
+  const names = Array.from({ length: 11 }, (_, place) => `p${place}`);
+  return {
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, deepSchema(index, depth - 1)])),
+  };
+}
+
 const cases: readonly Case[] = [
+  constrained("of none, to compare with", () => null),
+  constrained("patterns that take long to read", (index) => ({
+    regex: `(?=.*a.{14}$)(?=.*b.{15}$)(?=.*c.{16}$)[a-z ]{3,${200 + index}}`,
+  })),
+  constrained("patterns whose masks take long", (index) => ({
+    regex: `([ab]|[a-z]{2}|c.{3}){5,${60 + index}}x[^]{40}`,
+  })),
+  constrained("schemas that take long to read", (index) => ({ json: deepSchema(index) })),
+  constrained("schemas whose masks take long", (index) => {
+    const pattern = `^(?:[ab]|[a-z]{2}|c.{3}|(?:d|.d)*){5,${60 + index}}x.{40}$`;
+    return {
+      json: { type: "array", minItems: 9, items: { anyOf: [{ type: "string", pattern }, { const: index }] } },
+    };
+  }),
+  constrained("grammars that take long to read", (index) => ({
+    grammar: `root ::= ${Array.from({ length: 700 }, (_, rule) => `r${rule}`).join(" | ")}\n${Array.from(
+      { length: 700 },
+      (_, rule) => `r${rule} ::= "${index * 7919 + rule}" [a-z]{1,9} r${(rule + 1) % 700}?`,
+    ).join("\n")}`,
+  })),
+  constrained("grammars whose masks take long", (index) => ({ grammar: ambiguousGrammar(index) })),
   {
     name: "chat: 500,000 empty messages",
     path: chatPath,
@@ -155,12 +209,14 @@ const cases: readonly Case[] = [
 interface Gap {
   readonly ms: number;
   /** The same without what the server's event loop, or the probe, waited for a core. */
-  readonly heldMs: number;
+  readonly ownMs: number;
 }
 
 interface Gaps {
   readonly health: Gap;
   readonly stream: Gap;
+  /** A stream whose answer is held to a constraint that costs little. */
+  readonly held: Gap;
 }
 
 interface Subject {
@@ -205,11 +261,11 @@ function coreWaitMs(processId: number): number {
 }
 
 async function probe({ url, apiKey, processId }: Subject): Promise<void> {
-  const none: Gap = { ms: 0, heldMs: 0 };
-  let longest: Gaps = { health: none, stream: none };
+  const none: Gap = { ms: 0, ownMs: 0 };
+  let longest: Gaps = { health: none, stream: none, held: none };
   parentPort?.on("message", () => {
     parentPort?.postMessage(longest, []);
-    longest = { health: none, stream: none };
+    longest = { health: none, stream: none, held: none };
   });
   /** Begins a gap; the result ends it. */
   const beginGap = (kind: keyof Gaps): (() => void) => {
@@ -217,11 +273,11 @@ async function probe({ url, apiKey, processId }: Subject): Promise<void> {
     const waited = coreWaitMs(processId);
     return () => {
       const ms = performance.now() - start;
-      const heldMs = Math.max(0, ms - (coreWaitMs(processId) - waited));
+      const ownMs = Math.max(0, ms - (coreWaitMs(processId) - waited));
       const before = longest[kind];
       longest = {
         ...longest,
-        [kind]: { ms: Math.max(before.ms, ms), heldMs: Math.max(before.heldMs, heldMs) },
+        [kind]: { ms: Math.max(before.ms, ms), ownMs: Math.max(before.ownMs, ownMs) },
       };
     };
   };
@@ -233,33 +289,48 @@ async function probe({ url, apiKey, processId }: Subject): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, probeEveryMs));
     }
   };
-  const watchStream = async (): Promise<never> => {
+  const watchStream = async (kind: "stream" | "held", more: object): Promise<never> => {
     const body = JSON.stringify({
       messages: [{ role: "user", content: "tell me a story" }],
       stream: true,
-      logit_bias: null,
+      ...more,
     });
     for (;;) {
       const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
       const answer = await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body });
-      let endGap = beginGap("stream");
+      let endGap = beginGap(kind);
       for await (const _ of answer.body ?? []) {
         endGap();
-        endGap = beginGap("stream");
+        endGap = beginGap(kind);
       }
     }
   };
-  await Promise.all([watchHealth(), watchStream()]);
+  const list = { type: "array", minItems: 20, items: { type: "string", maxLength: 12 } };
+  const held = { max_tokens: 100, structured_outputs: { json: list } };
+  await Promise.all([watchHealth(), watchStream("stream", {}), watchStream("held", held)]);
+}
+
+/** All of a case at once. */
+async function sendAll(
+  server: RunningServer,
+  one: Case,
+  modelId: string,
+): Promise<{ readonly status: string; readonly ms: number }> {
+  const indexes = Array.from({ length: one.times ?? 1 }, (_, index) => index);
+  const sent = await Promise.all(indexes.map((index) => send(server, one, modelId, index)));
+  const status = [...new Set(sent.map((result) => result.status))].join(", ");
+  return { status, ms: Math.max(...sent.map(({ ms }) => ms)) };
 }
 
 async function send(
   server: RunningServer,
   { path, scheme, body }: Case,
   modelId: string,
+  index: number,
 ): Promise<{ readonly status: string; readonly ms: number }> {
   const key = Buffer.from(`api:${server.apiKey}`).toString("base64");
   const authorization = scheme === "Basic" ? `Basic ${key}` : `Bearer ${server.apiKey}`;
-  const bytes = body === null ? null : new Uint8Array(body(modelId));
+  const bytes = body === null ? null : new Uint8Array(body(modelId, index));
   const start = performance.now();
   const headers = { authorization, ...(bytes === null ? {} : { "content-type": "application/json" }) };
   try {
@@ -314,15 +385,15 @@ async function measure(only: string): Promise<void> {
       await seconds(3);
       const quiet = await prober.takeGaps();
       takePeakMemory(server);
-      const { status, ms } = await send(server, one, modelId);
+      const { status, ms } = await sendAll(server, one, modelId);
       const busy = await prober.takeGaps();
       const memory = takePeakMemory(server);
       const show = (kind: keyof Gaps): string => {
         const [during, before] = [busy[kind], quiet[kind]];
-        return `${kind} ${during.ms.toFixed(0)} ms, held ${during.heldMs.toFixed(0)} (quiet ${before.ms.toFixed(0)}, held ${before.heldMs.toFixed(0)})`;
+        return `${kind} ${during.ms.toFixed(0)} ms, own ${during.ownMs.toFixed(0)} (quiet ${before.ms.toFixed(0)}, own ${before.ownMs.toFixed(0)})`;
       };
       console.log(
-        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("health")}; ${show("stream")}; memory ${memory ?? "?"} MiB`,
+        `${one.name.padEnd(44)} ${status} in ${ms.toFixed(0)} ms; longest gap: ${show("health")}; ${show("stream")}; ${show("held")}; memory ${memory ?? "?"} MiB`,
       );
     }
   } finally {
@@ -334,9 +405,10 @@ async function measure(only: string): Promise<void> {
 
 const USAGE = `Usage: node dist/bench/standstill.js [--only <part of a name>]
 
-Sends the heaviest requests that a client may, each beside a probe of /health and a running stream,
-and prints the longest gap of both, the same without the request, and the most memory that the server's process had.
-"held" is the longest gap without the time in which the server's event loop, or the probe, waited for a core.`;
+Sends the heaviest requests that a client may, each beside a probe of /health, a running stream and one whose answer is
+held to a small schema, and prints the longest gap of each, the same without the request, and the most memory that the
+server's process had. "own" is the longest gap without the time in which the server's event loop, or the probe, waited for
+a core.`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
