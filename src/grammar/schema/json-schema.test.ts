@@ -249,6 +249,10 @@ test("a schema that only leads to itself has no values", () => {
 test("blanks are any, none, or what a pattern allows", () => {
   const schema = { type: "object", properties: { a: { type: "array" } }, required: ["a"] };
   assert.ok(accepts(read(schema), '{\n\t"a" :\r [ 1 ,2 ]\n}'));
+  // So many that an answer comes to its end.
+  const spread = (count: number): string => `{${" ".repeat(count)}"a":[]${"\n".repeat(count)}}`;
+  assert.ok(accepts(read(schema), spread(31)) && !accepts(read(schema), spread(32)));
+  assert.ok(accepts(read(schema, { whitespacePattern: "\\s*" }), spread(32)));
   const compact = read(schema, { allowsAnyWhitespace: false });
   assert.ok(accepts(compact, '{"a":[1,2]}') && !accepts(compact, '{"a": [1,2]}'));
   const spaced = read(schema, { whitespacePattern: "[ ]?" });

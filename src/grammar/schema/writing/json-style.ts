@@ -35,11 +35,18 @@ export function jsonStyle(workshop: Workshop, options: ConstraintOptions): JsonS
   };
 }
 
+/**
+ * As many blanks as may follow one another where a request leaves them free: a line end and an indentation of fifteen
+ * levels. Small models else write blanks until their answer is cut.
+ */
+const blankCountMax = 31;
+
 function blanksOf(workshop: Workshop, options: ConstraintOptions): Expression {
   const { expressions } = workshop;
-  const blanks = expressions.repeat(expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d])), 0);
-  if (options.whitespacePattern !== null) return matchingBlanks(options.whitespacePattern, blanks, workshop);
-  return options.allowsAnyWhitespace ? blanks : emptyText;
+  const blank = expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d]));
+  if (options.whitespacePattern !== null)
+    return matchingBlanks(options.whitespacePattern, expressions.repeat(blank, 0), workshop);
+  return options.allowsAnyWhitespace ? expressions.repeat(blank, 0, blankCountMax) : emptyText;
 }
 
 /** What is not blank would not be JSON, so a pattern allows what of it is: with \s the blanks that JSON knows. */
