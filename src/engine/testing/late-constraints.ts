@@ -11,7 +11,7 @@ import type { ConstraintCursor, Constraints, PreparedConstraint } from "../const
 export interface LateConstraintsOptions {
   readonly trie: TokenTrie;
   readonly limits: GrammarLimits;
-  /** For each mask, how often it is asked for in vain; the last of a request stays Infinity where it never comes. */
+  /** For each mask, how often it is asked for in vain; one that never comes is infinitely late. */
   readonly lateness: () => number;
 }
 
