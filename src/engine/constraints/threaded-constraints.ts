@@ -29,6 +29,8 @@ type Pace = "quick" | "slow";
 const quickSteps = 5_000;
 /** A slow thread leaves the cores to the model. */
 const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
+/** Far longer than any limit allows, even for a slow thread on a machine that is busy with other things. */
+const defaultSilenceMs = 60_000;
 const defaultModule = new URL("./mask-thread.js", import.meta.url);
 
 export class ThreadedConstraints implements Constraints {
@@ -94,7 +96,7 @@ export class ThreadedConstraints implements Constraints {
     const running = this.#workers.get(pace);
     if (running !== undefined && !running.isBroken) return running;
     const { settings, vocabulary, choiceCountMax: placeCount, module = defaultModule } = this.#options;
-    const { silenceDeadlineMs = 10_000, onBreakdown } = this.#options;
+    const { silenceDeadlineMs = defaultSilenceMs, onBreakdown } = this.#options;
     const worker = new MaskWorker({
       name: "thread that computes what constraints allow",
       module,
