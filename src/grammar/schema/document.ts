@@ -15,7 +15,7 @@ export interface SchemaPlace {
 
 /** Keywords that hold a schema, a list of schemas or schemas by name: where identifiers are looked for. */
 const schemaKeywords =
-  "items additionalItems additionalProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(
+  "items additionalItems unevaluatedItems additionalProperties unevaluatedProperties contains propertyNames not if then else allOf anyOf oneOf prefixItems".split(
     " ",
   );
 const mapKeywords = "properties patternProperties dependentSchemas dependencies $defs definitions".split(" ");
@@ -23,6 +23,8 @@ const mapKeywords = "properties patternProperties dependentSchemas dependencies 
 const unnamedDocument = "schema:///document";
 
 export class SchemaDocument {
+  /** Whether it matters which properties and items keywords look at. */
+  readonly tracksEvaluation: boolean;
   readonly root: SchemaPlace;
   readonly #usesPlainId: boolean;
   readonly #places: SchemaPlace[] = [];
@@ -36,6 +38,7 @@ export class SchemaDocument {
   constructor(schema: Json) {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
     this.#usesPlainId = /draft-0[34]/.test(dialect);
+    this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
     this.#resources.set(unnamedDocument, "#");
     this.#index(schema, "#", unnamedDocument);
     this.root = this.place(schema, "#");

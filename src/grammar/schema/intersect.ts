@@ -117,6 +117,7 @@ function commonArrays({ goals }: Algebra, one: ArrayShape, other: ArrayShape): A
     max,
     uniqueAt: one.uniqueAt ?? other.uniqueAt,
     contains: [...one.contains, ...other.contains],
+    evaluated: Math.max(one.evaluated, other.evaluated),
   };
 }
 
@@ -142,6 +143,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
     max,
     minAt: one.min >= other.min ? one.minAt : other.minAt,
     needs: [...one.needs, ...other.needs],
+    evaluated: algebra.texts.workshop.expressions.or(one.evaluated, other.evaluated),
   };
 }
 

@@ -103,6 +103,16 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
   ],
   [{ type: "integer", multipleOf: 0.5 }, ["12345678901234567890"], ["0.5"]],
   [{ const: 1.5 }, ["1.5"], ["1.50", "1"]],
+  [
+    {
+      type: "object",
+      anyOf: [{ properties: { a: { const: 1 } } }, { patternProperties: { "^b": { type: "null" } } }],
+      required: ["c"],
+      unevaluatedProperties: { type: "string" },
+    },
+    ['{"c":"x"}', '{"a":1,"c":"","b":null}', '{"c":"","a":"x"}', '{"a":1,"c":"","d":"y"}'],
+    ['{"a":2,"c":""}', '{"c":1}', '{"a":2,"c":"","b":1}', '{"c":"","d":null}'],
+  ],
   [{ type: "number", not: { const: 1.5 } }, ["1.51", "1"], ["1.5", "1.50"]],
   [
     { type: "string", maxLength: 2 },
@@ -190,10 +200,16 @@ test("refuses a keyword that is not served exactly, with its place", () => {
   const branches = { oneOf: [{ required: ["a"] }, { uniqueItems: true }] };
   for (const [schema, kind, subject, place] of [
     [
-      { properties: { a: { unevaluatedProperties: false } } },
+      { properties: { a: { not: { unevaluatedProperties: false } } } },
       "not-exact",
       "unevaluatedProperties",
-      "#/properties/a/unevaluatedProperties",
+      "#/properties/a/not/unevaluatedProperties",
+    ],
+    [
+      { contains: { const: 1 }, minContains: 0, unevaluatedItems: false },
+      "not-exact",
+      "unevaluatedItems",
+      "#/unevaluatedItems",
     ],
     [{ items: { uniqueItems: true } }, "not-exact", "uniqueItems", "#/items/uniqueItems"],
     [branches, "not-exact", "uniqueItems", "#/oneOf/1/uniqueItems"],

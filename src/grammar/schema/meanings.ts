@@ -9,6 +9,7 @@ import { commonShapes, differentShapes } from "./intersect.ts";
 import type { Algebra } from "./intersect.ts";
 import { readKeywords } from "./keywords/read-keywords.ts";
 import type { Keyword } from "./keywords/keyword.ts";
+import { checkNegation, withUnevaluated } from "./keywords/unevaluated.ts";
 import { allShapes } from "./shapes.ts";
 import type { Shape } from "./shapes.ts";
 import { Texts } from "./texts.ts";
@@ -47,15 +48,17 @@ export class Meanings implements Algebra {
   satisfying(place: SchemaPlace): readonly Shape[] {
     const known = this.#ofPlaces.get(place);
     if (known !== undefined) return known;
-    const shapes = this.#guarded(place, () =>
-      this.intersection(this.#keywordsOf(place).map(({ shapes: form }) => form)),
-    );
+    const shapes = this.#guarded(place, () => {
+      const forms = this.#keywordsOf(place).map(({ shapes: form }) => form);
+      return withUnevaluated(this, place, this.intersection(forms));
+    });
     this.#ofPlaces.set(place, shapes);
     return shapes;
   }
 
   /** The shapes of the values for which a schema does not hold. */
   excluding(place: SchemaPlace): readonly Shape[] {
+    checkNegation(place);
     return this.#guarded(place, () =>
       this.union(this.#keywordsOf(place).map(({ shapes, pointer }) => otherShapes(this, shapes, pointer))),
     );

@@ -1,5 +1,6 @@
 // What values a schema comes to: a list of shapes, each for one type of JSON, of which a value must have at least one.
 // Plain data; what stands inside arrays and objects is a goal, looked at only when it is needed.
+import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Goal } from "./goals.ts";
 import { anyValue } from "./goals.ts";
@@ -46,6 +47,8 @@ export interface ArrayShape {
   /** The pointer of the keyword that wants all items to differ; null where they need not. */
   readonly uniqueAt: string | null;
   readonly contains: readonly Contains[];
+  /** How many of the first items a keyword looked at; infinite for all. Kept only where that matters. */
+  readonly evaluated: number;
 }
 
 /** How many items must reach a goal. */
@@ -68,6 +71,8 @@ export interface ObjectShape {
   readonly minAt: string;
   /** Each wants a property, declared or not, whose name and value are so. */
   readonly needs: readonly Need[];
+  /** The names that a keyword looked at. Kept only where that matters. */
+  readonly evaluated: Expression;
 }
 
 export interface Declared {
@@ -110,6 +115,7 @@ export const anyArray: ArrayShape = {
   max: Number.POSITIVE_INFINITY,
   uniqueAt: null,
   contains: [],
+  evaluated: 0,
 };
 
 export function anyObject(anyBody: Expression): ObjectShape {
@@ -121,6 +127,7 @@ export function anyObject(anyBody: Expression): ObjectShape {
     max: Number.POSITIVE_INFINITY,
     minAt: "",
     needs: [],
+    evaluated: nothing,
   };
 }
 

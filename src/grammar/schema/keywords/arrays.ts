@@ -15,7 +15,7 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
     // Together with the first items it was read with these.
     if (at.schema.prefixItems !== undefined) return null;
     const rest = context.goals.of(subschema(context, value, at.pointer));
-    return arrays(context, { rest }, at.pointer);
+    return arrays(context, { rest, evaluated: Number.POSITIVE_INFINITY }, at.pointer);
   },
   minItems(context, value, { pointer }) {
     return arrays(context, { min: countOf(value, pointer) }, pointer);
@@ -35,7 +35,8 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
         ? Number.POSITIVE_INFINITY
         : countOf(maxContains, `${place.pointer}/maxContains`);
     const goal = context.goals.of(subschema(context, value, pointer));
-    if (min === 0 && max === Number.POSITIVE_INFINITY) return null;
+    // It asks for nothing, but looks at items.
+    if (min === 0 && max === Number.POSITIVE_INFINITY && !context.document.tracksEvaluation) return null;
     return arrays(context, { contains: [{ goal, min, max, pointer }] }, pointer);
   },
 };
@@ -52,7 +53,8 @@ function itemsBehind(
   const behind = schema[keyword];
   const rest =
     behind === undefined ? anyValue : goals.of(subschema(context, behind, `${place.pointer}/${keyword}`));
-  return arrays(context, { prefix, rest }, pointer);
+  const evaluated = behind === undefined ? prefix.length : Number.POSITIVE_INFINITY;
+  return arrays(context, { prefix, rest, evaluated }, pointer);
 }
 
 function arrays({ texts }: KeywordContext, changed: Partial<ArrayShape>, pointer: string): Keyword {

@@ -29,8 +29,9 @@ export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
   },
   anyOf(context, value, { pointer }) {
     const parts = subschemas(context, value, pointer);
+    const forms = parts.map((part) => context.satisfying(part));
     return {
-      shapes: context.union(parts.map((part) => context.satisfying(part))),
+      shapes: context.union(context.document.tracksEvaluation ? [everyUnion(context, forms)] : forms),
       pointer,
     };
   },
@@ -50,7 +51,7 @@ export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
         : context.satisfying(subschema(context, inner, `${place.pointer}/${keyword}`));
     };
     const [then, otherwise] = [branch("then"), branch("else")];
-    if (then === null && otherwise === null) return null;
+    if (then === null && otherwise === null && !context.document.tracksEvaluation) return null;
     const holds = context.satisfying(condition);
     const fails = context.excluding(condition);
     const forms = [
@@ -69,6 +70,14 @@ export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
     return { shapes: dependencies(context, value, pointer), pointer };
   },
 };
+
+/** The values of any of the forms, for each also what several of them that hold looked at. */
+function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
+  return forms.reduce<readonly Shape[]>(
+    (sofar, form) => context.union([sofar, form, commonShapes(context, sofar, form)]),
+    [],
+  );
+}
 
 /** Where two branches share values, a value of both is taken out of each. */
 function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {

@@ -64,7 +64,16 @@ function readMembers(context: KeywordContext, { place, schema }: KeywordPlace): 
       isRequired: false,
     }),
   );
-  return objects(context, { declared, rules: nameRules(context, described, others) }, pointer);
+  const rules = nameRules(context, described, others);
+  if (!context.document.tracksEvaluation) return objects(context, { declared, rules }, pointer);
+  const evaluated =
+    schema.additionalProperties === undefined
+      ? context.workshop.expressions.or(
+          ...declared.map(({ name }) => texts.everySpelling(name)),
+          ...described.map(({ names }) => names),
+        )
+      : texts.anyBody;
+  return objects(context, { declared, rules, evaluated }, pointer);
 }
 
 /** Patterns may overlap: names are parted by which of them they match. */

@@ -23,8 +23,6 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
     ...arrayKeywords,
     ...objectKeywords,
     ...logicKeywords,
-    unevaluatedProperties: notServed,
-    unevaluatedItems: notServed,
     $recursiveRef: notServed,
   }),
 );

@@ -3,7 +3,7 @@ import type { Json } from "../../../domain/trajectory.ts";
 import { plainDecimal } from "../decimals.ts";
 import { isObject } from "../document.ts";
 import { noValue } from "../goals.ts";
-import { allShapes } from "../shapes.ts";
+import { allShapes, anyArray, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
 import { malformed } from "./keyword.ts";
 import type { KeywordContext, ReadKeyword } from "./keyword.ts";
@@ -58,13 +58,17 @@ function shapesOfValues(context: KeywordContext, values: readonly Json[], pointe
   return shapes;
 }
 
-function shapeOfCompound({ document, goals }: KeywordContext, value: Json, pointer: string): Shape | null {
+function shapeOfCompound(
+  { document, goals, texts }: KeywordContext,
+  value: Json,
+  pointer: string,
+): Shape | null {
   const goalOf = (inner: Json, key: string | number) =>
     goals.of(document.literal(inner, `${pointer}/${key}`));
   if (Array.isArray(value)) {
     const prefix = value.map((item: Json, index) => goalOf(item, index));
     const [min, max] = [prefix.length, prefix.length];
-    return { type: "array", prefix, rest: noValue, min, max, uniqueAt: null, contains: [] };
+    return { ...anyArray, prefix, rest: noValue, min, max };
   }
   if (!isObject(value)) return null;
   const declared = Object.entries(value).map(([name, inner]) => ({
@@ -72,6 +76,5 @@ function shapeOfCompound({ document, goals }: KeywordContext, value: Json, point
     goal: goalOf(inner, name),
     isRequired: true,
   }));
-  const max = Number.POSITIVE_INFINITY;
-  return { type: "object", declared, rules: [], min: 0, max, minAt: "", needs: [] };
+  return { ...anyObject(texts.anyBody), declared, rules: [] };
 }
