@@ -19,12 +19,12 @@ const accepted = (constraint: Constraint, ...instances: readonly Json[]): readon
   check(constraint, instances).instances.map(({ isAccepted }) => isAccepted);
 
 test("says what of a schema is refused, where, and why", () => {
-  const { refusal, instances } = check(jsonSchema({ items: { unevaluatedProperties: false } }), [[]]);
+  const { refusal, instances } = check(jsonSchema({ items: { $recursiveRef: "#" } }), [[]]);
   assert.deepEqual(refusal, {
     kind: "not-exact",
-    subject: "unevaluatedProperties",
-    place: "#/items/unevaluatedProperties",
-    message: "The keyword unevaluatedProperties at #/items/unevaluatedProperties is not supported.",
+    subject: "$recursiveRef",
+    place: "#/items/$recursiveRef",
+    message: "The keyword $recursiveRef at #/items/$recursiveRef is not supported.",
   });
   assert.deepEqual(instances, []);
   const others: readonly Json[] = [

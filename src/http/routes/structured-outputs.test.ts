@@ -106,9 +106,9 @@ test("says of a constraint that is refused what, where and why", async () => {
     assert.deepEqual([served, tests], [false, []]);
     return [kind, subject, place];
   };
-  const json = { properties: { a: { unevaluatedItems: false } } };
-  const place = "#/properties/a/unevaluatedItems";
-  assert.deepEqual(await refusal({ json }), ["not-exact", "unevaluatedItems", place]);
+  const json = { properties: { a: { uniqueItems: true } } };
+  const place = "#/properties/a/uniqueItems";
+  assert.deepEqual(await refusal({ json }), ["not-exact", "uniqueItems", place]);
   assert.deepEqual(await refusal({ json: { type: 3 } }), ["malformed", "type", "#/type"]);
   assert.deepEqual(await refusal({ regex: "a(?=b)a" }), ["unsatisfiable", "regex", ""]);
   assert.deepEqual(await refusal({ grammar: 'root ::= "a" other' }), ["malformed", "other", "position 13"]);

@@ -10,6 +10,7 @@ import { numberKeywords } from "./numbers.ts";
 import { objectKeywords } from "./objects.ts";
 import { stringKeywords } from "./strings.ts";
 import { typeKeywords } from "./types-and-values.ts";
+import { unevaluatedKeywords } from "./unevaluated.ts";
 
 const notServed: ReadKeyword = (_context, _value, { keyword, pointer }) => {
   throw refused(keyword, pointer, "is not supported");
@@ -28,7 +29,7 @@ const readers: ReadonlyMap<string, ReadKeyword> = new Map(
 );
 
 /** Keywords that say something by themselves; others are read with one of them, or say nothing. */
-export const knownKeywords: readonly string[] = [...readers.keys()];
+export const knownKeywords: readonly string[] = [...readers.keys(), ...unevaluatedKeywords];
 
 export function readKeywords(context: KeywordContext, place: SchemaPlace): readonly Keyword[] {
   // Whether it is a schema at all: what a reference leads to may be anything.

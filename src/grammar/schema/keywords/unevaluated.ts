@@ -11,7 +11,7 @@ import type { ArrayShape, ObjectShape, Shape } from "../shapes.ts";
 import { refused, subschema } from "./keyword.ts";
 import type { KeywordContext } from "./keyword.ts";
 
-const keywords = ["unevaluatedProperties", "unevaluatedItems"] as const;
+export const unevaluatedKeywords = ["unevaluatedProperties", "unevaluatedItems"] as const;
 
 /** The shapes of which the schema allows what its other keywords leave over. */
 export function withUnevaluated(
@@ -19,7 +19,7 @@ export function withUnevaluated(
   place: SchemaPlace,
   shapes: readonly Shape[],
 ): readonly Shape[] {
-  return keywords.reduce((held, keyword) => {
+  return unevaluatedKeywords.reduce((held, keyword) => {
     const value = valueOf(place, keyword);
     if (value === undefined) return held;
     const pointer = `${place.pointer}/${keyword}`;
@@ -36,7 +36,7 @@ export function withUnevaluated(
 
 /** @throws ConstraintRefusal for a schema whose opposite would need to know all that was looked at */
 export function checkNegation(place: SchemaPlace): void {
-  for (const keyword of keywords) {
+  for (const keyword of unevaluatedKeywords) {
     if (valueOf(place, keyword) !== undefined)
       throw refused(
         keyword,
@@ -46,7 +46,7 @@ export function checkNegation(place: SchemaPlace): void {
   }
 }
 
-const valueOf = ({ schema }: SchemaPlace, keyword: (typeof keywords)[number]): Json | undefined =>
+const valueOf = ({ schema }: SchemaPlace, keyword: (typeof unevaluatedKeywords)[number]): Json | undefined =>
   isObject(schema) ? schema[keyword] : undefined;
 
 function heldProperties({ texts }: KeywordContext, { evaluated }: ObjectShape, goal: Goal): ObjectShape {
