@@ -27,23 +27,25 @@ export const commonBytes = (one: ByteSet, other: ByteSet): ByteSet =>
 export class ByteClasses {
   /** For every byte the smallest of its class. */
   readonly first = new Uint8Array(256);
-  #firsts: readonly number[] = [0];
+  /** Null until it is asked for again. */
+  #firsts: readonly number[] | null = null;
 
   /** The smallest byte of every class. */
   get firsts(): readonly number[] {
-    return this.#firsts;
+    return (this.#firsts ??= Array.from(this.first.keys()).filter((byte) => this.first[byte] === byte));
   }
 
   /** Splits the classes that the set cuts. A byte that was the smallest of its class stays so. */
   split(set: ByteSet): void {
-    const splits = new Map<number, number>();
+    const { first } = this;
+    /** By the smallest byte of a class, that of the class that is cut off it; -1 where none is. */
+    const cutOff = new Int16Array(256).fill(-1);
     for (let byte = 0; byte < 256; byte++) {
-      const first = this.first[byte];
-      if (hasByte(set, byte) === hasByte(set, first)) continue;
-      const known = splits.get(first);
-      if (known === undefined) splits.set(first, byte);
-      this.first[byte] = known ?? byte;
+      const known = first[byte];
+      if (hasByte(set, byte) === hasByte(set, known)) continue;
+      if (cutOff[known] < 0) cutOff[known] = byte;
+      first[byte] = cutOff[known];
+      this.#firsts = null;
     }
-    if (splits.size > 0) this.#firsts = [...new Set(this.first)].sort((one, other) => one - other);
   }
 }

@@ -30,7 +30,16 @@ export function otherPoints(set: CodePoints): CodePoints {
 }
 
 export function commonPoints(one: CodePoints, other: CodePoints): CodePoints {
-  return otherPoints(unitedPoints(otherPoints(one), otherPoints(other)));
+  const common: number[] = [];
+  for (let [at, otherAt] = [0, 0]; at < one.length && otherAt < other.length;) {
+    const low = Math.max(one[at], other[otherAt]);
+    const high = Math.min(one[at + 1], other[otherAt + 1]);
+    if (low <= high) common.push(low, high);
+    // The range that ends first has nothing further in common.
+    if (one[at + 1] < other[otherAt + 1]) at += 2;
+    else otherAt += 2;
+  }
+  return common;
 }
 
 export function rangesOf(set: CodePoints): readonly (readonly [low: number, high: number])[] {
