@@ -18,7 +18,7 @@ export interface Thoroughness {
   readonly triedTokenCount: number;
 }
 
-const walkedTokensMax = 10;
+const walkedTokensMax = 6;
 
 /**
  * Walks a random text under the constraint in each vocabulary and checks masks on its way.
