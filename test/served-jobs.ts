@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
-/** Flags that serve a model of a few thousand parameters as `tiny`. */
-export const model = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
+/** Flags that serve a model of a few thousand parameters as `tiny`, and no other. */
+export const model = ["--model", "tiny=test/fixtures/goldens/models/qwen3", "--built-in-model", "off"];
 
 /** Registers a model over `tiny` and returns its id. */
 export async function registerModel(server: RunningServer, name: string): Promise<string> {

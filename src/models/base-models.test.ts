@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
+import type { BaseModel } from "../domain/model.ts";
 import { listBaseModels } from "./base-models.ts";
 
 const builtIn = { name: "built-in", folder: "/built-in" };
 const qwen = "test/fixtures/goldens/models/qwen3";
 
-const names = (named: readonly string[], defaultModel: string | null = null): readonly string[] =>
-  listBaseModels({ named, defaultModel }, builtIn).map(({ name }) => name);
+const names = (
+  named: readonly string[],
+  defaultModel: string | null = null,
+  last: BaseModel | null = builtIn,
+): readonly string[] => listBaseModels({ named, defaultModel }, last).map(({ name }) => name);
 
 test("the default comes first: the one asked for, else the first named, else the built-in one", () => {
   assert.deepEqual(names([]), ["built-in"]);
@@ -15,6 +19,12 @@ test("the default comes first: the one asked for, else the first named, else the
   assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
   assert.deepEqual(names([qwen], "built-in"), ["built-in", "qwen3"]);
   assert.equal(listBaseModels({ named: [qwen], defaultModel: null }, builtIn)[0].folder, resolve(qwen));
+});
+
+test("the built-in one may be left out where there is another", () => {
+  assert.deepEqual(names([qwen], null, null), ["qwen3"]);
+  assert.throws(() => names([], null, null), { code: "invalid", message: /no base model .* --model/ });
+  assert.throws(() => names([qwen], "built-in", null), { code: "invalid", message: /are qwen3\./ });
 });
 
 test("refuses what is no model folder, no name, twice there, or unknown", () => {

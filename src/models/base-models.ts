@@ -15,13 +15,16 @@ export interface BaseModelChoice {
 /**
  * The base models in the order in which they are listed, the default first.
  *
- * @throws ServiceError `invalid` for a folder that is none, a name given twice, or an unknown default
+ * @param builtIn null where it is not served
+ * @throws ServiceError `invalid` for a folder that is none, a name given twice, an unknown default, or no model at all
  */
 export function listBaseModels(
   { named, defaultModel }: BaseModelChoice,
-  builtIn: BaseModel,
+  builtIn: BaseModel | null,
 ): readonly [BaseModel, ...BaseModel[]] {
-  const models = [...named.map(parseNamed), builtIn];
+  const models = [...named.map(parseNamed), ...(builtIn === null ? [] : [builtIn])];
+  if (models.length === 0)
+    throw invalid("There is no base model to serve; name one with --model, or leave the built-in one on.");
   const names = models.map((model) => model.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)

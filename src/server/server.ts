@@ -135,7 +135,8 @@ async function construct(
   const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel } = config.server;
-  const models = listBaseModels({ named, defaultModel }, builtInModel());
+  const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
+  const models = listBaseModels({ named, defaultModel }, builtIn);
   const baseNames = models.map((model) => model.name);
 
   const cacheFolder = join(dataFolder, "cache");

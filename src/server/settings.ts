@@ -31,6 +31,13 @@ const serverSettings = {
       "Model folders to serve beside the built-in model (comma-separated, or repeat the flag); `name=folder` names one.",
     isEssential: true,
   },
+  builtInModel: {
+    kind: "choice",
+    default: "on",
+    choices: ["on", "off"],
+    about:
+      "`off` serves the folders of `model` alone, and leaves the built-in model's processes and memory to them.",
+  },
   defaultModel: {
     kind: "text",
     default: null,
