@@ -1,5 +1,5 @@
-// The rules of a grammar that are not regular as plain productions, and what makes them fit for the parser: no rule that never ends,
-// and none that begins with itself.
+// The rules of a grammar that are not regular as plain productions, and what makes them fit for the parser: no rule that
+// never ends, and none that begins with itself.
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { Automaton } from "../../regex/automaton.ts";
@@ -89,11 +89,10 @@ function unrolled(rules: Map<string, readonly Pieces[]>, name: string): void {
 const isRule = (piece: Piece | undefined, name: string): boolean =>
   piece !== undefined && "rule" in piece && piece.rule === name;
 
-/** The rules that begin with each other, each once, in the order in which they stand. */
+/** The rules that begin with each other together (Tarjan's algorithm), each in the order in which they stand. */
 function circlesOf(rules: ProductionsByRule): readonly (readonly string[])[] {
   const order = new Map([...rules.keys()].map((name, index) => [name, index]));
   const found: string[][] = [];
-  /** Tarjan's algorithm: the rules on the way here, and how far up each leads back. */
   const numbers = new Map<string, number>();
   const way: string[] = [];
   const isOnWay = new Set<string>();
@@ -109,7 +108,7 @@ function circlesOf(rules: ProductionsByRule): readonly (readonly string[])[] {
       else if (isOnWay.has(first)) lowest = Math.min(lowest, known);
     }
     if (lowest === number) {
-      const circle = way.splice(way.indexOf(name));
+      const circle = way.splice(way.lastIndexOf(name));
       for (const member of circle) isOnWay.delete(member);
       found.push(circle.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0)));
     }
