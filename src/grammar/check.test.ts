@@ -79,3 +79,18 @@ test("looks at a value that many alternatives share once for each of them", () =
   });
   assert.deepEqual(check(schema, [value]).instances, [{ isAccepted: false, limit: null }]);
 });
+
+test("follows an object of many optional properties", () => {
+  const names = Array.from({ length: 500 }, (_, index) => `property${index}`);
+  const properties = Object.fromEntries(names.map((name): [string, Json] => [name, { type: "integer" }]));
+  const [, second = "", third = ""] = names;
+  const last = names.at(-1) ?? "";
+  assert.deepEqual(
+    check(jsonSchema({ type: "object", properties }), [
+      { [last]: 1, [second]: 2 },
+      { [third]: 3, another: [] },
+      { [last]: "1" },
+    ]).instances,
+    [true, true, false].map((isAccepted) => ({ isAccepted, limit: null })),
+  );
+});

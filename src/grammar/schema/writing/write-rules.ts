@@ -120,19 +120,21 @@ export class RuleWriter {
     });
   }
 
-  /** One more property, and what is behind it. */
+  /** One more property, up to the next that is required, and what is behind it. */
   #property(plan: ObjectPlan, name: string, progress: ObjectProgress): GrammarSymbol {
     const { position, count, wanted } = limited(plan, progress);
     return this.#rule(`property ${name} ${position} ${count} ${wanted}`, () => {
-      const after = { position: position + 1, count: count + 1, wanted };
-      const declared = plan.declared.at(position);
-      if (declared === undefined || position >= plan.declared.length)
-        return this.#otherProperty(plan, name, { position, count, wanted });
       const { texts } = this.#plans.meanings;
-      const key = texts.literal(JSON.stringify(declared.name));
-      const taken = this.#named(plan, name, { key, goal: declared.goal, after });
-      if (declared.isRequired) return taken;
-      return [...taken, [this.#property(plan, name, { position: position + 1, count, wanted })]];
+      const options: Production[] = [];
+      for (let at = position; at < plan.declared.length; at++) {
+        const { name: own, goal, isRequired } = plan.declared[at];
+        const key = texts.literal(JSON.stringify(own));
+        const after = { position: at + 1, count: count + 1, wanted };
+        options.push(...this.#named(plan, name, { key, goal, after }));
+        if (isRequired) return options;
+      }
+      const behind = { position: plan.declared.length, count, wanted };
+      return [...options, ...this.#otherProperty(plan, name, behind)];
     });
   }
 
