@@ -24,9 +24,16 @@ interface Run {
 const start = `const { main } = await import(process.argv[1]); await main(process.argv.slice(2));`;
 const main = new URL("../main.js", import.meta.url).href;
 
-async function check(words: readonly string[], input = ""): Promise<Run> {
+async function check(
+  words: readonly string[],
+  input = "",
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Run> {
   const evaluate = ["--input-type=module", "-e", start, main];
-  const child = spawn(process.execPath, [...evaluate, "schemas", "check", ...words], { cwd: folder });
+  const child = spawn(process.execPath, [...evaluate, "schemas", "check", ...words], {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+  });
   let output = "";
   let errors = "";
   child.stdout.on("data", (data: Buffer) => (output += data.toString()));
@@ -85,6 +92,13 @@ test("has a status for a schema that is refused, and for a test that does not co
       },
     },
   );
+});
+
+test("keeps to the limits that a server here would have", async () => {
+  const plain = file("limited.json", person);
+  const { status, output } = await check([plain], "", { HONE_CONSTRAINTS_COMPILE_STEPS: "10" });
+  assert.equal(status, 1);
+  assert.match(output, /^limited\.json: refused\. .*constraints\.compileSteps of 10\./);
 });
 
 test("takes a schema with a property called schema for what it is", async () => {
