@@ -1,9 +1,8 @@
 // Vocabularies of any size with the mixture of today's models, grown from a small real one. Latin words go on from
 // shorter ones, as merging makes them, with and without a blank and a capital before; a quarter are words of other
 // scripts, some cut within a character; the rest are numbers of up to three digits, runs of blanks, line breaks with
-// indentation, signs, seams of JSON and pieces of code. The shares are those of a vocabulary of 128,000 tokens that is
-// in wide use. No word means anything.
-
+// indentation, signs, seams of JSON and pieces of code. The shares are an estimate of what vocabularies of 128,000 tokens
+// hold; there are more nodes to a token than in those, since no word means anything.
 import { seededRandom } from "../../domain/random.ts";
 
 /** The seed's tokens, every byte, and grown ones, each once: `tokenCount` in all, the same for the same seed. */
