@@ -22,6 +22,9 @@ import { readTags } from "./tags/read-tags.ts";
 import type { Workshop } from "./workshop.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
 
+/** Reading a grammar takes a step for four characters of its text. */
+const charactersPerStepLog2 = 2;
+
 export interface Language {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
@@ -110,6 +113,8 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
       return readSchema({ type: "object" }, constraint, workshop);
     case "grammar": {
       checkLength(constraint.text.length, workshop.limits);
+      // Before it is read: a thread that has few steps for it then gives it up at once.
+      workshop.budget.spend(constraint.text.length >>> charactersPerStepLog2);
       const grammar = compileGrammar(readGrammar(constraint.text, workshop.limits), constraint, workshop);
       return { symbol: grammar.symbol, grammars: [grammar], textOf: null };
     }
