@@ -6,6 +6,7 @@ import { defaultGrammarLimits } from "../regex/limits.ts";
 import { CompiledConstraint } from "./matcher.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
+import { checkMasksAlong } from "./testing/check-along.ts";
 import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
 import { vocabularyOf, vocabularyOfFile } from "./testing/vocabularies.ts";
@@ -76,16 +77,8 @@ test("masks are those of trying every token, whatever was asked before", () => {
       (which, draws) => {
         const constraint = shared[which];
         const walk = randomWalk(constraint, () => draws.next().value, 12);
-        const matcher = constraint.matcher();
-        const mask = new Uint32Array(constraint.maskWords);
-        const taken: number[] = [];
-        for (const token of walk.tokens) {
-          matcher.mask(mask);
-          const fresh = readLanguage(constraints[which], defaultGrammarLimits);
-          assert.deepEqual(idsOf(mask), allowedByTrying(fresh, vocabulary, Uint8Array.from(taken)));
-          taken.push(...(vocabulary.bytesOf[token] ?? []));
-          assert.ok(matcher.accept(token));
-        }
+        const fresh = () => readLanguage(constraints[which], defaultGrammarLimits);
+        checkMasksAlong(constraint, walk.tokens, { fresh, name: `constraint ${which}` });
       },
     ),
     { seed, numRuns: 60 },
@@ -94,21 +87,11 @@ test("masks are those of trying every token, whatever was asked before", () => {
 
 /** Compares the masks at every byte of a text. */
 function checkAlong(constraint: Constraint, tokens: readonly string[], text: string): void {
-  const trie = vocabularyOf(tokens);
-  const shared = new CompiledConstraint(readLanguage(constraint, defaultGrammarLimits), trie);
-  const matcher = shared.matcher();
-  const mask = new Uint32Array(shared.maskWords);
-  const bytes = new TextEncoder().encode(text);
-  for (const [index, byte] of bytes.entries()) {
-    matcher.mask(mask);
-    const expected = allowedByTrying(
-      readLanguage(constraint, defaultGrammarLimits),
-      trie,
-      bytes.slice(0, index),
-    );
-    assert.deepEqual(idsOf(mask), expected, text.slice(0, index));
-    assert.ok(matcher.accept(byte + 1));
-  }
+  const language = () => readLanguage(constraint, defaultGrammarLimits);
+  const shared = new CompiledConstraint(language(), vocabularyOf(tokens));
+  // Of such a vocabulary the token after each byte's own number is that byte.
+  const byteTokens = Array.from(new TextEncoder().encode(text), (byte) => byte + 1);
+  checkMasksAlong(shared, byteTokens, { fresh: language, name: text });
 }
 
 test("counts that a token can reach are told apart", () => {

@@ -6,7 +6,7 @@ import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
 import { accepts, readLanguage } from "../language.ts";
 import type { Language } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
-import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
+import { checkMasksAlong } from "../testing/check-along.ts";
 import { structuralTag } from "../testing/constraints.ts";
 import { holdsTag } from "../testing/naive-tags.ts";
 import { structuralTags, tagTexts } from "../testing/random-tags.ts";
@@ -71,19 +71,7 @@ test("masks under random tags are those of trying every token", () => {
       const constraint = new CompiledConstraint(language, trie);
       const walk = randomWalk(constraint, () => draw.next().value, 6);
       const fresh = readLanguage(structuralTag(tag), limits);
-      const matcher = constraint.matcher();
-      const mask = new Uint32Array(constraint.maskWords);
-      const taken: number[] = [];
-      for (const token of walk.tokens) {
-        matcher.mask(mask);
-        assert.deepEqual(
-          idsOf(mask),
-          allowedByTrying(fresh, trie, Uint8Array.from(taken)),
-          JSON.stringify(tag),
-        );
-        taken.push(...(trie.bytesOf[token] ?? []));
-        assert.ok(matcher.accept(token));
-      }
+      checkMasksAlong(constraint, walk.tokens, { fresh: () => fresh, name: JSON.stringify(tag) });
     }),
     { seed, numRuns: 80 },
   );

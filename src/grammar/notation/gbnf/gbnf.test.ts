@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accepts, readLanguage } from "../../language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.ts";
+import { defaultGrammarLimits } from "../../../regex/limits.ts";
+import { checkRefusal } from "../../../regex/testing/check-refusal.ts";
 import { CompiledConstraint } from "../../matcher.ts";
+import { checkMasksAlong } from "../../testing/check-along.ts";
 import { grammar } from "../../testing/constraints.ts";
-import { allowedByTrying, idsOf } from "../../testing/try-every-token.ts";
 import { vocabularyOf } from "../../testing/vocabularies.ts";
 import { randomWalk } from "../../testing/walk.ts";
 
@@ -110,15 +111,7 @@ test("masks are those of trying every token, and no way ends nowhere", () => {
   for (const [text] of cases) {
     const constraint = new CompiledConstraint(read(text), vocabulary);
     const { tokens } = randomWalk(constraint, draw, 25);
-    const matcher = constraint.matcher();
-    const mask = new Uint32Array(constraint.maskWords);
-    const taken: number[] = [];
-    for (const token of tokens) {
-      matcher.mask(mask);
-      assert.deepEqual(idsOf(mask), allowedByTrying(read(text), vocabulary, Uint8Array.from(taken)), text);
-      taken.push(...(vocabulary.bytesOf[token] ?? []));
-      assert.ok(matcher.accept(token));
-    }
+    checkMasksAlong(constraint, tokens, { fresh: () => read(text), name: text });
   }
 });
 
@@ -137,12 +130,5 @@ test("refuses what is no grammar, with its position", () => {
     ['root ::= x "a" | "c"\nx ::= "b"? root', "not-exact", "left recursion", ""],
     ['root ::= "a" root', "unsatisfiable", "grammar", ""],
   ] as const)
-    assert.throws(
-      () => read(text),
-      (error: unknown) => {
-        assert.ok(error instanceof ConstraintRefusal, `${text}: ${String(error)}`);
-        assert.deepEqual([error.kind, error.subject, error.place], [kind, subject, place], text);
-        return true;
-      },
-    );
+    checkRefusal(() => read(text), [kind, subject, place], text);
 });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.ts";
+import { defaultGrammarLimits } from "../../../regex/limits.ts";
+import { checkRefusal } from "../../../regex/testing/check-refusal.ts";
 import { accepts, readLanguage } from "../../language.ts";
 import { CompiledConstraint } from "../../matcher.ts";
+import { checkMasksAlong } from "../../testing/check-along.ts";
 import { grammar } from "../../testing/constraints.ts";
-import { allowedByTrying, idsOf } from "../../testing/try-every-token.ts";
 import { vocabularyOf } from "../../testing/vocabularies.ts";
 import { randomWalk } from "../../testing/walk.ts";
 
@@ -121,15 +122,7 @@ test("masks are those of trying every token, and no way ends nowhere", () => {
   for (const [text] of cases) {
     const constraint = new CompiledConstraint(read(text), vocabulary);
     const { tokens } = randomWalk(constraint, draw, 20);
-    const matcher = constraint.matcher();
-    const mask = new Uint32Array(constraint.maskWords);
-    const taken: number[] = [];
-    for (const token of tokens) {
-      matcher.mask(mask);
-      assert.deepEqual(idsOf(mask), allowedByTrying(read(text), vocabulary, Uint8Array.from(taken)), text);
-      taken.push(...(vocabulary.bytesOf[token] ?? []));
-      assert.ok(matcher.accept(token));
-    }
+    checkMasksAlong(constraint, tokens, { fresh: () => read(text), name: text });
   }
 });
 
@@ -168,14 +161,7 @@ test("refuses what is not served, with its position", () => {
     ['start: "a" start', "unsatisfiable", "grammar", ""],
     ["start: %json false_ {}", "malformed", "no JSON object", "position 7"],
   ] as const)
-    assert.throws(
-      () => read(text),
-      (error: unknown) => {
-        assert.ok(error instanceof ConstraintRefusal, `${text}: ${String(error)}`);
-        assert.deepEqual([error.kind, error.subject, error.place], [kind, subject, place], text);
-        return true;
-      },
-    );
+    checkRefusal(() => read(text), [kind, subject, place], text);
 });
 
 test("a schema without values leaves the other alternatives", () => {

@@ -1,0 +1,27 @@
+// Masks along a text, each against its naive twin.
+import assert from "node:assert/strict";
+import type { Language } from "../language.ts";
+import type { CompiledConstraint } from "../matcher.ts";
+import { allowedByTrying, idsOf } from "./try-every-token.ts";
+
+/**
+ * Takes the tokens one after another: the mask before each allows what trying every token allows.
+ *
+ * @param fresh a language of the same constraint, for the twin, asked for at each token
+ */
+export function checkMasksAlong(
+  constraint: CompiledConstraint,
+  tokens: readonly number[],
+  { fresh, name }: { readonly fresh: () => Language; readonly name: string },
+): void {
+  const { trie } = constraint;
+  const matcher = constraint.matcher();
+  const mask = new Uint32Array(constraint.maskWords);
+  const taken: number[] = [];
+  for (const token of tokens) {
+    matcher.mask(mask);
+    assert.deepEqual(idsOf(mask), allowedByTrying(fresh(), trie, Uint8Array.from(taken)), name);
+    taken.push(...(trie.bytesOf[token] ?? []));
+    assert.ok(matcher.accept(token), name);
+  }
+}
