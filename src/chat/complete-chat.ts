@@ -13,7 +13,7 @@ import { refuseMissingFeatures } from "./missing-features.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { planGeneration } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
-import { generationDeltas, usageAtStart } from "./generation-deltas.ts";
+import { generationDeltas, usageAtStart } from "./reply/generation-deltas.ts";
 
 export interface ChatService {
   /**

@@ -55,7 +55,12 @@ interface Running {
   hasBegun: boolean;
 }
 
-const capabilities: EngineCapabilities = { features: new Set(["constraint"]) };
+/** Whatever chat can ask for is listed; what is missing chat refuses by name. */
+const capabilities: EngineCapabilities = {
+  features: new Set([
+    "constraint", //
+  ]),
+};
 
 const emptyCache: CacheCounts = { hits: 0, misses: 0, bytes: 0 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { createChoiceReader } from "./choice-reader.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");

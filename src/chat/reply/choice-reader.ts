@@ -1,9 +1,9 @@
 // Reads one choice: tokens in, text and log-probabilities out, until a stop string or the engine ends it. Free of
 // waiting; whoever pulls tokens from the engine calls it.
-import type { ChatLogprob } from "../domain/chat.ts";
-import type { GeneratedToken } from "../domain/generation.ts";
-import { createDetokenizer } from "../tokenizer/detokenizer.ts";
-import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { ChatLogprob } from "../../domain/chat.ts";
+import type { GeneratedToken } from "../../domain/generation.ts";
+import { createDetokenizer } from "../../tokenizer/detokenizer.ts";
+import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { createStopScanner } from "./stop-strings.ts";
 
 /** What some tokens added. Tokens and text may be out of step: half characters and held-back text come later. */

@@ -1,12 +1,12 @@
 // From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
 // submit, abort or count requests.
-import { assert, present, unreachable } from "../domain/assert.ts";
-import type { ChatDelta, ChatFinish, ChatUsage } from "../domain/chat.ts";
-import { choiceCountOf, type Generation, type GenerationEvent } from "../domain/generation.ts";
-import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import { assert, present, unreachable } from "../../domain/assert.ts";
+import type { ChatDelta, ChatFinish, ChatUsage } from "../../domain/chat.ts";
+import { choiceCountOf, type Generation, type GenerationEvent } from "../../domain/generation.ts";
+import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { createChoiceReader, withAddedText } from "./choice-reader.ts";
 import type { ChoiceReader } from "./choice-reader.ts";
-import type { GenerationPlan } from "./plan-generation.ts";
+import type { GenerationPlan } from "../plan-generation.ts";
 
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
