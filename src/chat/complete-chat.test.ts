@@ -87,7 +87,7 @@ class ScriptedEngine implements Engine {
   }
 }
 
-const prompt: GenerationEvent = { kind: "prompt-computed", cachedTokenCount: 3, promptLogprobs: null };
+const prompt: GenerationEvent = { kind: "prompt-computed", cachedTokenCount: 3 };
 const finished = (
   reason: "stop" | "length",
   stopTokenId: number | null = null,

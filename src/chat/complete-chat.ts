@@ -71,7 +71,8 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
         if (!isHeaderSent) {
           isHeaderSent = true;
           metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
-          yield { kind: "header", header: { ...plan.header, createdAt: clock.now() } };
+          const { promptLogprobs } = batch;
+          yield { kind: "header", header: { ...plan.header, createdAt: clock.now(), promptLogprobs } };
         }
         yield* batch.deltas;
       }

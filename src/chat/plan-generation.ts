@@ -12,7 +12,8 @@ import type { ServedBase } from "./served-base.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
-  readonly header: Omit<ChatHeader, "createdAt">;
+  /** What is known of it before anything is computed. */
+  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs">;
   /** The token that is no stop reason when it ends a choice. */
   readonly endOfTextId: number | null;
 }
@@ -134,6 +135,7 @@ function resolveSampling(
     allowedTokenIds: sampling.allowedTokenIds,
     badWords: prompt.badWordIds,
     processors: sampling.processors ?? plainSampling.processors,
+    extraArguments: sampling.extraArguments ?? plainSampling.extraArguments,
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
   const temperature = sampling.temperature ?? defaults.temperature ?? 1;

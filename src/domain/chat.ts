@@ -146,6 +146,21 @@ export interface ChatLogprob {
   readonly alternatives: readonly Omit<ChatLogprob, "alternatives">[];
 }
 
+/** A token with its place among all tokens; see `RankedToken`. */
+export interface ChatRankedToken {
+  readonly tokenId: number;
+  /** The token's own text. */
+  readonly text: string;
+  readonly logprob: number;
+  readonly rank: number;
+}
+
+/** A token of the prompt, judged after all before it. */
+export interface ChatPromptLogprob extends ChatRankedToken {
+  /** The true top k in order, which may hold the token itself. */
+  readonly alternatives: readonly ChatRankedToken[];
+}
+
 export interface ChatHeader {
   /** The name asked for, or the default model's name. */
   readonly model: string;
@@ -154,6 +169,8 @@ export interface ChatHeader {
   readonly createdAt: Date;
   readonly role: string;
   readonly promptTokenIds: readonly number[];
+  /** One for each token of the prompt, null for the first; null where the request wanted none. */
+  readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
   /** Whether tokens' log-probabilities are in the deltas, and how they are spelled. */
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */

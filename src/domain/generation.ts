@@ -75,8 +75,9 @@ export interface GeneratedToken {
   readonly alternatives: readonly TokenAlternative[];
 }
 
-/** A token with its place among all tokens by probability; 1 is the most probable. */
+/** A token with its place among all tokens. */
 export interface RankedToken extends TokenAlternative {
+  /** How many tokens are at least as probable, itself included: 1 is the most probable alone. */
   readonly rank: number;
 }
 
@@ -90,13 +91,16 @@ export type FinishReason = "stop" | "length";
 
 /** What a generation emits, in order; `choice` is the index in [0, choice count). */
 export type GenerationEvent =
-  /** Once, before all others. */
+  /**
+   * Only where the request wanted them, and before all others: the next tokens of the prompt, whenever a part of it is
+   * computed. All parts together hold every token of the prompt once, null for the first.
+   */
+  | { readonly kind: "prompt-logprobs"; readonly tokens: readonly (PromptLogprob | null)[] }
+  /** Once, before all that is of a choice. */
   | {
       readonly kind: "prompt-computed";
-      /** Tokens of the prompt that an earlier request had computed. */
+      /** Tokens of the prompt that an earlier request had computed; 0 where the request wanted their log-probabilities. */
       readonly cachedTokenCount: number;
-      /** One for each token of the prompt, null for the first; null where the request wanted none. */
-      readonly promptLogprobs: readonly (PromptLogprob | null)[] | null;
     }
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
   /** Once for each choice that was not stopped, after its tokens. */

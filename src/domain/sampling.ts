@@ -31,6 +31,8 @@ export interface SamplingParameters {
   readonly badWords: readonly (readonly number[])[];
   /** Applied in this order. */
   readonly processors: readonly LogitsProcessorCall[];
+  /** What the request hands to every processor beside the arguments of its call. */
+  readonly extraArguments: JsonObject;
   /** Makes the answer reproducible whatever else runs; choice i draws from a stream derived from (seed, i). */
   readonly seed: number;
 }
@@ -48,4 +50,5 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
   allowedTokenIds: null,
   badWords: [],
   processors: [],
+  extraArguments: {},
 };

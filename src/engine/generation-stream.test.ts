@@ -47,7 +47,7 @@ const read = async (stream: GenerationStream): Promise<readonly string[]> => {
 
 test("gives what came since the last reading as one batch, and ends with the last choice", async () => {
   const { stream, calls } = setUp(2);
-  stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
+  stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
   stream.push(token(0, 1));
   const reading = read(stream);
   await Promise.resolve();

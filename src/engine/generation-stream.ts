@@ -32,7 +32,7 @@ export class GenerationStream implements Generation {
   /** Takes the next event; those of choices that were stopped are dropped. */
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
-    if (event.kind !== "prompt-computed" && !this.#liveChoices.has(event.choice)) return;
+    if ("choice" in event && !this.#liveChoices.has(event.choice)) return;
     this.#unread.push(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
     this.#wake();

@@ -22,7 +22,7 @@ async function* play(
   end: Promise<never> | null,
 ): AsyncGenerator<readonly GenerationEvent[]> {
   const alternatives = [1, 2].map((id) => ({ id, logprob: -id }));
-  yield [{ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null }];
+  yield [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   for (const [index, id] of answer.entries()) {
     for (let choice = 0; choice < choiceCountOf(request); choice++) {
       const tokens = { kind: "tokens", choice, tokens: [{ id, logprob: -1, alternatives }] } as const;

@@ -1,17 +1,20 @@
 // From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
 // submit, abort or count requests.
 import { assert, present, unreachable } from "../../domain/assert.ts";
-import type { ChatDelta, ChatFinish, ChatUsage } from "../../domain/chat.ts";
+import type { ChatDelta, ChatFinish, ChatHeader, ChatPromptLogprob, ChatUsage } from "../../domain/chat.ts";
 import { choiceCountOf, type Generation, type GenerationEvent } from "../../domain/generation.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { createChoiceReader, withAddedText } from "./choice-reader.ts";
 import type { ChoiceReader } from "./choice-reader.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
+import { withTexts } from "./prompt-logprobs.ts";
 
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
 /** What came at once. Without deltas it says that the prompt was computed. */
 export interface DeltaBatch {
+  /** As in {@link ChatHeader}; the same in every batch. */
+  readonly promptLogprobs: ChatHeader["promptLogprobs"];
   readonly deltas: readonly ChatDelta[];
   readonly usage: ChatUsage;
 }
@@ -29,9 +32,15 @@ export async function* generationDeltas(
 ): AsyncGenerator<DeltaBatch> {
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
+  const scored: (ChatPromptLogprob | null)[] = [];
+  const promptLogprobs = plan.generation.outputs.promptLogprobCount === null ? null : scored;
   for await (const batch of generation.events) {
     const deltas: ChatDelta[] = [];
     for (const event of batch) {
+      if (event.kind === "prompt-logprobs") {
+        scored.push(...withTexts(event.tokens, options.tokenizer));
+        continue;
+      }
       if (event.kind === "prompt-computed") {
         usage = { ...usage, cachedTokens: event.cachedTokenCount };
         continue;
@@ -61,7 +70,9 @@ export async function* generationDeltas(
           unreachable(event);
       }
     }
-    yield { deltas, usage };
+    // The prompt is not computed yet.
+    if (batch.every(({ kind }) => kind === "prompt-logprobs")) continue;
+    yield { promptLogprobs, deltas, usage };
     if (choices.every((choice) => choice.isFinished)) return;
   }
   assert(

@@ -25,6 +25,7 @@ const plainRequest: ChatRequest = {
     allowedTokenIds: null,
     badWords: null,
     processors: null,
+    extraArguments: null,
     seed: null,
   },
   constraint: null,

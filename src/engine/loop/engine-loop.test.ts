@@ -35,7 +35,6 @@ const check = async (
     assert.deepEqual(transcript.events[0], {
       kind: "prompt-computed",
       cachedTokenCount: 0,
-      promptLogprobs: null,
     });
     assert.equal(transcript.finishes().length, choiceCountOf(request));
     for (let choice = 0; choice < choiceCountOf(request); choice++) {

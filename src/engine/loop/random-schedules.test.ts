@@ -130,7 +130,7 @@ async function runSchedule(seed: number): Promise<void> {
 
 /** What was emitted of one choice so far. */
 function eventsOf({ events }: Transcript, choice: number): readonly GenerationEvent[] {
-  return events.filter((event) => event.kind !== "prompt-computed" && event.choice === choice);
+  return events.filter((event) => "choice" in event && event.choice === choice);
 }
 
 /** What was not ended early is whole; what was is the beginning of it. */

@@ -44,7 +44,7 @@ export function failRequest(running: RunningRequest, error: ServiceError): LoopO
 function promptComputed({ running, cachedCount }: Sequence): readonly GenerationEvent[] {
   if (running.isPromptComputed) return [];
   running.isPromptComputed = true;
-  return [{ kind: "prompt-computed", cachedTokenCount: cachedCount, promptLogprobs: null }];
+  return [{ kind: "prompt-computed", cachedTokenCount: cachedCount }];
 }
 
 function takeToken(sequence: Sequence, token: GeneratedToken): readonly GenerationEvent[] {

@@ -119,7 +119,7 @@ export class NaiveEngine implements Engine {
     try {
       const nextTokens = allowedTokens(request, this.#options.vocabulary);
       const adapter = model.loadAdapter(request.prompt.adapter);
-      stream.push({ kind: "prompt-computed", cachedTokenCount: 0, promptLogprobs: null });
+      stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
       const nextScores = async (answer: readonly number[]): Promise<Scores> => ({
         logits: await model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter),
         allowed: nextTokens?.(answer) ?? null,

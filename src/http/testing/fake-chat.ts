@@ -65,6 +65,7 @@ export class FakeChat implements ChatPort {
         createdAt: new Date(1_700_000_000_000),
         role: "assistant",
         promptTokenIds: [1, 2, 3],
+        promptLogprobs: null,
         logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
         tokenIds: {
           top: request.output.returnTokenIds ?? false,

@@ -115,6 +115,7 @@ function samplingOf(body: ChatRequestBody): ChatSampling {
     allowedTokenIds: body.allowed_token_ids ?? null,
     badWords: body.bad_words ?? null,
     processors: processors?.map(processorOf) ?? null,
+    extraArguments: null,
     seed: body.seed ?? null,
   };
 }
