@@ -69,7 +69,7 @@ const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
   const { request } = readChatRequest(body, defaultsOf(httpSettings));
   const limits = { modelName: "m", contextLength: 100_000, vocabularySize };
-  const task = { conversation: request.prompt, badWords: [], ...limits };
+  const task = { prompt: request.prompt, badWords: [], ...limits };
   return writePrompt(tokenizer, template, task).tokenIds;
 }
 

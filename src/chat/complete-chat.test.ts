@@ -479,6 +479,21 @@ test("the answer has the last message's role when nothing opens the assistant's 
   assert.match(tokenizer.decode(header.promptTokenIds, { skipSpecialTokens: false }), /bard\nOnce$/);
 });
 
+test("texts and token ids are prompts too, and the assistant answers them", async () => {
+  const answer = oneByOne(idsOf("a"), finished("length"));
+  const options = { truncation: null, echo: false };
+  for (const prompt of [
+    { kind: "text", text: "Once upon", addSpecialTokens: false, ...options },
+    { kind: "tokens", tokenIds: idsOf("Once upon"), ...options },
+  ] as const) {
+    const { header, engine, text } = await check(answer, { prompt });
+    assert.equal(header.role, "assistant");
+    assert.deepEqual(header.promptTokenIds, idsOf("Once upon"));
+    assert.deepEqual(engine.requests[0].prompt.tokenIds, idsOf("Once upon"));
+    assert.equal(text(), "a");
+  }
+});
+
 test("sampling comes from the request, then the model's makers, then neutral values", async () => {
   const sampling = async (
     request: RequestChanges["sampling"],

@@ -1,11 +1,11 @@
 // What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
 // Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
-import { chatFault, type ChatHeader, type ChatRequest, type Conversation } from "../domain/chat.ts";
+import type { ChatHeader, ChatPrompt, ChatRequest } from "../domain/chat.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
 import { freshSeed } from "../domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
-import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
+import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
 import type { WrittenPrompt } from "./prompts/write-prompt.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
@@ -33,7 +33,7 @@ export async function planGeneration(
   const limits = servedLimits(base);
   const prompt = await base.prompts.write(
     {
-      conversation: conversationOf(request.prompt),
+      prompt: request.prompt,
       badWords: request.sampling.badWords ?? [],
       modelName: base.model.name,
       contextLength: limits.contextLength,
@@ -42,7 +42,7 @@ export async function planGeneration(
     options,
   );
   const promptTokenIds = prompt.tokenIds;
-  const room = roomLeft(promptTokenIds.length, limits);
+  const room = roomLeft(request.prompt, promptTokenIds.length, limits);
   // What was asked for is an upper bound: an answer that fills the room ends with `length`.
   const maxTokens = Math.min(stopping.maxTokens ?? base.defaults.maxTokens ?? room, room);
   const logprobs = logprobMode(request, model);
@@ -84,15 +84,10 @@ export async function planGeneration(
   return { generation, header, endOfTextId };
 }
 
-/** Without what else a request says of its prompt, which is not needed to render it. */
-function conversationOf(prompt: ChatRequest["prompt"]): Conversation {
-  const { messages, tools, documents, templateArguments, addGenerationPrompt, continueFinalMessage } = prompt;
-  return { messages, tools, documents, templateArguments, addGenerationPrompt, continueFinalMessage };
-}
-
 /** The answer goes on with the last message where nothing opens a turn of its own. */
-function roleOf({ addGenerationPrompt, messages }: ChatRequest["prompt"]): string {
-  return addGenerationPrompt ? "assistant" : (messages.at(-1)?.role ?? "assistant");
+function roleOf(prompt: ChatPrompt): string {
+  const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
+  return opensTurn ? "assistant" : (prompt.messages.at(-1)?.role ?? "assistant");
 }
 
 /** A trained model gives log-probabilities unasked, since rollouts need them, and spells those tokens by id. */
@@ -106,14 +101,17 @@ function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader[
  *
  * @returns at least 1
  */
-function roomLeft(promptLength: number, { contextLength, positionCountMax }: EngineLimits): number {
+function roomLeft(
+  { kind }: ChatPrompt,
+  promptLength: number,
+  { contextLength, positionCountMax }: EngineLimits,
+): number {
   const room = Math.min(contextLength, positionCountMax) - promptLength;
   if (room >= 1) return room;
   const message =
     `This server has memory for ${positionCountMax} tokens of prompt and answer, and your request has ${promptLength} input tokens. ` +
-    "Please reduce the length of the input messages.";
-  const faults = [chatFault("prompt.messages", { message, type: "value_error" })];
-  throw new ServiceError({ code: "unsupported", faults });
+    `Please reduce the length of the ${promptName(kind)}.`;
+  throw promptRefusal(kind, message);
 }
 
 /** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */

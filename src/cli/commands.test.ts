@@ -193,7 +193,10 @@ test("hone chat sends its flags, prints the answer, and keeps up a conversation"
   assert.equal(outputs[2], "> Hello\n> > Hello\n> \nstatus 0");
   const seen = server.chat.seen.map(({ request }) => request);
   assert.deepEqual(
-    seen.map(({ prompt }) => prompt.messages.map(({ role, content }) => [role, content])),
+    seen.map(
+      ({ prompt }) =>
+        prompt.kind === "conversation" && prompt.messages.map(({ role, content }) => [role, content]),
+    ),
     [
       [
         ["system", "Be brief."],

@@ -28,17 +28,40 @@ export const plainConversation: Omit<Conversation, "messages"> = {
   continueFinalMessage: false,
 };
 
-export interface ChatPrompt extends Conversation {
+/** What may be said of every prompt. */
+interface PromptOptions {
+  /** Keeps the last so many tokens; -1 as many as fit. */
+  readonly truncation: number | null;
+  /** Puts the last message's text, or the prompt's, before the answer's. */
+  readonly echo: boolean;
+}
+
+/** A conversation to be rendered by a chat template. */
+export interface ConversationPrompt extends PromptOptions, Conversation {
+  readonly kind: "conversation";
   /** A Jinja template instead of the model's own. */
   readonly template: string | null;
   /** Adds the tokenizer's special tokens to those of the template. */
   readonly addSpecialTokens: boolean;
-  /** Keeps the last so many tokens; -1 as many as fit. */
-  readonly truncation: number | null;
-  /** Puts the last message's text before the answer's. */
-  readonly echo: boolean;
   readonly reasoningEffort: string | null;
 }
+
+/** A text that the model goes on writing as it stands. */
+export interface TextPrompt extends PromptOptions {
+  readonly kind: "text";
+  readonly text: string;
+  /** Adds the tokenizer's special tokens, such as a leading beginning-of-text token. */
+  readonly addSpecialTokens: boolean;
+}
+
+/** The very tokens. */
+export interface TokenPrompt extends PromptOptions {
+  readonly kind: "tokens";
+  /** Whole numbers of at least 0. */
+  readonly tokenIds: readonly number[];
+}
+
+export type ChatPrompt = ConversationPrompt | TextPrompt | TokenPrompt;
 
 /** As in {@link SamplingParameters}; null is the model's default, or a fresh seed. */
 export type ChatSampling = {
@@ -109,7 +132,10 @@ export interface ChatRequest {
 }
 
 type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved">> =
-  `${Group}.${string & keyof ChatRequest[Group]}`;
+  `${Group}.${string & Exclude<KeysOf<ChatRequest[Group]>, "kind">}`;
+
+/** Of a union the keys of every member. */
+type KeysOf<Value> = Value extends unknown ? keyof Value : never;
 
 /** A field of a request by its name, such as `sampling.minP`. */
 export type ChatField =

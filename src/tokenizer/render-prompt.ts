@@ -1,8 +1,9 @@
 // The one way from a conversation to the token ids of a prompt, for serving and for training alike: were there two, a
 // model would train on other prompts than it is served.
-import { chatFault, type Conversation } from "../domain/chat.ts";
+import { chatFault, type ChatPrompt, type Conversation } from "../domain/chat.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
+import { promptRefusal, promptTooLong } from "./prompt-faults.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** What a template may take for one conversation; each with the setting it comes from, for messages. */
@@ -38,17 +39,44 @@ export function renderPrompt(
   const { contextLength = Infinity, limits } = options;
   const messageCount = conversation.messages.length;
   // A template shows each message by a token at least, and takes as long to show the last as the first.
-  if (messageCount >= contextLength) throw tooLong(contextLength, `at least ${messageCount}`);
+  if (messageCount >= contextLength)
+    throw promptTooLong("conversation", contextLength, `at least ${messageCount}`);
   const text = render(template, conversation, limits);
-  const leastCount = tokenizer.leastTokenCount(text);
-  if (leastCount >= contextLength) throw tooLong(contextLength, `at least ${leastCount}`);
   options.onRendered?.();
-  const ids = tokenizer.encode(text, { addSpecialTokens: false });
-  if (ids.length === 0)
-    throw fault("The chat template renders these messages to an empty prompt; send a message with content.");
-  if (ids.length >= contextLength) throw tooLong(contextLength, String(ids.length));
+  return encodePrompt(tokenizer, text, { kind: "conversation", addSpecialTokens: false, contextLength });
+}
+
+/**
+ * Tokenizes what is to be a prompt of its kind.
+ *
+ * @throws ServiceError `unsupported` for a prompt that is empty, or leaves no room for an answer; a far too long one before
+ * it is tokenized
+ */
+export function encodePrompt(
+  tokenizer: Tokenizer,
+  text: string,
+  {
+    kind,
+    addSpecialTokens,
+    contextLength,
+  }: {
+    readonly kind: Exclude<ChatPrompt["kind"], "tokens">;
+    readonly addSpecialTokens: boolean;
+    readonly contextLength: number;
+  },
+): number[] {
+  const leastCount = tokenizer.leastTokenCount(text);
+  if (leastCount >= contextLength) throw promptTooLong(kind, contextLength, `at least ${leastCount}`);
+  const ids = tokenizer.encode(text, { addSpecialTokens });
+  if (ids.length === 0) throw promptRefusal(kind, emptyPrompt[kind]);
+  if (ids.length >= contextLength) throw promptTooLong(kind, contextLength, String(ids.length));
   return ids;
 }
+
+const emptyPrompt = {
+  conversation: "The chat template renders these messages to an empty prompt; send a message with content.",
+  text: "The prompt is empty; send a text with at least one token.",
+};
 
 function render(template: ChatTemplate, conversation: Conversation, limits?: RenderLimits): string {
   if (limits === undefined) return template.render(conversation);
@@ -74,17 +102,6 @@ function renderedTooLong({ max, setting }: RenderLimits["characters"]): RenderLi
     `The chat template makes more than ${max} characters, or as long a list, of these messages (${setting}). ` +
     "Send fewer or shorter messages.";
   return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
-}
-
-function tooLong(contextLength: number, count: string): ServiceError {
-  return fault(
-    `This model's maximum context length is ${contextLength} tokens. However, your request has ${count} input tokens. ` +
-      "Please reduce the length of the input messages.",
-  );
-}
-
-function fault(message: string): ServiceError {
-  return new ServiceError({ code: "unsupported", faults: [messagesFault(message)] });
 }
 
 function messagesFault(message: string): Fault {

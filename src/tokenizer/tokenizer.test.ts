@@ -44,6 +44,18 @@ test("knows each token's text and bytes, and which are special", async () => {
   assert.deepEqual(tokenizer.encode("", { addSpecialTokens: false }), []);
 });
 
+test("puts special tokens before a text where asked to, and before an empty one", () => {
+  const files = JSON.parse(readFileSync(`${folder}/tokenizer.json`, "utf8")) as Record<string, unknown>;
+  const begins = { SpecialToken: { id: "<|im_end|>", type_id: 0 } };
+  const single = [begins, { Sequence: { id: "A", type_id: 0 } }];
+  const special_tokens = { "<|im_end|>": { id: "<|im_end|>", ids: [2], tokens: ["<|im_end|>"] } };
+  const post_processor = { type: "TemplateProcessing", single, pair: single, special_tokens };
+  const tokenizer = createTokenizer({ tokenizer: { ...files, post_processor }, config: {} });
+  const [id] = tokenizer.encode("a", { addSpecialTokens: false });
+  assert.deepEqual(tokenizer.encode("a", { addSpecialTokens: true }), [2, id]);
+  assert.deepEqual(tokenizer.encode("", { addSpecialTokens: true }), [2]);
+});
+
 test("gives back any text it encoded", async () => {
   const tokenizer = await loadTokenizer(folder);
   fc.assert(

@@ -11,8 +11,8 @@ export interface Tokenizer {
   /** The id of `eos_token` in tokenizer_config.json; null when it names none. */
   readonly endOfTextId: number | null;
   /**
-   * Token ids of a text; empty for an empty text. `addSpecialTokens` applies the tokenizer's own template (such as a leading
-   * beginning-of-text token), which a rendered chat prompt already has.
+   * Token ids of a text; an empty text has none but special ones. `addSpecialTokens` applies the tokenizer's own template
+   * (such as a leading beginning-of-text token), which a rendered chat prompt already has.
    * Time grows with n log n; one unbroken word of a megabyte takes seconds, so bound long texts by `leastTokenCount` first.
    */
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
@@ -72,7 +72,6 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     vocabularySize,
     endOfTextId: endOfText === null ? null : (vendor.token_to_id(endOfText) ?? null),
     encode: (text, { addSpecialTokens }) => {
-      if (text === "") return [];
       const { ids } = vendor.encode(text, { add_special_tokens: addSpecialTokens });
       assert(
         ids.every((id) => Number.isInteger(id)),

@@ -2,20 +2,35 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { plainConversation } from "../../domain/chat.ts";
+import type { ChatPrompt, TextPrompt, TokenPrompt } from "../../domain/chat.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { JsonObject, MessageRecord } from "../../domain/trajectory.ts";
+import { chatPrompt } from "../testing/chat-request.ts";
 import type { PromptTask, PromptWriter, WrittenPrompt } from "../prompts/write-prompt.ts";
 
 const root = "test/fixtures/goldens/models";
 
 /** A task for a model of 512 ids. */
 export function promptTask(
-  messages: readonly MessageRecord[],
+  prompt: readonly MessageRecord[] | ChatPrompt,
   changes: Partial<PromptTask> = {},
 ): PromptTask {
-  const conversation = { ...plainConversation, messages };
   const limits = { modelName: "tiny", contextLength: 4096, vocabularySize: 512 };
-  return { conversation, badWords: [], ...limits, ...changes };
+  return {
+    prompt: isMessages(prompt) ? chatPrompt({ messages: prompt }) : prompt,
+    badWords: [],
+    ...limits,
+    ...changes,
+  };
+}
+
+function isMessages(prompt: readonly MessageRecord[] | ChatPrompt): prompt is readonly MessageRecord[] {
+  return Array.isArray(prompt);
+}
+
+function tokenPrompt(tokenIds: readonly number[]): TokenPrompt {
+  return { kind: "tokens", tokenIds, truncation: null, echo: false };
 }
 
 export const userSays = (content: string): readonly MessageRecord[] => [{ role: "user", content }];
@@ -65,6 +80,64 @@ export function checkPrompts(
     );
     const fitting = promptTask(userSays("hi"), { vocabularySize: greatestId + 1 });
     assert.deepEqual((await write(prompts, fitting)).tokenIds, tokenIds);
+  });
+
+  test(`${name}: a text is tokenized as it stands, with special tokens where wanted`, async (context) => {
+    const text = "<|im_start|>user\nHi";
+    const options = { kind: "text", text, truncation: null, echo: false } as const;
+    const prompts = await make(`${root}/qwen3`, context);
+    const tokenizer = await loadTokenizer(`${root}/qwen3`);
+    for (const addSpecialTokens of [false, true]) {
+      const task = promptTask({ ...options, addSpecialTokens });
+      const expected = tokenizer.encode(text, { addSpecialTokens });
+      assert.deepEqual((await write(prompts, task)).tokenIds, expected);
+    }
+  });
+
+  test(`${name}: token ids are the prompt`, async (context) => {
+    const prompts = await make(`${root}/qwen3`, context);
+    const { tokenIds, badWordIds } = await write(
+      prompts,
+      promptTask(tokenPrompt([5, 0, 511]), { badWords: ["a"] }),
+    );
+    assert.deepEqual(tokenIds, [5, 0, 511]);
+    assert.ok(badWordIds.length > 0);
+  });
+
+  test(`${name}: texts and token ids keep to context and vocabulary as conversations do`, async (context) => {
+    const prompts = await make(`${root}/qwen3`, context);
+    const textPrompt = (text: string): TextPrompt => ({
+      kind: "text",
+      text,
+      addSpecialTokens: true,
+      truncation: null,
+      echo: false,
+    });
+    const limits = { contextLength: 4, vocabularySize: 400 };
+    const table: readonly (readonly [ChatPrompt, RegExp])[] = [
+      [textPrompt("zzzz"), /maximum context length is 4 tokens.* has 4 input .* length of the prompt/],
+      [textPrompt("z".repeat(100_000)), /has at least \d+ input tokens/],
+      [textPrompt(""), /The prompt is empty/],
+      [tokenPrompt([1, 2, 3, 4]), /maximum context length is 4 tokens.* has 4 input .* length of the prompt/],
+      [tokenPrompt([]), /The prompt is empty/],
+      [tokenPrompt([399, 400]), /The prompt cannot hold the token .* \(id 400\).* knows ids below 400/],
+    ];
+    for (const [prompt, message] of table) {
+      await assert.rejects(write(prompts, promptTask(prompt, limits)), (error: unknown) => {
+        assert.ok(error instanceof ServiceError && error.code === "unsupported");
+        assert.match(error.message, message);
+        const field = prompt.kind === "text" ? "text" : "tokenIds";
+        assert.deepEqual(
+          error.faults.map(({ location }) => location),
+          [["prompt", field]],
+        );
+        return true;
+      });
+    }
+    assert.deepEqual(
+      (await write(prompts, promptTask(tokenPrompt([399, 1, 2]), limits))).tokenIds,
+      [399, 1, 2],
+    );
   });
 
   test(`${name}: an aborted request is cancelled`, async (context) => {

@@ -1,8 +1,10 @@
 // How much there is to render, told without rendering it.
+import { unreachable } from "../../domain/assert.ts";
+import type { ChatPrompt } from "../../domain/chat.ts";
 import type { PromptTask } from "./write-prompt.ts";
 
 /** Whether the texts, names and values of a task are at most `max` together; counts no further. */
-export function isWithin(max: number, { conversation, badWords }: PromptTask): boolean {
+export function isWithin(max: number, { prompt, badWords }: PromptTask): boolean {
   let left = max;
   const count = (value: unknown): boolean => {
     left -= typeof value === "string" ? value.length : 1;
@@ -14,6 +16,18 @@ export function isWithin(max: number, { conversation, badWords }: PromptTask): b
       return count(member);
     });
   };
-  const { messages, tools, documents, templateArguments } = conversation;
-  return [messages, tools, documents, templateArguments, badWords].every(count);
+  return [...contentOf(prompt), badWords].every(count);
+}
+
+function contentOf(prompt: ChatPrompt): readonly unknown[] {
+  switch (prompt.kind) {
+    case "conversation":
+      return [prompt.messages, prompt.tools, prompt.documents, prompt.templateArguments];
+    case "text":
+      return [prompt.text];
+    case "tokens":
+      return [prompt.tokenIds];
+    default:
+      return unreachable(prompt);
+  }
 }

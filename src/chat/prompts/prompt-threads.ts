@@ -1,11 +1,11 @@
 // Makes the prompts of one base model in threads of its own, so that no template and no text holds up the event loop.
 // Small ones have a thread that the others hold for moments only: what turns out not to be small goes on among the large.
 import { present } from "../../domain/assert.ts";
-import { chatFault } from "../../domain/chat.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
+import { promptName, promptRefusal } from "../../tokenizer/prompt-faults.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
 import type { ChatSettings } from "../settings.ts";
 import { isWithin } from "./prompt-size.ts";
@@ -68,7 +68,7 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
     try {
       return await run(large, { task, limits, isTrial: false }, options);
     } catch (error) {
-      throw hasBrokenThread(error) ? refusal(error, limits, settings) : error;
+      throw hasBrokenThread(error) ? refusal(error, task, limits, settings) : error;
     }
   };
   const life = serviceOf("prompt threads", {
@@ -99,13 +99,17 @@ function hasBrokenThread(error: unknown): error is ServiceError {
   return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
 }
 
-function refusal(error: ServiceError, { time }: RenderLimits, { encodeSeconds }: ChatSettings): ServiceError {
+function refusal(
+  error: ServiceError,
+  { prompt: { kind } }: PromptTask,
+  { time }: RenderLimits,
+  { encodeSeconds }: ChatSettings,
+): ServiceError {
   if (error instanceof TaskTimeout && error.stage === 0) return renderedTooSlowly(time);
   const what =
     error instanceof TaskTimeout
       ? `tokenized within ${encodeSeconds} s (chat.encodeSeconds)`
       : `rendered in ${memoryMebibytes} MiB of memory`;
-  const message = `These messages cannot be ${what}. Send fewer or shorter messages, and no word of many thousand letters.`;
-  const faults = [chatFault("prompt.messages", { message, type: "value_error" })];
-  return new ServiceError({ code: "unsupported", faults });
+  const message = `The ${promptName(kind)} cannot be ${what}. Send less text, and no word of many thousand letters.`;
+  return promptRefusal(kind, message);
 }

@@ -1,14 +1,16 @@
 // A chat request's prompt as token ids, through the one renderer that training uses too, and its bad words. Takes as
 // long as the template and the text make it: serving calls it in threads of its own (prompt-threads).
-import { chatFault, type Conversation } from "../../domain/chat.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import { unreachable } from "../../domain/assert.ts";
+import type { ChatPrompt } from "../../domain/chat.ts";
+import type { ServiceError } from "../../domain/service-error.ts";
 import type { ChatTemplate } from "../../tokenizer/chat-template.ts";
-import { renderPrompt, type RenderOptions } from "../../tokenizer/render-prompt.ts";
+import { promptName, promptRefusal, promptTooLong } from "../../tokenizer/prompt-faults.ts";
+import { encodePrompt, renderPrompt, type RenderOptions } from "../../tokenizer/render-prompt.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 
 /** What of a request is rendered and tokenized, and for which limits of the model. */
 export interface PromptTask {
-  readonly conversation: Conversation;
+  readonly prompt: ChatPrompt;
   /** Not empty texts. */
   readonly badWords: readonly string[];
   readonly modelName: string;
@@ -23,7 +25,7 @@ export interface WrittenPrompt {
   readonly badWordIds: readonly (readonly number[])[];
 }
 
-/** Turns conversations into prompts. */
+/** Turns what is asked into prompts. */
 export interface PromptWriter {
   /**
    * @throws ServiceError as {@link writePrompt}; `overloaded` when too many wait, or this waited too long; `cancelled`
@@ -45,18 +47,43 @@ export function writePrompt(
   task: PromptTask,
   options: Pick<RenderOptions, "limits" | "onRendered"> = {},
 ): WrittenPrompt {
-  const { conversation, contextLength, vocabularySize, badWords } = task;
-  const tokenIds = renderPrompt(tokenizer, template, conversation, { ...options, contextLength });
+  const { vocabularySize, badWords } = task;
+  const tokenIds = promptTokens(tokenizer, template, task, options);
   const strange = tokenIds.find((id) => id >= vocabularySize);
   if (strange !== undefined) throw unknownToken(strange, tokenizer, task);
   return { tokenIds, badWordIds: badWords.flatMap((word) => badWordIds(word, tokenizer)) };
 }
 
+function promptTokens(
+  tokenizer: Tokenizer,
+  template: ChatTemplate,
+  { prompt, contextLength }: PromptTask,
+  options: Pick<RenderOptions, "limits" | "onRendered">,
+): readonly number[] {
+  const { kind } = prompt;
+  switch (kind) {
+    case "conversation":
+      return renderPrompt(tokenizer, template, prompt, { ...options, contextLength });
+    case "text":
+      options.onRendered?.();
+      return encodePrompt(tokenizer, prompt.text, { ...prompt, contextLength });
+    case "tokens": {
+      options.onRendered?.();
+      const { length } = prompt.tokenIds;
+      if (length === 0) throw promptRefusal(kind, "The prompt is empty; send at least one token id.");
+      if (length >= contextLength) throw promptTooLong(kind, contextLength, String(length));
+      return prompt.tokenIds;
+    }
+    default:
+      return unreachable(kind);
+  }
+}
+
 function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): ServiceError {
+  const { kind } = task.prompt;
   const token = JSON.stringify(tokenizer.tokenText(id));
-  const message = `The messages hold the token ${token} (id ${id}); the model ${task.modelName} knows ids below ${task.vocabularySize}.`;
-  const faults = [chatFault("prompt.messages", { message, type: "value_error" })];
-  return new ServiceError({ code: "unsupported", faults });
+  const message = `The ${promptName(kind)} cannot hold the token ${token} (id ${id}); the model ${task.modelName} knows ids below ${task.vocabularySize}.`;
+  return promptRefusal(kind, message);
 }
 
 /**

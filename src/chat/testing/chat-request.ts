@@ -1,10 +1,18 @@
 // For tests: a chat request that asks for nothing but an answer, and changes to it.
-import { plainConversation, type ChatRequest } from "../../domain/chat.ts";
+import {
+  plainConversation,
+  type ChatPrompt,
+  type ChatRequest,
+  type ConversationPrompt,
+  type TextPrompt,
+  type TokenPrompt,
+} from "../../domain/chat.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 
-const plainRequest: ChatRequest = {
+const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
   identity: { requestId: "r1", model: null, user: null, priority: 0, cacheSalt: null, transfer: null },
   prompt: {
+    kind: "conversation",
     messages: [{ role: "user", content: "hi" }],
     ...plainConversation,
     template: null,
@@ -52,7 +60,8 @@ const plainRequest: ChatRequest = {
 /** Fields that differ from those of a plain request, in their groups. */
 export interface RequestChanges {
   readonly identity?: Partial<ChatRequest["identity"]>;
-  readonly prompt?: Partial<ChatRequest["prompt"]>;
+  /** A prompt of another kind, or what differs of a conversation. */
+  readonly prompt?: TextPrompt | TokenPrompt | Partial<ConversationPrompt>;
   readonly sampling?: Partial<ChatRequest["sampling"]>;
   readonly constraint?: Constraint;
   readonly stopping?: Partial<ChatRequest["stopping"]>;
@@ -63,11 +72,18 @@ export interface RequestChanges {
 export function chatRequest(changes: RequestChanges = {}): ChatRequest {
   return {
     identity: { ...plainRequest.identity, ...changes.identity },
-    prompt: { ...plainRequest.prompt, ...changes.prompt },
+    prompt: chatPrompt(changes.prompt),
     sampling: { ...plainRequest.sampling, ...changes.sampling },
     constraint: changes.constraint ?? null,
     stopping: { ...plainRequest.stopping, ...changes.stopping },
     output: { ...plainRequest.output, ...changes.output },
     unserved: changes.unserved ?? [],
   };
+}
+
+/** A prompt of another kind, or a plain conversation with changes. */
+export function chatPrompt(changes: RequestChanges["prompt"] = {}): ChatPrompt {
+  return changes.kind === "text" || changes.kind === "tokens"
+    ? changes
+    : { ...plainRequest.prompt, ...changes };
 }

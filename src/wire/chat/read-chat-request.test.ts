@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../../chat/testing/chat-request.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
+import type { MessageRecord } from "../../domain/trajectory.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { httpSettings } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
@@ -242,6 +243,12 @@ test("reads every field into its place", () => {
   reads({ tools: [] }, {});
 });
 
+function messagesOf(body: object): readonly MessageRecord[] {
+  const { prompt } = readChatRequest(body, limits).request;
+  assert.ok(prompt.kind === "conversation");
+  return prompt.messages;
+}
+
 test("passes messages on as they were sent, in all their forms", () => {
   const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
   const sent = [
@@ -250,7 +257,7 @@ test("passes messages on as they were sent, in all their forms", () => {
     { role: "tool", content: "42", tool_call_id: "c", name: "f", tool_calls: [] },
     { role: "assistant" },
   ];
-  assert.deepEqual(readChatRequest({ messages: sent }, limits).request.prompt.messages, sent);
+  assert.deepEqual(messagesOf({ messages: sent }), sent);
 });
 
 test("knows where the request's fields stand: as sent, where there are two spellings", () => {
@@ -422,5 +429,5 @@ test("lists and texts beyond their limits are refused by name, before anything e
   ];
   for (const [body, place, text] of table) refuses(body, "invalid", [[place, text]]);
   const atLimits = { messages: many(4096, message), stop: many(1024, "x".repeat(4096)) };
-  assert.equal(readChatRequest(atLimits, limits).request.prompt.messages.length, 4096);
+  assert.equal(messagesOf(atLimits).length, 4096);
 });

@@ -1,5 +1,5 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
-import type { ChatOutput, ChatPrompt, ChatRequest, ChatSampling } from "../../domain/chat.ts";
+import type { ChatOutput, ChatRequest, ChatSampling, ConversationPrompt } from "../../domain/chat.ts";
 import { newUuid } from "../../domain/ids.ts";
 import type { Fault } from "../../domain/service-error.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
@@ -82,9 +82,10 @@ function toRequest(body: ChatRequestBody): Omit<ChatRequest, "unserved"> {
   };
 }
 
-function promptOf(body: ChatRequestBody): ChatPrompt {
+function promptOf(body: ChatRequestBody): ConversationPrompt {
   const continueFinalMessage = body.continue_final_message ?? false;
   return {
+    kind: "conversation",
     // It came out of JSON.
     messages: body.messages as readonly MessageRecord[],
     tools: jsonUnlessEmpty(body.tools),
