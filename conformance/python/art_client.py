@@ -1,13 +1,7 @@
 """The unmodified ART client against a running Hone: register, roll out, train, serve the new version, clean up.
 
-Optional, and never part of the product. It needs Python 3.12:
-
-    python3.12 -m venv .venv
-    .venv/bin/pip install "openpipe-art==0.5.18" "openai>=2.14,<3" "polars<2" pyarrow numpy wandb
-    npm start
-    env -u WANDB_API_KEY BASE_URL=http://127.0.0.1:8000/v1 API_KEY="$(cat .hone/admin-key)" .venv/bin/python conformance/art_client.py
-
-ART writes its own logs below a temporary folder. Exits with an error at the first thing that is not as it should be.
+`run.py` calls it for each supported version. It reads BASE_URL, API_KEY and BASE_MODEL, writes ART's own logs below a
+temporary folder, and exits with an error at the first thing that is not as it should be.
 """
 
 import asyncio
@@ -44,8 +38,11 @@ async def roll_out(model: art.TrainableModel, prompt: str, step: int | None) -> 
 
 async def main() -> None:
     backend = ServerlessBackend(api_key=os.environ["API_KEY"], base_url=os.environ["BASE_URL"])
+    name = f"conformance-{uuid.uuid4().hex[:8]}"
+    # Version 0.5.23 tells the model's name from the run's.
+    names = {"name": name} | ({"run_name": name} if "run_name" in art.TrainableModel.model_fields else {})
     model = art.TrainableModel(
-        name=f"conformance-{uuid.uuid4().hex[:8]}",
+        **names,
         project="conformance",
         base_model=os.environ.get("BASE_MODEL", "hone-tiny"),
         base_path=tempfile.mkdtemp(),

@@ -1,0 +1,32 @@
+// Where the server is that the clients talk to, and what several of them use. Says nothing of any client.
+import assert from "node:assert/strict";
+import { z } from "zod";
+
+export const setting = {
+  baseURL: required("BASE_URL"),
+  apiKey: required("API_KEY"),
+  model: required("MODEL"),
+};
+
+function required(name) {
+  const value = process.env[name];
+  assert.ok(value, `${name} says what the clients talk to; run.js sets it`);
+  return value;
+}
+
+/** Answers are short: the model's weights are random, and only what a constraint decides is looked at. */
+export const maxTokens = 24;
+
+export const order = z.object({
+  color: z.enum(["red", "green", "blue"]),
+  size: z.number().int().min(1).max(9),
+  gift: z.boolean(),
+});
+
+/** As a tool's arguments. */
+export const place = z.object({ city: z.enum(["Oslo", "Lima"]), days: z.number().int().min(1).max(9) });
+
+/** What the tool answers. */
+export function weatherIn({ city, days }) {
+  return `${city}: sun for ${days} days`;
+}
