@@ -11,6 +11,7 @@ import { createChatMetrics } from "./chat-metrics.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
 import { locateRefusal } from "./refused-constraint.ts";
+import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration } from "./plan-generation.ts";
 import type { ServedBase } from "./served-base.ts";
 import { generationDeltas, usageAtStart } from "./reply/generation-deltas.ts";
@@ -20,7 +21,7 @@ export interface ChatService {
    * Answers a request: one header, deltas, one usage. What is wrong with a request, and an engine that cannot take it, is
    * thrown before the first event. Leaving the loop early, or the signal, frees the engine's slots.
    *
-   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid` (the model's name), `unsupported` (template, context length, what the engine cannot do),
+   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid` (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the engine cannot do),
    * `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
    */
   complete(
@@ -54,6 +55,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const model = await dependencies.directory.resolve(request.identity.model, caller);
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
+    refuseCalls(request, base.model.name);
     refuseMissingFeatures(request, base.engine.capabilities);
     const plan = await planGeneration(request, model, base, { client: caller.keyId, signal });
     throwIfAborted(signal);

@@ -7,6 +7,7 @@ import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
 import type { WrittenPrompt } from "./prompts/write-prompt.ts";
+import { noticeOf } from "./tools/tool-use.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
 
@@ -71,6 +72,7 @@ export async function planGeneration(
     transfer: identity.transfer,
   };
   const header = {
+    notice: noticeOf(request, base.model.name),
     model: model.name,
     fingerprint: model.fingerprint,
     role: roleOf(request.prompt),

@@ -71,6 +71,21 @@ export type ChatSampling = {
   readonly badWords: readonly string[] | null;
 };
 
+/** What an answer may do with the tools of its prompt: `auto` leaves it to the model, the last two ask for calls alone. */
+export type ToolChoice =
+  | { readonly kind: "none" | "auto" | "required" }
+  /** Calls of this tool, which the prompt has. */
+  | { readonly kind: "named"; readonly name: string };
+
+export interface ChatCalls {
+  /** Undefined: the request did not say, so the model's kind decides. */
+  readonly choice: ToolChoice | undefined;
+  /** Whether an answer may hold more than one call. */
+  readonly areParallel: boolean;
+  /** Whether an answer that calls tools need not keep the constraint. */
+  readonly areExempt: boolean;
+}
+
 export interface ChatStopping {
   /** At least 1; null fills the context. */
   readonly maxTokens: number | null;
@@ -125,6 +140,7 @@ export interface ChatRequest {
   readonly prompt: ChatPrompt;
   readonly sampling: ChatSampling;
   readonly constraint: Constraint | null;
+  readonly calls: ChatCalls;
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
   /** Options that were asked for and that chat has not, where they were sent: refused together with what the engine lacks. */
@@ -143,6 +159,7 @@ export type ChatField =
   | FieldsOf<"prompt">
   | FieldsOf<"sampling">
   | "constraint"
+  | FieldsOf<"calls">
   | FieldsOf<"stopping">
   | FieldsOf<"output">;
 
@@ -201,6 +218,8 @@ export interface ChatHeader {
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
+  /** What the client should know of how its request was understood, in a sentence; null where there is nothing. */
+  readonly notice: string | null;
 }
 
 /** What one step added to a tool call; a call's deltas are joined by its index. */

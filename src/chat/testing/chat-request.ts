@@ -37,6 +37,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     seed: null,
   },
   constraint: null,
+  calls: { choice: undefined, areParallel: true, areExempt: false },
   stopping: {
     maxTokens: null,
     minTokens: 0,
@@ -64,6 +65,7 @@ export interface RequestChanges {
   readonly prompt?: TextPrompt | TokenPrompt | Partial<ConversationPrompt>;
   readonly sampling?: Partial<ChatRequest["sampling"]>;
   readonly constraint?: Constraint;
+  readonly calls?: Partial<ChatRequest["calls"]>;
   readonly stopping?: Partial<ChatRequest["stopping"]>;
   readonly output?: Partial<ChatRequest["output"]>;
   readonly unserved?: ChatRequest["unserved"];
@@ -75,6 +77,7 @@ export function chatRequest(changes: RequestChanges = {}): ChatRequest {
     prompt: chatPrompt(changes.prompt),
     sampling: { ...plainRequest.sampling, ...changes.sampling },
     constraint: changes.constraint ?? null,
+    calls: { ...plainRequest.calls, ...changes.calls },
     stopping: { ...plainRequest.stopping, ...changes.stopping },
     output: { ...plainRequest.output, ...changes.output },
     unserved: changes.unserved ?? [],

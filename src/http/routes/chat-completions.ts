@@ -49,6 +49,7 @@ async function complete(
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer.
     const header = await firstHeader(events);
+    if (header.notice !== null) reply.header("x-hone-notice", inHeader(header.notice));
     if (!form.isStream) return await chatResponse(chatRequest, form, header, events);
     const stream = openEventStream(reply, dependencies);
     await sendAll(stream, chatChunks(chatRequest, form, header, events), request, dependencies.logger);
@@ -65,6 +66,11 @@ async function* located(events: AsyncIterable<ChatEvent>, places: WirePlaces): A
   } catch (error) {
     throw locate(error, places);
   }
+}
+
+/** Headers hold plain characters alone. */
+function inHeader(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 
 async function firstHeader(events: AsyncIterator<ChatEvent>): Promise<ChatHeader> {

@@ -11,6 +11,7 @@ export interface ChatScript {
   pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
   finish: ChatFinish["reason"];
   isTrained: boolean;
+  notice: string | null;
   /** Thrown before the header. */
   refusal: Error | null;
   /** Thrown after the first delta. */
@@ -26,6 +27,7 @@ export class FakeChat implements ChatPort {
     pieces: [{ text: "Hel" }, { text: "lo" }],
     finish: "stop",
     isTrained: false,
+    notice: null,
     refusal: null,
     failure: null,
     hangs: false,
@@ -66,6 +68,7 @@ export class FakeChat implements ChatPort {
         role: "assistant",
         promptTokenIds: [1, 2, 3],
         promptLogprobs: null,
+        notice: this.script.notice,
         logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
         tokenIds: {
           top: request.output.returnTokenIds ?? false,

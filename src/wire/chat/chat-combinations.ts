@@ -1,6 +1,7 @@
 // What a chat request may not combine, and what its lists and objects must hold: everything of its shape that the schema
 // cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
+import { checkCalls } from "./chat-calls.ts";
 import { checkConstraint } from "./chat-constraint.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 
@@ -37,6 +38,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkStop(body["stop"], findings);
   checkLists(body, findings);
   checkConstraint(body, findings);
+  checkCalls(body, findings);
 }
 
 function valueError(findings: Findings, message: string, ...below: readonly string[]): void {

@@ -50,12 +50,12 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
   },
   tools: { about: "Functions that the chat template shows to the model." },
   tool_choice: {
-    about: "Which tool the model is to call; calls are not read out of the answer.",
-    default: "none",
+    about:
+      "Whether the answer may call tools (auto), must (required, or a function by name) or must not (none). Unless given, auto where the model calls tools, else none; anything else is refused there.",
   },
   reasoning_effort: { about: "How much the model is to think." },
   include_reasoning: { about: "Whether what the model thought is returned.", default: true },
-  parallel_tool_calls: { about: "Accepted without use." },
+  parallel_tool_calls: { about: "Whether an answer may call more than one tool.", default: true },
   user: { about: "Whom the request is for, in the client's words; accepted without use." },
   use_beam_search: { about: "Searches n beams instead of drawing.", default: false, isEngines: true },
   top_k: { about: "Draws among so many most probable tokens; 0 and -1 among all." },

@@ -23,9 +23,8 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
 
     messages: "prompt.messages",
     tools: "prompt.tools",
-    // The schema takes `none` alone: tools are shown to the template, calls are not read out of the answer.
-    tool_choice: "accepted",
-    parallel_tool_calls: "accepted",
+    tool_choice: "calls.choice",
+    parallel_tool_calls: "calls.areParallel",
     documents: { refusedUnless: isEmpty },
     chat_template: { refusedUnless: never },
     chat_template_kwargs: { refusedUnless: isEmpty },
@@ -54,6 +53,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     seed: "sampling.seed",
 
     structured_outputs: "constraint",
+    // Where it is the constraint, calls are exempt from it (`calls.areExempt`).
     response_format: "constraint",
 
     max_completion_tokens: "stopping.maxTokens",

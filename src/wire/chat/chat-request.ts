@@ -43,6 +43,14 @@ const toolSchema = Type.Object(
   { ...open, title: "Tool" },
 );
 
+const toolChoiceSchema = Type.Union([
+  Type.Enum(["none", "auto", "required"]),
+  Type.Object(
+    { type: Type.Enum(["function"]), function: Type.Object({ name: Type.String() }, open) },
+    { ...open, title: "NamedToolChoice" },
+  ),
+]);
+
 const responseFormatSchema = Type.Object(
   {
     type: Type.Enum(["text", "json_object", "json_schema", "structural_tag"]),
@@ -121,7 +129,7 @@ export const chatRequestSchema = Type.Object(
     temperature: nullable(Type.Number({ minimum: 0 })),
     top_p: nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
     tools: nullable(Type.Array(toolSchema)),
-    tool_choice: nullable(Type.Enum(["none"])),
+    tool_choice: nullable(toolChoiceSchema),
     reasoning_effort: nullable(Type.Enum(["low", "medium", "high"])),
     include_reasoning: Type.Optional(Type.Boolean()),
     parallel_tool_calls: nullable(Type.Boolean()),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../../chat/testing/chat-request.ts";
+import type { ChatRequest } from "../../domain/chat.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import type { MessageRecord } from "../../domain/trajectory.ts";
 import { defaultsOf } from "../../domain/settings.ts";
@@ -131,7 +132,7 @@ test("null equals absent on every nullable field, and defaults pass on those not
       vendor_xargs: {},
       tool_choice: "none",
       mm_processor_kwargs: { a: 1 },
-      parallel_tool_calls: false,
+      parallel_tool_calls: true,
     },
     {
       sampling: {
@@ -317,8 +318,6 @@ test("refuses what is out of range", () => {
     [{ truncate_prompt_tokens: -2 }, ".truncate_prompt_tokens", /greater than or equal to -1/],
     [{ truncate_prompt_tokens: 0 }, ".truncate_prompt_tokens", /must be an integer >= 1 or -1, got 0/],
     [{ logprobs: true, top_logprobs: 21 }, ".top_logprobs", /less than or equal to 20/],
-    [{ tool_choice: "auto" }, ".tool_choice", /Input should be 'none'/],
-    [{ tool_choice: { type: "function" } }, ".tool_choice", /Input should be 'none'/],
     [{ reasoning_effort: "huge" }, ".reasoning_effort", /'low', 'medium' or 'high'/],
     [{ response_format: { type: "yaml" } }, ".response_format.type", /'text', 'json_object'/],
     [{ request_id: "" }, ".request_id", /at least 1 character/],
@@ -359,6 +358,48 @@ test("refuses combinations that contradict each other", () => {
   ]);
   reads({ top_logprobs: 0 }, {});
   reads({ stream_options: {} }, {});
+});
+
+const tools = [{ type: "function", function: { name: "f" } }];
+const named = (name: string) => ({ type: "function", function: { name } });
+
+test("reads which tools may be called, and how many times", () => {
+  const table: readonly (readonly [object, ChatRequest["calls"]["choice"]])[] = [
+    [{}, undefined],
+    [{ tool_choice: null }, undefined],
+    [{ tool_choice: "none" }, { kind: "none" }],
+    [{ tool_choice: "auto" }, { kind: "auto" }],
+    [{ tool_choice: "required" }, { kind: "required" }],
+    [{ tool_choice: named("f") }, { kind: "named", name: "f" }],
+  ];
+  for (const [body, choice] of table) reads({ tools, ...body }, { prompt: { tools }, calls: { choice } });
+  for (const choice of ["none", "auto", "required"]) reads({ tools: [], tool_choice: choice }, {});
+  reads({ parallel_tool_calls: false }, { calls: { areParallel: false } });
+  const { request } = readChatRequest({ messages, response_format: { type: "json_object" } }, limits);
+  assert.ok(request.calls.areExempt);
+});
+
+test("refuses a choice among tools that are not there, and of one against a constraint", () => {
+  const choices = { structured_outputs: { choice: ["a"] } };
+  const table: readonly (readonly [object, string, RegExp])[] = [
+    [
+      { tools, tool_choice: "any" },
+      ".tool_choice",
+      /Input should be 'none', 'auto' or 'required', got "any"/,
+    ],
+    [{ tools, tool_choice: { type: "function" } }, ".tool_choice.function", /Field required/],
+    [{ tool_choice: "auto" }, ".tool_choice", /When using `tool_choice`, `tools` must be set/],
+    [{ tools: null, tool_choice: named("f") }, ".tool_choice", /`tools` must be set/],
+    [
+      { tools, tool_choice: named("g") },
+      ".tool_choice.function.name",
+      /function "g" .* is not among the tools/,
+    ],
+    [{ tools: [], tool_choice: named("f") }, ".tool_choice.function.name", /is not among the tools/],
+    [{ tools, tool_choice: "required", ...choices }, ".tool_choice", /cannot keep structured_outputs too/],
+    [{ tools, tool_choice: named("f"), ...choices }, ".tool_choice", /cannot keep structured_outputs too/],
+  ];
+  for (const [body, place, message] of table) refuses(body, "invalid", [[place, message]]);
 });
 
 test("names every fault at once: types, ranges and combinations", () => {

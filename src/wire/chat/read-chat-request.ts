@@ -8,6 +8,7 @@ import type { WirePlaces } from "../places.ts";
 import { readWithUnserved } from "../body.ts";
 import { readConstraint } from "./chat-constraint.ts";
 import { chatForm, chatPlaces } from "./chat-fields.ts";
+import { readCalls } from "./chat-calls.ts";
 import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
 
@@ -70,6 +71,7 @@ function toRequest(body: ChatRequestBody): Omit<ChatRequest, "unserved"> {
     prompt: promptOf(body),
     sampling: samplingOf(body),
     constraint: readConstraint(body),
+    calls: readCalls(body),
     stopping: {
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
       minTokens: body.min_tokens ?? 0,
