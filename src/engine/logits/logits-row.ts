@@ -1,4 +1,5 @@
-// One row of scores on its way to a token: what the steps read and what each leaves for the next. Decides nothing.
+// One row of scores on its way to a token: what the steps that choose read, and what each leaves for the next. Decides
+// nothing.
 import type { Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
 import { exponentials } from "./exponential.ts";
@@ -6,7 +7,6 @@ import { exponentials } from "./exponential.ts";
 /** What a row is drawn with. */
 export interface RowOptions {
   readonly sampling: SamplingParameters;
-  /** The choice's own stream; one number is taken for each token that is not greedy. */
   readonly random: Random;
 }
 
@@ -55,9 +55,10 @@ export class LogitsRow {
     return isKept(this.cut, this.logits_V[id], id);
   }
 
-  /** Leaves less in the draw. */
+  /** Leaves in the draw what both this cut and the one before keep. */
   narrow(cut: Cut): void {
     const { logits_V, weights_V } = this;
+    if (isKept(cut, this.cut.logit, this.cut.lastId)) return;
     let total = 0;
     for (let id = 0; id < logits_V.length; id++) {
       if (isKept(cut, logits_V[id], id)) total += weights_V[id];

@@ -1,50 +1,59 @@
 // Chooses the next token of one row, and says its raw log-probabilities: those before any step that a request asks for.
 // Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../domain/generation.ts";
-import { AllowedScores, type AllowedTokens } from "./allowed-tokens.ts";
-import { LogitsRow, type RowOptions } from "./logits-row.ts";
-import { logitsSteps } from "./steps.ts";
+import type { DrawInput } from "./draw-input.ts";
+import { LogitsRow } from "./logits-row.ts";
+import { forbid, GatheredScores, type ScoresLeft } from "./scores-left.ts";
+import { choosingSteps, forbiddingSteps, shiftingSteps } from "./steps.ts";
+import { TokenSet } from "./token-set.ts";
 
-export interface DrawOptions extends RowOptions {
-  /** Null where log-probabilities are not wanted. */
-  readonly topLogprobCount: number | null;
-}
+/** Why no token was drawn. */
+export type NoToken =
+  /** No score is finite, or one is not a number: the model, or a processor, has broken down. */
+  | "broken scores"
+  /** Everything is forbidden. */
+  | "nothing allowed";
 
 /** Draws tokens for a vocabulary of one size; holds the arrays that a draw needs, so it is not for use by two at once. */
 export class Sampler {
   readonly #weights_V: Float64Array;
-  readonly #allowed: AllowedScores;
+  readonly #shifted_V: Float32Array;
+  readonly #allowed: TokenSet;
+  readonly #gathered: GatheredScores;
 
   constructor(vocabularySize: number) {
     this.#weights_V = new Float64Array(vocabularySize);
-    this.#allowed = new AllowedScores(vocabularySize);
+    this.#shifted_V = new Float32Array(vocabularySize);
+    this.#allowed = new TokenSet(vocabularySize);
+    this.#gathered = new GatheredScores(vocabularySize);
   }
 
   /**
    * The next token of a row.
    *
    * @param logits_V raw scores; not modified
-   * @param allowed the tokens that may come; null where all may
-   * @returns null when no score is finite or one is not a number: the model has broken down
+   * @throws ServiceError where a processor does
    */
-  draw(
-    logits_V: Float32Array,
-    options: DrawOptions,
-    allowed: AllowedTokens | null = null,
-  ): GeneratedToken | null {
-    const { topLogprobCount } = options;
-    if (allowed !== null && topLogprobCount === null) {
-      const id = this.#chooseAllowed(logits_V, options, allowed);
-      return id === null ? null : { id, logprob: NaN, alternatives: [] };
+  draw(logits_V: Float32Array, input: DrawInput): GeneratedToken | NoToken {
+    const { topLogprobCount } = input.rules;
+    const allowed = this.#allowedTokens(input);
+    if (allowed?.isEmpty === true) return "nothing allowed";
+    let raw: LogitsRow | null = null;
+    let logTotal = NaN;
+    if (topLogprobCount !== null) {
+      raw = this.#row({ logits: logits_V, ids: null }, input);
+      if (!Number.isFinite(raw.max)) return "broken scores";
+      raw.weigh(1);
+      if (Number.isNaN(raw.total)) return "broken scores";
+      logTotal = raw.max + Math.log(raw.total);
     }
-    const raw = new LogitsRow(logits_V, this.#weights_V, options);
-    if (!Number.isFinite(raw.max)) return null;
-    if (topLogprobCount !== null) raw.weigh(1);
-    if (Number.isNaN(raw.total)) return null;
-    // Taken here, since steps change the row.
-    const logTotal = raw.max + Math.log(raw.total);
-    const id = allowed === null ? choose(raw) : this.#chooseAllowed(logits_V, options, allowed);
-    if (id === null) return null;
+    const left = this.#scoresLeft(logits_V, allowed, input);
+    const row = raw !== null && left.logits === logits_V ? raw : this.#row(left, input);
+    // Where the model's own scores are such, nothing was forbidden.
+    if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
+    const place = choose(row, input);
+    if (place === null) return "broken scores";
+    const id = left.ids === null ? place : left.ids[place];
     if (topLogprobCount === null) return { id, logprob: NaN, alternatives: [] };
     return {
       id,
@@ -53,20 +62,48 @@ export class Sampler {
     };
   }
 
-  /** As {@link choose}, among the tokens that may come. */
-  #chooseAllowed(logits_V: Float32Array, options: RowOptions, allowed: AllowedTokens): number | null {
-    const { logits, ids } = this.#allowed.leave(logits_V, allowed);
-    const place = choose(new LogitsRow(logits, this.#weights_V.subarray(0, logits.length), options));
-    return place === null || ids === null ? place : ids[place];
+  /** The tokens that may come; null where all may. */
+  #allowedTokens(input: DrawInput): TokenSet | null {
+    const steps = forbiddingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
+    if (steps.length === 0) return null;
+    const allowed = this.#allowed;
+    allowed.fill();
+    for (const { apply } of steps) apply(allowed, input);
+    return allowed;
+  }
+
+  /** Shifted scores of the tokens that may come: the row itself where nothing is asked of it, never changed in place. */
+  #scoresLeft(logits_V: Float32Array, allowed: TokenSet | null, input: DrawInput): ScoresLeft {
+    const allowedCount = allowed?.count ?? logits_V.length;
+    const isSparse = 2 * allowedCount <= logits_V.length;
+    const steps = shiftingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
+    if (steps.length === 0) {
+      if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
+      if (isSparse) return this.#gathered.gather(logits_V, allowed);
+    }
+    const shifted_V = this.#shifted_V;
+    shifted_V.set(logits_V);
+    if (allowed !== null) forbid(shifted_V, allowed);
+    for (const { apply } of steps) apply(shifted_V, input);
+    if (allowed === null) return { logits: shifted_V, ids: null };
+    if (isSparse) return this.#gathered.gather(shifted_V, allowed);
+    // Once more: whatever a processor made of them, they may not come.
+    if (steps.length > 0) forbid(shifted_V, allowed);
+    return { logits: shifted_V, ids: null };
+  }
+
+  #row({ logits }: ScoresLeft, { rules, random }: DrawInput): LogitsRow {
+    const weights = this.#weights_V.subarray(0, logits.length);
+    return new LogitsRow(logits, weights, { sampling: rules.sampling, random });
   }
 }
 
 /** The place in the row of the token that its steps choose; null when no score is finite or one is not a number. */
-function choose(row: LogitsRow): number | null {
+function choose(row: LogitsRow, { rules }: DrawInput): number | null {
   if (!Number.isFinite(row.max)) return null;
-  for (const { isNeeded, apply } of logitsSteps) {
+  for (const { isNeeded, apply } of choosingSteps) {
     if (Number.isNaN(row.total)) return null;
-    if (isNeeded(row.options.sampling)) apply(row);
+    if (isNeeded(rules)) apply(row);
   }
   return row.chosenId;
 }

@@ -1,33 +1,74 @@
-// What is done to a row of scores until its token is chosen, in this order. A step is left out where a request asks
-// nothing of it. Raw log-probabilities are taken before the first.
-import type { SamplingParameters } from "../../domain/sampling.ts";
+// What is done to a row of scores until its token is chosen, in this order: what may not come is forbidden, scores are
+// shifted, and of what is left one token is drawn. A step is left out where a request asks nothing of it. Raw
+// log-probabilities are those before the first.
+import type { DrawInput, DrawRules } from "./draw-input.ts";
+import { forbidBadWords, holdBackEnd, keepAllowedIds, keepToConstraint } from "./forbid-tokens.ts";
 import { isKept, type LogitsRow } from "./logits-row.ts";
+import { keepMinP } from "./min-p.ts";
+import {
+  addBias,
+  applyProcessors,
+  penalizeFrequency,
+  penalizePresence,
+  penalizeRepetition,
+} from "./shift-scores.ts";
+import type { TokenSet } from "./token-set.ts";
 import { keepTopK } from "./top-k.ts";
 import { keepTopP } from "./top-p.ts";
 
-export interface LogitsStep {
+interface Step<Parameters extends readonly unknown[]> {
   readonly name: string;
-  readonly isNeeded: (sampling: SamplingParameters) => boolean;
-  /** Changes the row, and nothing else. */
-  readonly apply: (row: LogitsRow) => void;
+  readonly isNeeded: (rules: DrawRules) => boolean;
+  /** Changes its first parameter, and nothing else. */
+  readonly apply: (...parameters: Parameters) => void;
 }
 
-/** What forbids or shifts scores belongs before the temperature, what leaves out tokens by probability after it. */
-export const logitsSteps: readonly LogitsStep[] = [
+/** They begin with the set of all tokens. */
+export const forbiddingSteps: readonly Step<[allowed: TokenSet, input: DrawInput]>[] = [
+  { name: "constraint", isNeeded: ({ isConstrained }) => isConstrained, apply: keepToConstraint },
+  { name: "allowed ids", isNeeded: ({ allowedIds }) => allowedIds !== null, apply: keepAllowedIds },
+  { name: "bad words", isNeeded: ({ sampling }) => sampling.badWords.length > 0, apply: forbidBadWords },
   {
-    name: "temperature",
-    isNeeded: ({ temperature }) => temperature > 0,
-    apply: (row) => row.weigh(row.options.sampling.temperature),
-  },
-  { name: "top-k", isNeeded: ({ temperature, topK }) => temperature > 0 && topK > 0, apply: keepTopK },
-  { name: "top-p", isNeeded: ({ temperature, topP }) => temperature > 0 && topP < 1, apply: keepTopP },
-  { name: "draw", isNeeded: ({ temperature }) => temperature > 0, apply: draw },
-  {
-    name: "greedy",
-    isNeeded: ({ temperature }) => temperature === 0,
-    apply: (row) => void (row.chosenId = row.greatestId),
+    name: "min tokens",
+    isNeeded: ({ minTokens, stopTokenIds }) => minTokens > 0 && stopTokenIds.size > 0,
+    apply: holdBackEnd,
   },
 ];
+
+/** On scores of the whole vocabulary, where what may not come is negative infinity. */
+export const shiftingSteps: readonly Step<[scores_V: Float32Array, input: DrawInput]>[] = [
+  { name: "bias", isNeeded: ({ sampling }) => sampling.logitBias.length > 0, apply: addBias },
+  { name: "processors", isNeeded: ({ sampling }) => sampling.processors.length > 0, apply: applyProcessors },
+  {
+    name: "repetition",
+    isNeeded: ({ sampling }) => sampling.repetitionPenalty !== 1,
+    apply: penalizeRepetition,
+  },
+  {
+    name: "frequency",
+    isNeeded: ({ sampling }) => sampling.frequencyPenalty !== 0,
+    apply: penalizeFrequency,
+  },
+  { name: "presence", isNeeded: ({ sampling }) => sampling.presencePenalty !== 0, apply: penalizePresence },
+];
+
+/** On scores of tokens that may come. */
+export const choosingSteps: readonly Step<[row: LogitsRow]>[] = [
+  { name: "greedy", isNeeded: isGreedy, apply: (row) => void (row.chosenId = row.greatestId) },
+  {
+    name: "temperature",
+    isNeeded: (rules) => !isGreedy(rules),
+    apply: (row) => row.weigh(row.options.sampling.temperature),
+  },
+  { name: "min-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.minP > 0, apply: keepMinP },
+  { name: "top-k", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topK > 0, apply: keepTopK },
+  { name: "top-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topP < 1, apply: keepTopP },
+  { name: "draw", isNeeded: (rules) => !isGreedy(rules), apply: draw },
+];
+
+function isGreedy({ sampling }: DrawRules): boolean {
+  return sampling.temperature === 0;
+}
 
 /** Draws among what is left, in the order of the ids. */
 function draw(row: LogitsRow): void {

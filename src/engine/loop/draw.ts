@@ -5,7 +5,7 @@ import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { Sampler } from "../logits/sampler.ts";
 import type { ScoredSequence } from "./run-call.ts";
-import type { Sequence } from "./sequence.ts";
+import type { RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
 /** A mask that is late by less costs less than leaving its row out of the next step. */
@@ -82,31 +82,31 @@ function* heldAmong(sequences: Iterable<Sequence>): Generator<ScoredSequence, vo
  * @returns null while it is not known what the constraint allows; nothing is drawn then
  */
 function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): DrawOutcome | null {
-  const { running, random, cursor } = sequence;
-  const { sampling, outputs } = running.request;
-  const { topLogprobCount } = outputs;
+  const { running, random, history, processors, cursor } = sequence;
   try {
     const mask = cursor?.next() ?? null;
     if (mask === null && cursor !== null) return null;
-    if (mask !== null && mask.allowed.every((word) => word === 0)) {
-      if (!mask.mayEnd) return { kind: "failed", error: noToken() };
-      if (running.stopTokenIds.size === 0) return { kind: "complete" };
-    }
-    const endTokenIds = mask?.mayEnd === true ? running.stopTokenIds : noTokens;
-    const allowed = mask && { words: mask.allowed, endTokenIds };
-    const token = sampler.draw(logits_V, { sampling, random, topLogprobCount }, allowed);
-    return token === null ? { kind: "failed", error: brokenModel() } : { kind: "token", token };
+    const token = sampler.draw(logits_V, { rules: running.rules, random, history, processors, mask });
+    if (token === "broken scores") return { kind: "failed", error: brokenModel() };
+    if (token !== "nothing allowed") return { kind: "token", token };
+    return mask?.mayEnd === true ? { kind: "complete" } : { kind: "failed", error: nothingAllowed(running) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { kind: "failed", error };
   }
 }
 
-const noTokens: ReadonlySet<number> = new Set();
-
-function noToken(): ServiceError {
+function nothingAllowed({ request }: RunningRequest): ServiceError {
+  const { allowedTokenIds, badWords, processors } = request.sampling;
+  const others = [
+    ...(allowedTokenIds === null ? [] : ["the allowed token ids"]),
+    ...(badWords.length === 0 ? [] : ["the bad words"]),
+    ...(processors.length === 0 ? [] : ["the logits processors"]),
+  ];
   const message =
-    "The constraint cannot be followed with this model's vocabulary: no token continues the answer.";
+    others.length === 0
+      ? "The constraint cannot be followed with this model's vocabulary: no token continues the answer."
+      : `No token continues the answer: ${[...(request.constraint === null ? [] : ["the constraint"]), ...others].join(" and ")} leave none. Ask for less of these.`;
   return new ServiceError({ code: "unsupported", message });
 }
 

@@ -1,26 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { present } from "../../domain/assert.ts";
 import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
-import { Sampler } from "../logits/sampler.ts";
 import { fakeLogits, fakeShape, FakeRunner } from "../testing/fake-runner.ts";
+import { drawPlainly } from "../testing/plain-sampler.ts";
 import { observedLoop, requestOf, runTogether, smallLimits } from "../testing/run-loop.ts";
 
 /** What the fake model answers, computed without an engine. */
 const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {
   const random = seededRandom(request.sampling.seed, choice);
-  const sampler = new Sampler(fakeShape.vocabularySize);
-  const history = [...request.prompt.tokenIds];
-  while (history.length < request.prompt.tokenIds.length + request.stopping.maxTokens) {
-    const { sampling, outputs } = request;
-    const { topLogprobCount } = outputs;
-    const logits = fakeLogits(history, request.prompt.adapter?.id ?? null);
-    const token = sampler.draw(logits, { sampling, random, topLogprobCount });
-    assert.ok(token !== null);
-    history.push(token.id);
-    if (request.stopping.stopTokenIds.includes(token.id)) break;
+  const { prompt, stopping } = request;
+  const answer: number[] = [];
+  while (answer.length < stopping.maxTokens) {
+    const logits = [...fakeLogits([...prompt.tokenIds, ...answer], prompt.adapter?.id ?? null)];
+    const id = drawPlainly(logits, { request, answer, allowance: null }, () => random.uniform());
+    answer.push(present(id, "a token that may come"));
+    if (stopping.stopTokenIds.includes(answer[answer.length - 1])) break;
   }
-  return history.slice(request.prompt.tokenIds.length);
+  return answer;
 };
 
 const check = async (

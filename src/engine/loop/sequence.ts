@@ -4,6 +4,8 @@
 import { choiceCountOf, type FinishReason, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../constraints/constraints.ts";
+import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
+import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 
 /** A request that was submitted to the engine and has not ended. */
 export interface RunningRequest {
@@ -12,7 +14,8 @@ export interface RunningRequest {
   readonly request: GenerationRequest;
   /** What its choices are held to; null leaves them free. */
   readonly constraint: PreparedConstraint | null;
-  readonly stopTokenIds: ReadonlySet<number>;
+  readonly rules: DrawRules;
+  readonly prompt: PromptTokens;
   /** One for each choice. */
   readonly sequences: readonly Sequence[];
   /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
@@ -33,6 +36,10 @@ export class Sequence {
   /** The stream that it alone draws from. */
   readonly random: Random;
   readonly answerTokenIds: number[] = [];
+  /** What its draws know of its tokens. */
+  readonly history: TokenHistory;
+  /** Those that its request asks for, in their order. */
+  processors: readonly ScoreProcessor[] = [];
   /** Choices that begin with a copy of this one's prompt; they hold nothing and do nothing before. */
   followers: readonly Sequence[] = [];
   /** Tokens of the prompt that were in memory when it was admitted. */
@@ -53,6 +60,7 @@ export class Sequence {
     this.choice = choice;
     this.arrival = arrival;
     this.random = seededRandom(running.request.sampling.seed, choice);
+    this.history = new TokenHistory(running.prompt, this.answerTokenIds);
   }
 
   /** Sequences of different lanes use different weights: the adapter's id, empty for the base model. */
@@ -77,9 +85,9 @@ export class Sequence {
 
   /** Takes a drawn token; returns how the choice ends with it, null when it goes on. */
   append(tokenId: number): Finish | null {
-    const { stopTokenIds, request } = this.running;
+    const { rules, request } = this.running;
     this.answerTokenIds.push(tokenId);
-    if (stopTokenIds.has(tokenId)) return { reason: "stop", stopTokenId: tokenId };
+    if (rules.stopTokenIds.has(tokenId)) return { reason: "stop", stopTokenId: tokenId };
     const isFull = this.answerTokenIds.length === request.stopping.maxTokens;
     return isFull ? { reason: "length", stopTokenId: null } : null;
   }
@@ -101,9 +109,15 @@ export function openRequest(
   },
 ): { readonly running: RunningRequest; readonly leaders: readonly Sequence[] } {
   const sequences: Sequence[] = [];
-  const stopTokenIds = new Set(request.stopping.stopTokenIds);
-  const { constraint } = options;
-  const running = { key, request, constraint, stopTokenIds, sequences, isPromptComputed: false };
+  const running: RunningRequest = {
+    key,
+    request,
+    constraint: options.constraint,
+    rules: drawRulesOf(request),
+    prompt: new PromptTokens(request.prompt.tokenIds),
+    sequences,
+    isPromptComputed: false,
+  };
   for (let choice = 0; choice < choiceCountOf(request); choice++) {
     sequences.push(new Sequence(running, choice, options.arrival + choice));
   }

@@ -26,7 +26,7 @@ import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
 import { checkRequest } from "../check-request.ts";
 import { GenerationStream } from "../generation-stream.ts";
 import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
-import { drawPlainly, plainLogprobs, rankedIds } from "./plain-sampler.ts";
+import { drawPlainly, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
 
 export interface NaiveOptions {
   readonly modelFolder: string;
@@ -117,12 +117,12 @@ export class NaiveEngine implements Engine {
     const { request, stream, wanted } = job;
     if (!this.#jobs.includes(job)) return;
     try {
-      const nextTokens = allowedTokens(request, this.#options.vocabulary);
+      const allowanceAfter = allowances(request, this.#options.vocabulary);
       const adapter = model.loadAdapter(request.prompt.adapter);
       stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
       const nextScores = async (answer: readonly number[]): Promise<Scores> => ({
         logits: await model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter),
-        allowed: nextTokens?.(answer) ?? null,
+        allowance: allowanceAfter?.(answer) ?? null,
       });
       // Choices that are stopped meanwhile leave the set and are not come to.
       for (const choice of wanted) await this.#answerChoice(job, choice, nextScores);
@@ -141,13 +141,13 @@ export class NaiveEngine implements Engine {
     const { maxTokens, stopTokenIds } = request.stopping;
     const answer: number[] = [];
     while (wanted.has(choice) && this.#state.kind === "ready") {
-      const { logits, allowed } = await nextScores(answer);
-      if (allowed?.size === 0) {
+      const { logits, allowance } = await nextScores(answer);
+      const id = drawPlainly(logits, { request, answer, allowance }, () => random.uniform());
+      if (id === null) {
+        if (allowance?.mayEnd !== true) throw unsupported("No token continues the answer.");
         stream.push({ kind: "choice-finished", choice, reason: "stop", stopTokenId: null });
         return;
       }
-      const held = logits.map((logit, id) => (allowed === null || allowed.has(id) ? logit : -Infinity));
-      const id = drawPlainly(held, request.sampling, () => random.uniform());
       answer.push(id);
       const tokens = [tokenOf(id, logits, request.outputs.topLogprobCount)];
       stream.push({ kind: "tokens", choice, tokens });
@@ -165,15 +165,15 @@ export class NaiveEngine implements Engine {
 
 interface Scores {
   readonly logits: readonly number[];
-  /** Null where every token may come; empty where the answer is complete. */
-  readonly allowed: ReadonlySet<number> | null;
+  /** Null where every token may come. */
+  readonly allowance: PlainAllowance | null;
 }
 
 /** Says which tokens may follow an answer; null where the request has no constraint. */
-function allowedTokens(
-  { constraint, stopping }: GenerationRequest,
+function allowances(
+  { constraint }: GenerationRequest,
   vocabulary: TokenVocabulary,
-): ((answer: readonly number[]) => ReadonlySet<number>) | null {
+): ((answer: readonly number[]) => PlainAllowance) | null {
   if (constraint === null) return null;
   const language = readLanguage(constraint, defaultGrammarLimits);
   const bytesOf = unpackVocabulary(vocabulary);
@@ -182,8 +182,7 @@ function allowedTokens(
     const text = Buffer.concat(answer.map((id) => bytesOf[id] ?? new Uint8Array()));
     const matcher = new CompiledConstraint(language, trie).matcher();
     for (const id of answer) matcher.accept(id);
-    const ends = matcher.mayEnd ? stopping.stopTokenIds : [];
-    return new Set([...allowedByTrying(language, trie, text), ...ends]);
+    return { ids: new Set(allowedByTrying(language, trie, text)), mayEnd: matcher.mayEnd };
   };
 }
 
@@ -201,6 +200,10 @@ function tokenOf(id: number, logits: readonly number[], topLogprobCount: number 
     logprob: logprobs[id],
     alternatives: best.map((other) => ({ id: other, logprob: logprobs[other] })),
   };
+}
+
+function unsupported(message: string): ServiceError {
+  return new ServiceError({ code: "unsupported", message });
 }
 
 function unavailable(message: string): ServiceError {

@@ -1,35 +1,120 @@
-// How a token is drawn, by the definitions: everything is sorted, in float64, for every token anew. Slow and short, so
-// that it can be seen to be right; the engine's sampler is held to it.
-import type { SamplingParameters } from "../../domain/sampling.ts";
+// How a token is drawn, by the definitions: everything is counted and sorted anew for every token. Slow and short, so that
+// it can be seen to be right; the engine's sampler is held to it. Scores are float32 between steps, weights float64.
+import type { GenerationRequest } from "../../domain/generation.ts";
+
+/** A choice before its next token. */
+export interface PlainPlace {
+  readonly request: Pick<GenerationRequest, "prompt" | "sampling" | "stopping">;
+  /** What was generated so far. */
+  readonly answer: readonly number[];
+  /** What the constraint lets follow, and whether the answer may end; null where the request has none. */
+  readonly allowance: PlainAllowance | null;
+}
+
+export interface PlainAllowance {
+  readonly ids: ReadonlySet<number>;
+  readonly mayEnd: boolean;
+}
+
+/** A token with what it weighs in the draw, 1 for the most probable one. */
+export interface WeighedId {
+  readonly id: number;
+  readonly weight: number;
+}
 
 /**
  * @param uniform the next number of the choice's stream; not called where the choice is greedy
- * @returns the id that is drawn
+ * @returns the id that is drawn; null where nothing may come
  */
 export function drawPlainly(
   logits: readonly number[],
-  { temperature, topK, topP }: SamplingParameters,
+  place: PlainPlace,
   uniform: () => number,
-): number {
-  const ranked = rankedIds(logits);
-  if (temperature === 0) return ranked[0];
-  const weights = logits.map((logit) => Math.exp((logit - logits[ranked[0]]) / temperature));
-  const sumOf = (ids: readonly number[]): number => ids.reduce((sum, id) => sum + weights[id], 0);
-  const inOrder = (ids: readonly number[]): number[] => ids.toSorted((a, b) => a - b);
-
-  const isCut = topK > 0 && topK < ranked.length;
-  const kept = isCut ? ranked.filter((id) => logits[id] >= logits[ranked[topK - 1]]) : ranked;
-  if (topP < 1) {
-    let left = (1 - topP) * sumOf(inOrder(kept));
-    while (kept.length > 1 && weights[kept[kept.length - 1]] <= left) left -= weights[kept.pop() ?? 0];
-  }
-
-  let left = uniform() * sumOf(inOrder(kept));
-  for (const id of inOrder(kept)) {
-    left -= weights[id];
+): number | null {
+  const kept = plainDistribution(logits, place);
+  if (kept.length === 0 || place.request.sampling.temperature === 0) return kept[0]?.id ?? null;
+  let left = uniform() * sumOf(kept);
+  for (const { id, weight } of kept) {
+    left -= weight;
     if (left < 0) return id;
   }
-  return kept[0];
+  return kept.findLast(({ weight }) => weight > 0)?.id ?? null;
+}
+
+/** What is left to draw from, in the order of the ids: one where the choice is greedy, none where nothing may come. */
+export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeighedId[] {
+  const allowed = new Set(allowedIds(logits, place).filter((id) => logits[id] > -Infinity));
+  const scores = shiftedScores(logits, place);
+  const ranked = rankedIds(scores).filter((id) => allowed.has(id));
+  const { temperature } = place.request.sampling;
+  if (temperature === 0) return ranked.slice(0, 1).map((id) => ({ id, weight: 1 }));
+  return inOrder(weighedIds(scores, ranked, place.request.sampling));
+}
+
+/** The ids that the constraint, the allowed ids, the bad words and the least length leave. */
+function allowedIds(
+  logits: readonly number[],
+  { request, answer, allowance }: PlainPlace,
+): readonly number[] {
+  const { sampling, stopping } = request;
+  const isEnd = (id: number): boolean => stopping.stopTokenIds.includes(id);
+  const follows = (id: number): boolean =>
+    allowance === null || allowance.ids.has(id) || (allowance.mayEnd && isEnd(id));
+  const endsBadWord = (id: number): boolean =>
+    sampling.badWords.some((word) => {
+      const tail = [...answer, id].slice(-word.length);
+      return tail.join() === word.join();
+    });
+  const possible = [...logits.keys()].filter(
+    (id) => follows(id) && (sampling.allowedTokenIds?.includes(id) ?? true) && !endsBadWord(id),
+  );
+  const others = possible.filter((id) => !isEnd(id));
+  return answer.length < stopping.minTokens && others.length > 0 ? others : possible;
+}
+
+/** Scores with bias and penalties. */
+function shiftedScores(logits: readonly number[], { request, answer }: PlainPlace): readonly number[] {
+  const { logitBias, repetitionPenalty, frequencyPenalty, presencePenalty } = request.sampling;
+  return logits.map((logit, id) => {
+    const bias = logitBias.find(([biased]) => biased === id)?.[1] ?? 0;
+    const count = answer.filter((other) => other === id).length;
+    let score = Math.fround(logit + bias);
+    if (count > 0 || request.prompt.tokenIds.includes(id)) {
+      const repeated = score > 0 ? score / repetitionPenalty : score * repetitionPenalty;
+      score = Math.fround(
+        score === -Infinity ? score : Math.min(Math.max(repeated, -float32Max), float32Max),
+      );
+    }
+    score = Math.fround(score - frequencyPenalty * count);
+    return Math.fround(score - (count > 0 ? presencePenalty : 0));
+  });
+}
+
+const float32Max = (2 - 2 ** -23) * 2 ** 127;
+
+/** What min-p, top-k and top-p keep of the ids. */
+function weighedIds(
+  scores: readonly number[],
+  ranked: readonly number[],
+  { temperature, minP, topK, topP }: GenerationRequest["sampling"],
+): readonly WeighedId[] {
+  const all = ranked.map((id) => ({ id, weight: Math.exp((scores[id] - scores[ranked[0]]) / temperature) }));
+  const probable = all.filter(({ weight }) => weight >= minP);
+  const last = topK > 0 ? probable[topK - 1] : undefined;
+  const kept = probable.filter(({ id }) => last === undefined || scores[id] >= scores[last.id]);
+  if (topP < 1) {
+    let left = (1 - topP) * sumOf(inOrder(kept));
+    while (kept.length > 1 && kept[kept.length - 1].weight <= left) left -= kept.pop()?.weight ?? 0;
+  }
+  return kept;
+}
+
+function inOrder(weighed: readonly WeighedId[]): readonly WeighedId[] {
+  return weighed.toSorted((a, b) => a.id - b.id);
+}
+
+function sumOf(weighed: readonly WeighedId[]): number {
+  return weighed.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 /** Natural logarithms of the probabilities of all ids. */
