@@ -78,12 +78,8 @@ const notServed: Readonly<Record<string, unknown>> = {
   reasoning_effort: "low",
   include_reasoning: false,
   stop_token_ids: [1],
-  include_stop_str_in_output: true,
   ignore_eos: true,
-  skip_special_tokens: false,
-  spaces_between_special_tokens: false,
   truncate_prompt_tokens: 5,
-  echo: true,
   add_special_tokens: true,
   documents: [{ text: "x" }],
   chat_template: "x",
@@ -126,14 +122,14 @@ for (const [field, value] of Object.entries(notServed)) {
 
 test("what nobody serves and what the engine lacks are refused together, each once", async () => {
   const { detail, error } = await refusal({
-    echo: true,
+    documents: [{ text: "x" }],
     prompt_logprobs: 1,
     min_p: 0.1,
     cache_salt: "s",
     structured_outputs: { regex: "a", _backend: "x" },
   });
   const backend = "structured_outputs._backend";
-  const names = ["echo", "prompt_logprobs", backend, "min_p", "cache_salt"];
+  const names = ["documents", "prompt_logprobs", backend, "min_p", "cache_salt"];
   assert.deepEqual(
     detail.map(({ loc }) => loc),
     names.map((name) => ["body", ...name.split(".")]),

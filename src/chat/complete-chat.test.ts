@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { ChatEvent } from "../domain/chat.ts";
+import type { ChatEvent, ConversationPrompt, TextPrompt, TokenPrompt } from "../domain/chat.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import type {
@@ -190,9 +190,9 @@ async function collect(events: AsyncIterable<ChatEvent>): Promise<readonly ChatE
 async function check(
   script: Script,
   request: RequestChanges = {},
-  options: Parameters<typeof serve>[1] = {},
+  options: Parameters<typeof serve>[1] & { readonly features?: readonly EngineFeature[] } = {},
 ) {
-  const engine = new ScriptedEngine(script);
+  const engine = new ScriptedEngine(script, options.features);
   const service = serve(engine, options);
   const events = await collect(
     service.complete(chatRequest(request), caller, { signal: new AbortController().signal }),
@@ -412,6 +412,64 @@ test("a stop string completed by the last allowed token wins over the length", a
   assert.deepEqual(finishes, [{ choice: 0, reason: "stop", stopReason: null, matchedStop: "STOP" }]);
 });
 
+test("a stop string is shown where that is asked for, and nothing is held back", async () => {
+  const { text, deltas, finishes } = await check(oneByOne(idsOf("one STOP two"), finished("length")), {
+    stopping: { stop: ["STOP"], includeStopText: true },
+  });
+  assert.equal(text(), "one STOP");
+  assert.equal(finishes[0]?.matchedStop, "STOP");
+  assert.deepEqual(
+    deltas.map((delta) => delta.text),
+    deltas.map((delta) => tokenizer.decode(delta.tokenIds, { skipSpecialTokens: true })),
+  );
+});
+
+test("a stop string in the first tokens does not end an answer of more", async () => {
+  const ids = idsOf("ab ab");
+  const { text, finishes, engine } = await check(
+    [[prompt], [tokens(ids)], [finished("length")]],
+    { stopping: { stop: ["ab"], minTokens: idsOf("ab").length } },
+    { features: ["min-tokens"] },
+  );
+  assert.equal(text(), "ab ");
+  assert.equal(finishes[0]?.matchedStop, "ab");
+  assert.equal(engine.requests[0].stopping.minTokens, idsOf("ab").length);
+});
+
+test("special tokens are in the text where they are not to be skipped, the one that ends it where it is to be shown", async () => {
+  const shown = async (stopping: RequestChanges["stopping"], skipSpecialTokens: boolean): Promise<string> => {
+    const script = oneByOne([...idsOf("a"), 1, endOfText], finished("stop", endOfText));
+    return (await check(script, { stopping, output: { skipSpecialTokens } })).text();
+  };
+  const [first, end] = [1, endOfText].map((id) => tokenizer.tokenText(id));
+  assert.equal(await shown({}, true), "a");
+  assert.equal(await shown({ includeStopText: true }, true), "a");
+  assert.equal(await shown({}, false), `a${first}`);
+  assert.equal(await shown({ includeStopText: true }, false), `a${first}${end}`);
+});
+
+test("the last message is echoed where the answer goes on in its role", async () => {
+  const echoOf = async (last: MessageRecord, changes: Partial<ConversationPrompt>): Promise<string> => {
+    const messages = [message("user", "hi"), last];
+    const { header, text } = await check(oneByOne(idsOf("a"), finished("length")), {
+      prompt: { messages, echo: true, ...changes },
+    });
+    assert.equal(text(), "a", "no delta holds it");
+    return header.echo;
+  };
+  const goesOn = { addGenerationPrompt: false, continueFinalMessage: true };
+  const said = message("assistant", "I say ");
+  assert.equal(await echoOf(said, goesOn), "I say ");
+  assert.equal(await echoOf(said, { addGenerationPrompt: false }), "I say ");
+  assert.equal(await echoOf(said, {}), "I say ");
+  assert.equal(await echoOf(said, { ...goesOn, echo: false }), "");
+  assert.equal(await echoOf(message("user", "you say"), goesOn), "you say", "the answer is the user's too");
+  assert.equal(await echoOf(message("user", "you say"), {}), "");
+  const parts = [{ type: "text", text: "x" }, "y"];
+  assert.equal(await echoOf({ role: "assistant", content: parts }, {}), "x\ny");
+  assert.equal(await echoOf({ role: "assistant", content: null }, {}), "");
+});
+
 test("what was held back is shown when the answer ends", async () => {
   const { text, deltas } = await check(oneByOne(idsOf("a STO"), finished("length")), {
     stopping: { stop: ["STOP"] },
@@ -492,6 +550,16 @@ test("texts and token ids are prompts too, and the assistant answers them", asyn
     assert.deepEqual(engine.requests[0].prompt.tokenIds, idsOf("Once upon"));
     assert.equal(text(), "a");
   }
+});
+
+test("a prompt of another kind is echoed as its text", async () => {
+  const answer = oneByOne(idsOf("a"), finished("length"));
+  const options = { truncation: null, echo: true };
+  const echoOf = async (prompt: TextPrompt | TokenPrompt): Promise<string> =>
+    (await check(answer, { prompt })).header.echo;
+  assert.equal(await echoOf({ kind: "text", text: "Once ", addSpecialTokens: false, ...options }), "Once ");
+  const tokenIds = [1, ...idsOf("Once ")];
+  assert.equal(await echoOf({ kind: "tokens", tokenIds, ...options }), "Once ");
 });
 
 test("sampling comes from the request, then the model's makers, then neutral values", async () => {

@@ -67,8 +67,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     let isHeaderSent = false;
     try {
       const { tokenizer } = base;
-      const { stop } = request.stopping;
-      for await (const batch of generationDeltas(generation, plan, { tokenizer, stop })) {
+      for await (const batch of generationDeltas(generation, plan, { tokenizer, request })) {
         usage = batch.usage;
         if (!isHeaderSent) {
           isHeaderSent = true;

@@ -1,6 +1,7 @@
 // What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
 // Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
 import type { ChatHeader, ChatPrompt, ChatRequest } from "../domain/chat.ts";
+import { joinedText } from "../domain/content-part.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
 import { freshSeed } from "../domain/random.ts";
 import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
@@ -76,6 +77,7 @@ export async function planGeneration(
     model: model.name,
     fingerprint: model.fingerprint,
     role: roleOf(request.prompt),
+    echo: request.prompt.echo ? echoOf(request, base) : "",
     promptTokenIds,
     logprobs,
     tokenIds: {
@@ -90,6 +92,14 @@ export async function planGeneration(
 function roleOf(prompt: ChatPrompt): string {
   const opensTurn = prompt.kind !== "conversation" || prompt.addGenerationPrompt;
   return opensTurn ? "assistant" : (prompt.messages.at(-1)?.role ?? "assistant");
+}
+
+/** What the answer goes on with: the prompt's text, or the last message's where the answer has its role. */
+function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): string {
+  if (prompt.kind === "text") return prompt.text;
+  if (prompt.kind === "tokens") return tokenizer.decode(prompt.tokenIds, output);
+  const last = prompt.messages.at(-1);
+  return last?.role === roleOf(prompt) ? (joinedText(last.content ?? null) ?? "") : "";
 }
 
 /** A trained model gives log-probabilities unasked, since rollouts need them, and spells those tokens by id. */

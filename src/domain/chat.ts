@@ -113,7 +113,6 @@ export interface ChatOutput {
   readonly promptLogprobCount: number | null;
   readonly returnTokenIds: boolean | undefined;
   readonly skipSpecialTokens: boolean;
-  readonly spacesBetweenSpecialTokens: boolean;
   readonly includeReasoning: boolean;
 }
 
@@ -211,6 +210,8 @@ export interface ChatHeader {
   readonly fingerprint: string;
   readonly createdAt: Date;
   readonly role: string;
+  /** Put before each choice's text, in no delta of which it is; empty where nothing is. */
+  readonly echo: string;
   readonly promptTokenIds: readonly number[];
   /** One for each token of the prompt, null for the first; null where the request wanted none. */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;

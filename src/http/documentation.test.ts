@@ -83,7 +83,7 @@ test("every field of a chat is described, those that are refused are marked, and
   for (const [name, { description = "" }] of Object.entries(properties))
     assert.match(description, /^[A-Z].+[.]$/, name);
   assert.deepEqual([properties["n"]?.default, properties["stream"]?.default], [1, false]);
-  assert.ok(properties["echo"]?.["x-refused"] && !properties["stop"]?.["x-refused"]);
+  assert.ok(properties["documents"]?.["x-refused"] && !properties["stop"]?.["x-refused"]);
   assert.match(properties["min_p"]?.description ?? "", /Refused where the model's engine lacks it/);
   for (const field of ["choices", "usage", "system_fingerprint", "finish_reason"])
     assert.ok(JSON.stringify(chat?.responses["2XX"]).includes(`"${field}"`), field);

@@ -45,6 +45,8 @@ const chat = (payload: object, rest: Partial<InjectOptions> = {}): InjectOptions
   ...rest,
 });
 const json = { authorization: bearer(), "content-type": "application/json" };
+/** Refused of every server. */
+const otherBackend = { regex: "a", _backend: "other" };
 const invalid = { type: "invalid_request_error", code: "invalid" };
 
 const table: readonly {
@@ -55,8 +57,13 @@ const table: readonly {
 }[] = [
   {
     name: "400: a known option that is not served",
-    request: chat({ ...helloBody, echo: true }),
-    expected: { status: 400, type: "invalid_request_error", code: "unsupported", loc: ["body", "echo"] },
+    request: chat({ ...helloBody, structured_outputs: otherBackend }),
+    expected: {
+      status: 400,
+      type: "invalid_request_error",
+      code: "unsupported",
+      loc: ["body", "structured_outputs", "_backend"],
+    },
   },
   {
     name: "401: no credentials",
@@ -315,13 +322,13 @@ test("an error is short, whatever was sent: a hundred faults, the rest counted, 
 
 test("what is wrong and what is not served are told in one answer", async () => {
   const server = await fakeServer();
-  const answer = await server.ask(chat({ ...helloBody, n: 0, echo: true }));
+  const answer = await server.ask(chat({ ...helloBody, n: 0, structured_outputs: otherBackend }));
   const body = checkError(answer, { status: 422, ...invalid });
   assert.deepEqual(
     body.detail.map(({ loc }) => loc),
     [
       ["body", "n"],
-      ["body", "echo"],
+      ["body", "structured_outputs", "_backend"],
     ],
   );
   await server.close();

@@ -13,18 +13,18 @@ export interface Detokenizer {
 }
 
 /**
- * Starts a sequence. The texts of all pushes and the flush, joined, are `tokenizer.decode` of all ids.
+ * Starts a sequence. The texts of all pushes and the flush, joined, are `tokenizer.decode` of the ids that are not hidden.
  */
 export function createDetokenizer(
-  tokenizer: Tokenizer,
-  options: { readonly skipSpecialTokens: boolean },
+  tokenizer: Pick<Tokenizer, "tokenBytes">,
+  options: { readonly isHidden: (id: number) => boolean },
 ): Detokenizer {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let pending: Uint8Array = new Uint8Array();
 
   const advance = (id: number): { readonly text: string; readonly rest: Uint8Array } => {
-    const isSkipped = options.skipSpecialTokens && tokenizer.isSpecial(id);
-    const bytes = isSkipped ? pending : Buffer.concat([pending, tokenizer.tokenBytes(id)]);
+    if (options.isHidden(id)) return { text: "", rest: pending };
+    const bytes = Buffer.concat([pending, tokenizer.tokenBytes(id)]);
     const length = completeLength(bytes);
     return { text: decoder.decode(bytes.subarray(0, length)), rest: bytes.subarray(length) };
   };

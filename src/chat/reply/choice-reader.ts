@@ -4,7 +4,7 @@ import type { ChatLogprob } from "../../domain/chat.ts";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import { createDetokenizer } from "../../tokenizer/detokenizer.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
-import { createStopScanner } from "./stop-strings.ts";
+import { stopScanners, type StopRule, type StopScanner } from "./stop-strings.ts";
 
 /** What some tokens added. Tokens and text may be out of step: half characters and held-back text come later. */
 export interface ChoicePiece {
@@ -23,22 +23,41 @@ export interface ChoiceReader {
 }
 
 export interface ChoiceReaderOptions {
-  readonly stop: readonly string[];
-  /** Tokens that end a choice; their text is not shown. */
+  readonly stops: StopRule;
+  /** Stop strings that are completed in the text of so many first tokens do not end the choice. */
+  readonly minTokens: number;
+  /** Tokens that end a choice; their text is shown as other tokens' where the rule of stop strings shows these. */
   readonly stopTokenIds: ReadonlySet<number>;
+  readonly skipsSpecialTokens: boolean;
+  /** Special tokens that are not skipped: whoever takes the text apart goes by them. */
+  readonly shownSpecialIds?: ReadonlySet<number>;
   readonly hasLogprobs: boolean;
 }
 
-export function createChoiceReader(tokenizer: Tokenizer, options: ChoiceReaderOptions): ChoiceReader {
-  const detokenizer = createDetokenizer(tokenizer, { skipSpecialTokens: true });
-  const scanner = createStopScanner(options.stop);
-  const isHidden = (id: number): boolean => tokenizer.isSpecial(id) || options.stopTokenIds.has(id);
+/** Makes readers for any number of choices of one request. */
+export function choiceReaders(tokenizer: Tokenizer, options: ChoiceReaderOptions): () => ChoiceReader {
+  const openScanner = stopScanners(options.stops);
+  return () => createChoiceReader(tokenizer, options, openScanner());
+}
 
+function createChoiceReader(
+  tokenizer: Tokenizer,
+  options: ChoiceReaderOptions,
+  scanner: StopScanner,
+): ChoiceReader {
+  const isHidden = hidesToken(tokenizer, options);
+  const detokenizer = createDetokenizer(tokenizer, { isHidden });
+  let tokenCount = 0;
+  const scan = (text: string): ReturnType<StopScanner["push"]> =>
+    scanner.push(text, { mayEnd: tokenCount > options.minTokens });
+
+  /** A hidden token is named, but its bytes are empty: joined bytes are the text. */
+  const nameOf = (id: number, shown: string): string => (isHidden(id) ? tokenizer.tokenText(id) : shown);
   /** Called before the token is taken, since alternatives are read in the same place. */
   const alternativesOf = (token: GeneratedToken): ChatLogprob["alternatives"] =>
     token.alternatives.map(({ id, logprob }) => {
-      const text = isHidden(id) ? tokenizer.tokenText(id) : detokenizer.peek(id);
-      return { tokenId: id, text, bytes: utf8(text), logprob };
+      const shown = detokenizer.peek(id);
+      return { tokenId: id, text: nameOf(id, shown), bytes: utf8(shown), logprob };
     });
   return {
     take: (tokens) => {
@@ -46,21 +65,15 @@ export function createChoiceReader(tokenizer: Tokenizer, options: ChoiceReaderOp
       const tokenIds: number[] = [];
       let text = "";
       for (const token of tokens) {
+        const { id, logprob } = token;
         const alternatives = options.hasLogprobs ? alternativesOf(token) : [];
-        const shown = options.stopTokenIds.has(token.id) ? "" : detokenizer.push(token.id);
-        tokenIds.push(token.id);
+        const shown = detokenizer.push(id);
+        tokenCount += 1;
+        tokenIds.push(id);
         if (options.hasLogprobs) {
-          // A hidden token is named, but its bytes are empty: joined bytes are the text.
-          const name = isHidden(token.id) ? tokenizer.tokenText(token.id) : shown;
-          logprobs.push({
-            tokenId: token.id,
-            text: name,
-            bytes: utf8(shown),
-            logprob: token.logprob,
-            alternatives,
-          });
+          logprobs.push({ tokenId: id, text: nameOf(id, shown), bytes: utf8(shown), logprob, alternatives });
         }
-        const scanned = scanner.push(shown);
+        const scanned = scan(shown);
         text += scanned.text;
         if (scanned.matched !== null) return { text, tokenIds, logprobs, matchedStop: scanned.matched };
       }
@@ -68,10 +81,19 @@ export function createChoiceReader(tokenizer: Tokenizer, options: ChoiceReaderOp
     },
     end: () => {
       const unfinished = detokenizer.flush();
-      const scanned = scanner.push(unfinished);
-      return { text: scanned.text + scanner.flush(), unfinished, matchedStop: scanned.matched };
+      const scanned = scan(unfinished);
+      const rest = scanned.matched === null ? scanner.flush() : "";
+      return { text: scanned.text + rest, unfinished, matchedStop: scanned.matched };
     },
   };
+}
+
+/** Which tokens have no part in the text. */
+function hidesToken(tokenizer: Tokenizer, options: ChoiceReaderOptions): (id: number) => boolean {
+  const { stops, stopTokenIds, skipsSpecialTokens, shownSpecialIds } = options;
+  return (id) =>
+    (stopTokenIds.has(id) && !stops.includesStop) ||
+    (skipsSpecialTokens && tokenizer.isSpecial(id) && shownSpecialIds?.has(id) !== true);
 }
 
 /** The entry with text added that became certain after its token: joined bytes stay the text. */

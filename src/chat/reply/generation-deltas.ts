@@ -1,10 +1,17 @@
 // From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
 // submit, abort or count requests.
 import { assert, present, unreachable } from "../../domain/assert.ts";
-import type { ChatDelta, ChatFinish, ChatHeader, ChatPromptLogprob, ChatUsage } from "../../domain/chat.ts";
+import type {
+  ChatDelta,
+  ChatFinish,
+  ChatHeader,
+  ChatPromptLogprob,
+  ChatRequest,
+  ChatUsage,
+} from "../../domain/chat.ts";
 import { choiceCountOf, type Generation, type GenerationEvent } from "../../domain/generation.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
-import { createChoiceReader, withAddedText } from "./choice-reader.ts";
+import { choiceReaders, withAddedText } from "./choice-reader.ts";
 import type { ChoiceReader } from "./choice-reader.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { withTexts } from "./prompt-logprobs.ts";
@@ -28,7 +35,7 @@ export interface DeltaBatch {
 export async function* generationDeltas(
   generation: Generation,
   plan: GenerationPlan,
-  options: { readonly tokenizer: Tokenizer; readonly stop: readonly string[] },
+  options: { readonly tokenizer: Tokenizer; readonly request: Pick<ChatRequest, "stopping" | "output"> },
 ): AsyncGenerator<DeltaBatch> {
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
@@ -94,13 +101,19 @@ interface ChoiceState {
 }
 
 function startChoices(
-  plan: GenerationPlan,
-  { tokenizer, stop }: { readonly tokenizer: Tokenizer; readonly stop: readonly string[] },
+  { generation }: GenerationPlan,
+  { tokenizer, request }: Parameters<typeof generationDeltas>[2],
 ): readonly ChoiceState[] {
-  const stopTokenIds = new Set(plan.generation.stopping.stopTokenIds);
-  const hasLogprobs = plan.generation.outputs.topLogprobCount !== null;
-  return Array.from({ length: choiceCountOf(plan.generation) }, () => ({
-    reader: createChoiceReader(tokenizer, { stop, stopTokenIds, hasLogprobs }),
+  const { stopping, output } = request;
+  const openReader = choiceReaders(tokenizer, {
+    stops: { stops: stopping.stop, includesStop: stopping.includeStopText },
+    minTokens: generation.stopping.minTokens,
+    stopTokenIds: new Set(generation.stopping.stopTokenIds),
+    skipsSpecialTokens: output.skipSpecialTokens,
+    hasLogprobs: generation.outputs.topLogprobCount !== null,
+  });
+  return Array.from({ length: choiceCountOf(generation) }, () => ({
+    reader: openReader(),
     tokenCount: 0,
     isFinished: false,
   }));

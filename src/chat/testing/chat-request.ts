@@ -52,7 +52,6 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     promptLogprobCount: null,
     returnTokenIds: undefined,
     skipSpecialTokens: true,
-    spacesBetweenSpecialTokens: true,
     includeReasoning: true,
   },
   unserved: [],

@@ -148,9 +148,11 @@ test("streams an opening with every choice, deltas, the finish with the last one
   const chunks = await askStream(server, { n: 2, request_id: "r", stream_options: { include_usage: true } });
   const head = {
     id: "chatcmpl-r",
+    request_id: "r",
     object: "chat.completion.chunk",
     created: 1_700_000_000,
     model: "tiny",
+    service_tier: "default",
     system_fingerprint: "tiny@base+test",
   };
   const opening = (index: number) => ({
@@ -190,6 +192,36 @@ test("streams ids and log-probabilities chunk by chunk, the prompt's only in the
     content: [{ ...text("Hel", 10), top_logprobs: [] }],
     refusal: null,
   });
+  await server.close();
+});
+
+test("what is echoed stands before each choice's text, in a chunk of its own of a stream", async () => {
+  const server = await fakeServer();
+  server.chat.script.echo = "Say ";
+  const answer = (await ask(server, { echo: true, n: 2, return_token_ids: true })).json<{
+    choices: readonly { message: { content: string }; token_ids: readonly number[] }[];
+    usage: object;
+  }>();
+  for (const { message: said, token_ids: ids } of answer.choices)
+    assert.deepEqual([said.content, ids], ["Say Hello", [10, 11]]);
+  assert.deepEqual(answer.usage, usage(3, 4));
+  const options = { include_usage: true, continuous_usage_stats: true };
+  const chunks = await askStream(server, { echo: true, n: 2, stream_options: options });
+  const echoed = (index: number) => ({
+    index,
+    delta: { content: "Say ", reasoning_content: null },
+    logprobs: null,
+    finish_reason: null,
+  });
+  assert.deepEqual(
+    chunks.slice(1, 3).map((chunk) => [chunk["choices"], chunk["usage"]]),
+    [0, 1].map((index) => [[echoed(index)], usage(3, 0)]),
+  );
+  assert.deepEqual(
+    chunks.map((chunk) => choicesOf(chunk).map(({ index, delta }) => [index, delta])).slice(3, 5),
+    [0, 1].map((index) => [[index, { content: "Hel", reasoning_content: null }]]),
+  );
+  assert.equal(chunks.filter((chunk) => Object.hasOwn(chunk, "prompt_token_ids")).length, 1);
   await server.close();
 });
 

@@ -12,6 +12,7 @@ export interface ChatScript {
   finish: ChatFinish["reason"];
   isTrained: boolean;
   notice: string | null;
+  echo: string;
   /** Thrown before the header. */
   refusal: Error | null;
   /** Thrown after the first delta. */
@@ -28,6 +29,7 @@ export class FakeChat implements ChatPort {
     finish: "stop",
     isTrained: false,
     notice: null,
+    echo: "",
     refusal: null,
     failure: null,
     hangs: false,
@@ -52,7 +54,7 @@ export class FakeChat implements ChatPort {
   ): AsyncIterable<ChatEvent> {
     this.seen.push({ request, caller });
     this.#onSeen();
-    const { pieces, finish, isTrained, refusal, failure, hangs } = this.script;
+    const { pieces, finish, isTrained, echo, refusal, failure, hangs } = this.script;
     if (refusal !== null) throw refusal;
     const { unserved } = request;
     if (unserved.length > 0) throw new ServiceError({ code: "unsupported", faults: unserved });
@@ -66,6 +68,7 @@ export class FakeChat implements ChatPort {
         fingerprint: "tiny@base+test",
         createdAt: new Date(1_700_000_000_000),
         role: "assistant",
+        echo,
         promptTokenIds: [1, 2, 3],
         promptLogprobs: null,
         notice: this.script.notice,

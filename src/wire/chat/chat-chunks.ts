@@ -1,6 +1,6 @@
-// The chunks of a streamed answer, in order: one that opens every choice, deltas, the finish with the last delta of
-// each choice, and the usage where it was asked for.
-import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+// The chunks of a streamed answer, in order: one that opens every choice, what is put before each choice's text, deltas,
+// the finish with the last delta of each choice, and the usage where it was asked for.
+import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
@@ -15,9 +15,11 @@ export async function* chatChunks(
 ): AsyncGenerator<object> {
   const chunk = (choices: readonly object[], rest: object = {}): object => ({
     id: `chatcmpl-${request.identity.requestId}`,
+    request_id: request.identity.requestId,
     object: "chat.completion.chunk",
     created: Math.floor(header.createdAt.getTime() / 1000),
     model: header.model,
+    service_tier: "default",
     system_fingerprint: header.fingerprint,
     choices,
     ...rest,
@@ -26,33 +28,43 @@ export async function* chatChunks(
   let isOpen = false;
   for await (const event of events) {
     if (event.kind === "header") continue;
-    if (!isOpen) yield chunk(openings(request, header), openingRest(header, form, event.usage));
+    const usageOf = (tokens: number): object =>
+      form.usageInEveryChunk ? { usage: usageBody(event.usage, tokens) } : {};
+    if (!isOpen) {
+      const prompt = { prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null };
+      yield chunk(openings(request, header), { ...prompt, ...usageOf(0) });
+      for (const choice of echoes(request, header)) yield chunk([choice], usageOf(0));
+    }
     isOpen = true;
     if (event.kind === "usage") {
       if (form.includesUsage) yield chunk([], { usage: usageBody(event.usage) });
     } else if (saysSomething(event)) {
-      const usage = form.usageInEveryChunk ? { usage: usageBody(event.usage, event.choiceTokens) } : {};
-      yield chunk([deltaBody(event, header, form)], usage);
+      yield chunk([deltaBody(event, header, form)], usageOf(event.choiceTokens));
     }
   }
 }
 
 /** All choices in the first chunk: a client must know how many there are before the first text. */
 function openings(request: ChatRequest, header: ChatHeader): readonly object[] {
-  return Array.from({ length: choiceCountOf(request.output) }, (_, index) => ({
-    index,
-    delta: { role: header.role, content: "", reasoning_content: null },
-    logprobs: null,
-    finish_reason: null,
-    ...(header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {}),
+  const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
+  return untakenChoices(request, { role: header.role, content: "" }).map((choice) => ({
+    ...choice,
+    ...prompt,
   }));
 }
 
-function openingRest(header: ChatHeader, form: ChatAnswerForm, usage: ChatUsage): object {
-  return {
-    prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
-    ...(form.usageInEveryChunk ? { usage: usageBody(usage, 0) } : {}),
-  };
+function echoes(request: ChatRequest, { echo }: ChatHeader): readonly object[] {
+  return echo === "" ? [] : untakenChoices(request, { content: echo });
+}
+
+/** Every choice with a delta that no token brought. */
+function untakenChoices(request: ChatRequest, delta: object): readonly object[] {
+  return Array.from({ length: choiceCountOf(request.output) }, (_, index) => ({
+    index,
+    delta: { ...delta, reasoning_content: null },
+    logprobs: null,
+    finish_reason: null,
+  }));
 }
 
 function saysSomething({ text, reasoning, toolCalls, tokenIds, finish }: ChatDelta): boolean {

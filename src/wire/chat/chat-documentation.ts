@@ -41,7 +41,10 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
     isEngines: true,
   },
   seed: { about: "Makes the answer reproducible, whatever else is being answered." },
-  stop: { about: "One text or several that end the answer, and are not part of it." },
+  stop: {
+    about:
+      "One text or several that end the answer, and are not part of it; the one that is completed first wins.",
+  },
   stream: { about: "Answers as server-sent events.", default: false },
   stream_options: { about: "Whether a stream ends with the usage, and carries it in every chunk." },
   temperature: { about: "Divides the logits; 0 is greedy. The model's own default, else 1." },
@@ -71,11 +74,19 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
   },
   length_penalty: { about: "How beam search weighs length.", default: 1, isEngines: true },
   stop_token_ids: { about: "Token ids that end the answer." },
-  include_stop_str_in_output: { about: "Shows what ended the answer.", default: false },
+  include_stop_str_in_output: {
+    about:
+      "Shows the text that ended the answer: the stop string, or that of the stop token unless it is special and these are skipped.",
+    default: false,
+  },
   ignore_eos: { about: "The model's own end does not end the answer.", default: false },
   min_tokens: { about: "Fewest tokens of an answer.", default: 0, isEngines: true },
   skip_special_tokens: { about: "Leaves special tokens out of the text.", default: true },
-  spaces_between_special_tokens: { about: "Puts blanks between special tokens.", default: true },
+  spaces_between_special_tokens: {
+    about:
+      "Accepted without use: the tokenizers served here put no blanks between special tokens, so both values mean the same.",
+    default: true,
+  },
   truncate_prompt_tokens: { about: "Keeps the last so many tokens of the prompt." },
   prompt_logprobs: {
     about: "Returns the prompt's log-probabilities with so many alternatives.",
@@ -83,7 +94,11 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
   },
   allowed_token_ids: { about: "Only these token ids may be drawn.", isEngines: true },
   bad_words: { about: "Texts that the answer must not hold.", default: [], isEngines: true },
-  echo: { about: "Puts the last message's text before the answer's.", default: false },
+  echo: {
+    about:
+      "Puts the last message's text before the answer's where both have one role, as with continue_final_message; else it changes nothing.",
+    default: false,
+  },
   add_generation_prompt: { about: "Ends the prompt with what opens the assistant's turn.", default: true },
   continue_final_message: { about: "Goes on with the last message instead.", default: false },
   add_special_tokens: {

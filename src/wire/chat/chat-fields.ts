@@ -32,7 +32,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     continue_final_message: "prompt.continueFinalMessage",
     add_special_tokens: { refusedUnless: is(false) },
     truncate_prompt_tokens: { refusedUnless: never },
-    echo: { refusedUnless: is(false) },
+    echo: "prompt.echo",
     reasoning_effort: { refusedUnless: never },
     // A text model has no input to process.
     mm_processor_kwargs: "accepted",
@@ -62,7 +62,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     stop: "stopping.stop",
     stop_token_ids: { refusedUnless: isEmpty },
     ignore_eos: { refusedUnless: is(false) },
-    include_stop_str_in_output: { refusedUnless: is(false) },
+    include_stop_str_in_output: "stopping.includeStopText",
 
     use_beam_search: "output.choices",
     n: "output.choices",
@@ -71,8 +71,9 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     top_logprobs: "output.logprobs",
     prompt_logprobs: { refusedUnless: never },
     return_token_ids: "output.returnTokenIds",
-    skip_special_tokens: { refusedUnless: is(true) },
-    spaces_between_special_tokens: { refusedUnless: is(true) },
+    skip_special_tokens: "output.skipSpecialTokens",
+    // No tokenizer that is read puts blanks there: what a token adds to a text does not depend on its neighbours.
+    spaces_between_special_tokens: "accepted",
     include_reasoning: { refusedUnless: is(true) },
     stream: "answer form",
     stream_options: "answer form",

@@ -35,7 +35,7 @@ export async function chatResponse(
   events: AsyncIterable<ChatEvent>,
 ): Promise<object> {
   const choices = Array.from({ length: choiceCountOf(request.output) }, (): GatheredChoice => ({
-    text: "",
+    text: header.echo,
     reasoning: "",
     toolCalls: [],
     tokenIds: [],

@@ -117,13 +117,9 @@ test("null equals absent on every nullable field, and defaults pass on those not
       use_beam_search: false,
       length_penalty: 1,
       stop_token_ids: [],
-      include_stop_str_in_output: false,
       ignore_eos: false,
       min_tokens: 0,
-      skip_special_tokens: true,
-      spaces_between_special_tokens: true,
       bad_words: [],
-      echo: false,
       add_special_tokens: false,
       documents: [],
       chat_template_kwargs: {},
@@ -133,6 +129,7 @@ test("null equals absent on every nullable field, and defaults pass on those not
       tool_choice: "none",
       mm_processor_kwargs: { a: 1 },
       parallel_tool_calls: true,
+      spaces_between_special_tokens: false,
     },
     {
       sampling: {
@@ -227,6 +224,9 @@ test("reads every field into its place", () => {
     { stop: ["a", "b"], max_tokens: 1, min_tokens: 1 },
     { stopping: { stop: ["a", "b"], maxTokens: 1, minTokens: 1 } },
   );
+  reads({ include_stop_str_in_output: true }, { stopping: { includeStopText: true } });
+  reads({ skip_special_tokens: false }, { output: { skipSpecialTokens: false } });
+  reads({ echo: true }, { prompt: { echo: true } });
   reads({ max_tokens: 1, max_completion_tokens: 2 }, { stopping: { maxTokens: 2 } });
   reads({ n: 128 }, { output: { choices: { kind: "sample", count: 128 } } });
   reads(
@@ -420,13 +420,9 @@ test("refuses every known option that chat cannot honour, by name, all at once",
     include_reasoning: false,
     length_penalty: 2,
     stop_token_ids: [1],
-    include_stop_str_in_output: true,
     ignore_eos: true,
-    skip_special_tokens: false,
-    spaces_between_special_tokens: false,
     truncate_prompt_tokens: 5,
     prompt_logprobs: 0,
-    echo: true,
     add_special_tokens: true,
     documents: [{ text: "x" }],
     chat_template: "x",

@@ -144,7 +144,6 @@ function outputOf(body: ChatRequestBody): ChatOutput {
     promptLogprobCount: body.prompt_logprobs ?? null,
     returnTokenIds: body.return_token_ids ?? undefined,
     skipSpecialTokens: body.skip_special_tokens ?? true,
-    spacesBetweenSpecialTokens: body.spaces_between_special_tokens ?? true,
     includeReasoning: body.include_reasoning ?? true,
   };
 }
