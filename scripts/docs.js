@@ -1,10 +1,18 @@
-// `npm run docs`: writes the page of the documentation that is made of the settings.
+// `npm run docs`: writes the pages of the documentation that are made of the settings, and of the routes' schemas.
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { root, setUp } from "./setup.js";
 
 setUp();
-const built = join(root, "dist", "src", "cli", "settings-help.js");
-const { configurationPage } = await import(pathToFileURL(built).href);
-writeFileSync(join(root, "docs", "configuration.md"), configurationPage());
+const built = (...path) => import(pathToFileURL(join(root, "dist", "src", ...path)).href);
+const write = (page, text) => writeFileSync(join(root, "docs", page), text);
+
+const { configurationPage } = await built("cli", "settings-help.js");
+write("configuration.md", configurationPage());
+
+const { apiPage } = await built("http", "documentation", "api-page.js");
+const { fakeServer } = await built("http", "testing", "fake-server.js");
+const server = await fakeServer();
+write("api.md", apiPage((await server.ask({ method: "GET", url: "/openapi.json" })).json()));
+await server.close();

@@ -8,7 +8,7 @@ import { FailedLogins } from "./credentials/failed-logins.ts";
 import { RefusalAudit } from "./credentials/refusal-audit.ts";
 import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { documentRoutes } from "./documentation.ts";
+import { documentRoutes } from "./documentation/document-routes.ts";
 import { errorAnswer } from "./errors.ts";
 import { codeOf, refuseEncoding, translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";

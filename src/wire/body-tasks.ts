@@ -9,13 +9,13 @@ import {
   feedbackReplaceForm,
   type FeedbackBody,
   type FeedbackReplaceBody,
-} from "./feedback.ts";
+} from "./feedback/feedback.ts";
 import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
 import type { Checked } from "./checked.ts";
 import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
 import type { BodyLimits } from "./body-limits.ts";
-import { readFeedbackBatch, type ReadFeedbackBatch } from "./read-feedback-batch.ts";
+import { readFeedbackBatch, type ReadFeedbackBatch } from "./feedback/read-feedback-batch.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
 import { respellGroup } from "./trajectory-pages.ts";
 

@@ -3,23 +3,29 @@ import { Type } from "typebox";
 import type { WirePlaces } from "./places.ts";
 import type { BodyForm } from "./body.ts";
 import type { ModelVersion, TrainedModel } from "../domain/model.ts";
-import { nullable } from "./nullable.ts";
-import { pageQueryFields } from "./page.ts";
+import { nullable, orNull } from "./nullable.ts";
+import { pageQueryFields, pageSchema } from "./page.ts";
 
 export const modelQuerySchema = Type.Object({
   ...pageQueryFields,
-  entity: Type.Optional(Type.String()),
-  project: Type.Optional(Type.String()),
-  name: Type.Optional(Type.String()),
+  entity: Type.Optional(Type.String({ description: "Only this entity's." })),
+  project: Type.Optional(Type.String({ description: "Only this project's." })),
+  name: Type.Optional(Type.String({ description: "Only those of this name." })),
 });
 
 const modelCreateSchema = Type.Object(
   {
-    entity: nullable(Type.String({ maxLength: 128 })),
-    project: Type.String({ minLength: 1, maxLength: 128 }),
-    name: Type.String({ minLength: 1, maxLength: 128 }),
-    base_model: Type.String({ minLength: 1 }),
-    return_existing: nullable(Type.Boolean()),
+    entity: nullable(Type.String({ maxLength: 128 }), {
+      description: "Whose it is.",
+      "x-default": "the caller's own",
+    }),
+    project: Type.String({ minLength: 1, maxLength: 128, description: "Comes into being at first use." }),
+    name: Type.String({ minLength: 1, maxLength: 128, description: "Unique in its project." }),
+    base_model: Type.String({ minLength: 1, description: "The name of the base model that is trained." }),
+    return_existing: nullable(Type.Boolean(), {
+      default: false,
+      description: "Answers with the model of this name where there is one; otherwise that is a conflict.",
+    }),
   },
   { title: "ModelCreate" },
 );
@@ -39,7 +45,12 @@ export const registrationPlaces: WirePlaces = {
 };
 
 const checkpointDeleteSchema = Type.Object(
-  { steps: Type.Array(Type.Integer({ minimum: 0 }), { maxItems: 100_000 }) },
+  {
+    steps: Type.Array(Type.Integer({ minimum: 0 }), {
+      maxItems: 100_000,
+      description: "The versions to delete; step 0 stays servable.",
+    }),
+  },
   { title: "CheckpointDelete" },
 );
 
@@ -47,6 +58,26 @@ export const checkpointDeleteForm: BodyForm<typeof checkpointDeleteSchema> = {
   schema: checkpointDeleteSchema,
   fields: { steps: "read" },
 };
+
+export const modelSchema = Type.Object(
+  {
+    id: Type.String({ format: "uuid" }),
+    entity: Type.String(),
+    project: Type.String(),
+    name: Type.String(),
+    base_model: Type.String(),
+    run_id: Type.Null(),
+    created_at: Type.String({ format: "date-time" }),
+  },
+  { title: "Model" },
+);
+export const modelPageSchema = pageSchema(modelSchema);
+
+export const modelDeletionSchema = Type.Object({
+  model_id: Type.String({ format: "uuid" }),
+  deleted_checkpoints: Type.Integer({ minimum: 0 }),
+  deleted_run: Type.Boolean(),
+});
 
 export function modelBody(model: TrainedModel): object {
   return {
@@ -60,6 +91,27 @@ export function modelBody(model: TrainedModel): object {
   };
 }
 
+export const checkpointPageSchema = pageSchema(
+  Type.Object(
+    {
+      id: Type.String(),
+      step: Type.Integer({ minimum: 0, description: "Version, policy version and step are one number." }),
+      metrics: Type.Object({}, { additionalProperties: Type.Number() }),
+      created_at: Type.String({ format: "date-time" }),
+      job_id: orNull(Type.String({ format: "uuid" }), {
+        description: "The job that made it; null for step 0.",
+      }),
+      has_optimizer_state: Type.Boolean({ description: "Whether training goes on from where it was." }),
+    },
+    { title: "Checkpoint" },
+  ),
+);
+
+export const checkpointDeletionSchema = Type.Object({
+  deleted_count: Type.Integer({ minimum: 0 }),
+  not_found_steps: Type.Array(Type.Integer()),
+});
+
 export function checkpointBody(version: ModelVersion): object {
   return {
     id: version.id,
@@ -70,3 +122,22 @@ export function checkpointBody(version: ModelVersion): object {
     has_optimizer_state: version.trainerState !== null,
   };
 }
+
+/** What a chat request may name as its model, as OpenAI's clients list it. */
+export const servedModelSchema = Type.Object(
+  {
+    id: Type.String({ description: "What `model` takes." }),
+    object: Type.Enum(["model"]),
+    created: Type.Integer({ description: "Seconds since 1970." }),
+    owned_by: Type.String(),
+    root: Type.String({ description: "The model that a version is of; of all others the name itself." }),
+    parent: orNull(Type.String(), { description: "The base model of a trained one." }),
+  },
+  { title: "ServedModel" },
+);
+export const servedModelListSchema = Type.Object({
+  object: Type.Enum(["list"]),
+  data: Type.Array(servedModelSchema),
+});
+
+export const baseModelsSchema = Type.Array(Type.String(), { description: "The default first." });

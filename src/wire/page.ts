@@ -1,12 +1,18 @@
 // Cursor pages on the wire: the query that asks for one, and the list that answers.
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TSchema } from "typebox";
 import type { Page, PageRequest } from "../domain/page.ts";
 import { locate } from "./places.ts";
 
 export const pageQueryFields = {
   after: Type.Optional(Type.String({ description: "Id of the last item of the page before." })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "20 unless given." })),
-  order: Type.Optional(Type.Enum(["asc", "desc"])),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Most items of the page." }),
+  ),
+  order: Type.Optional(
+    Type.Enum(["asc", "desc"], {
+      description: "The oldest first, or the newest; each list has its own default.",
+    }),
+  ),
 };
 
 /** The query of a list that has no filters. */
@@ -26,6 +32,16 @@ export interface PageBody {
   readonly first_id: string;
   readonly last_id: string;
   readonly has_more: boolean;
+}
+
+export function pageSchema(item: TSchema) {
+  return Type.Object({
+    object: Type.Enum(["list"]),
+    data: Type.Array(item),
+    first_id: Type.String({ description: "Empty where the page is." }),
+    last_id: Type.String({ description: "What `after` takes for the next page." }),
+    has_more: Type.Boolean(),
+  });
 }
 
 /**

@@ -1,21 +1,30 @@
 // From the bytes of a log to what is stored of it and what its metrics are made of.
 import { Type } from "typebox";
+import { nullable } from "./nullable.ts";
 import { LogSummarizer, type LogSummary } from "../trajectories/log-summary.ts";
 import { report } from "../validation/findings.ts";
 import { locate } from "./places.ts";
 import { pageQueryFields } from "./page.ts";
 import type { BodyForm } from "./body.ts";
-import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
+import { metricsSchema, readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 
-export const logQuerySchema = Type.Object({ ...pageQueryFields, split: Type.Optional(Type.String()) });
+export const logQuerySchema = Type.Object({
+  ...pageQueryFields,
+  split: Type.Optional(Type.String({ description: "Only logs under this split." })),
+});
+
+const defaultSplit = "val";
 
 export const logSchema = Type.Object(
   {
-    split: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()])),
-    trajectory_groups: Type.Array(trajectoryGroupSchema),
-    model_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    split: nullable(Type.String({ minLength: 1, maxLength: 128 }), {
+      default: defaultSplit,
+      description: "What the trajectories are for, such as train or val; its metrics are named after it.",
+    }),
+    trajectory_groups: Type.Array(trajectoryGroupSchema, { description: "What is logged." }),
+    model_id: nullable(Type.String(), { description: "The path's, if anything." }),
   },
   { title: "TrajectoryLog" },
 );
@@ -28,6 +37,18 @@ const logForm: BodyForm<typeof logSchema> = {
     report(findings, "value_error", "Value error, it holds a character that is not text", "split");
   },
 };
+
+export const loggedSchema = Type.Object(
+  {
+    detail: Type.Array(Type.Unknown(), { maxItems: 0 }),
+    model_id: Type.String({ format: "uuid" }),
+    split: Type.String(),
+    step: Type.Integer({ minimum: 0, description: "The version that the log belongs to." }),
+    trajectories: Type.Integer({ minimum: 0 }),
+    metrics: metricsSchema,
+  },
+  { title: "Logged" },
+);
 
 export interface ReadLog {
   readonly split: string;
@@ -43,7 +64,7 @@ export interface ReadLog {
 export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
   const summarizer = new LogSummarizer();
   const { value, ignored, lines } = readGroupBody(logForm, bytes, limits, (group) => summarizer.add(group));
-  const split = value.split ?? "val";
+  const split = value.split ?? defaultSplit;
   try {
     const summary = summarizer.summary(split);
     return { split, modelId: value.model_id?.toLowerCase() ?? null, summary, lines, ignored };

@@ -13,46 +13,94 @@ import { isUuid } from "../domain/ids.ts";
 import { isObject, report, type Findings } from "../validation/findings.ts";
 import { textMemberAtHead } from "../validation/json-head.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
-import { nullable } from "./nullable.ts";
-import { pageQueryFields } from "./page.ts";
+import { nullable, orNull } from "./nullable.ts";
+import { pageQueryFields, pageSchema } from "./page.ts";
+
+const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 
 export const jobQuerySchema = Type.Object({
   ...pageQueryFields,
-  model_id: Type.Optional(Type.String()),
-  state: Type.Optional(Type.Enum(["queued", "running", "succeeded", "failed", "cancelled"])),
+  model_id: Type.Optional(Type.String({ description: "Only this model's." })),
+  state: Type.Optional(Type.Enum([...jobStates], { description: "Only those in this state." })),
 });
+
+const defaults = resolveTrainingConfig({});
+const ppoDefaults = resolveTrainingConfig({ ppo: true });
 
 const trainingConfigSchema = Type.Object(
   {
-    advantage_balance: nullable(Type.Number({ minimum: -1, maximum: 1 })),
-    epsilon: nullable(Type.Number({ minimum: 0 })),
-    epsilon_high: nullable(Type.Number({ minimum: 0 })),
-    importance_sampling_level: nullable(Type.Enum([...importanceSamplingLevels])),
-    vendor_k2_tau: nullable(Type.Number({ minimum: 0 })),
-    kimi_k2_tau: nullable(Type.Number({ minimum: 0 })),
-    learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 })),
-    mask_prob_ratio: nullable(Type.Boolean()),
-    max_negative_advantage_importance_sampling_weight: nullable(Type.Number({ minimum: 0 })),
-    ppo: nullable(Type.Boolean()),
-    precalculate_logprobs: nullable(Type.Boolean()),
-    scale_rewards: nullable(Type.Boolean()),
+    advantage_balance: nullable(Type.Number({ minimum: -1, maximum: 1 }), {
+      description: "Positive shrinks negative advantages, negative shrinks positive ones.",
+      default: defaults.advantageBalance,
+    }),
+    epsilon: nullable(Type.Number({ minimum: 0 }), {
+      description: "The lower bound of clipping is 1 - epsilon.",
+      default: defaults.epsilon,
+      "x-default": `${defaults.epsilon}; ${ppoDefaults.epsilon} with ppo`,
+    }),
+    epsilon_high: nullable(Type.Number({ minimum: 0 }), {
+      description: "The upper bound of clipping is 1 + epsilon_high.",
+      default: defaults.epsilonHigh,
+      "x-default": `${defaults.epsilonHigh}; epsilon with ppo`,
+    }),
+    importance_sampling_level: nullable(Type.Enum([...importanceSamplingLevels]), {
+      description: "Over what the ratio of new to old probability is taken.",
+      default: defaults.importanceSamplingLevel,
+    }),
+    vendor_k2_tau: nullable(Type.Number({ minimum: 0 }), {
+      description: "Weight of the squared difference from the policy that sampled; 0 is off.",
+      default: defaults.k2Tau,
+    }),
+    kimi_k2_tau: nullable(Type.Number({ minimum: 0 }), {
+      description: "The same as vendor_k2_tau, by another name.",
+      default: defaults.k2Tau,
+    }),
+    learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
+      description: "Of AdamW.",
+      default: defaults.learningRate,
+    }),
+    mask_prob_ratio: nullable(Type.Boolean(), {
+      description: "Leaves out tokens whose ratio is out of bounds instead of clipping it.",
+      default: defaults.maskProbRatio,
+    }),
+    max_negative_advantage_importance_sampling_weight: nullable(Type.Number({ minimum: 0 }), {
+      description: "Caps every ratio; 0 is off.",
+      default: defaults.maxNegativeAdvantageImportanceSamplingWeight,
+    }),
+    ppo: nullable(Type.Boolean(), {
+      description: "Clips as PPO does, instead of as CISPO does.",
+      default: defaults.ppo,
+    }),
+    precalculate_logprobs: nullable(Type.Boolean(), {
+      description:
+        "Computes the old log-probabilities anew before the first step, instead of taking the recorded ones.",
+      default: defaults.precalculateLogprobs,
+    }),
+    scale_rewards: nullable(Type.Boolean(), {
+      description: "Divides a group's advantages by the standard deviation of its rewards.",
+      default: defaults.scaleRewards,
+    }),
   },
   { title: "ExperimentalTrainingConfig" },
 );
 
 type ConfigBody = Static<typeof trainingConfigSchema>;
 
-const trainingJobSchema = Type.Object(
+const creationSchema = Type.Object(
   {
-    model_id: Type.String({ format: "uuid" }),
-    trajectory_groups: Type.Array(trajectoryGroupSchema),
-    experimental_config: nullable(trainingConfigSchema),
+    model_id: Type.String({ format: "uuid", description: "The model to train; best sent first." }),
+    trajectory_groups: Type.Array(trajectoryGroupSchema, {
+      description: "What it is trained on: each group holds answers to one problem, which are compared.",
+    }),
+    experimental_config: nullable(trainingConfigSchema, {
+      description: "How it is trained; keys that are not known are listed in the job.",
+    }),
   },
   { title: "TrainingJobCreate" },
 );
 
-export const trainingJobForm: BodyForm<typeof trainingJobSchema> = {
-  schema: trainingJobSchema,
+export const trainingJobForm: BodyForm<typeof creationSchema> = {
+  schema: creationSchema,
   fields: { model_id: "read", trajectory_groups: "read", experimental_config: "read" },
   more: (body, findings) => checkTau(body["experimental_config"], findings),
 };
@@ -127,6 +175,57 @@ function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>
   return Object.entries(record) as [Key, Value][];
 }
 
+export const createdJobSchema = Type.Object({ id: Type.String({ format: "uuid" }) });
+
+const dateTime = Type.String({ format: "date-time" });
+const count = Type.Integer({ minimum: 0 });
+const countsByReason = Type.Object({}, { additionalProperties: count });
+
+export const trainingJobSchema = Type.Object(
+  {
+    id: Type.String({ format: "uuid" }),
+    model_id: Type.String({ format: "uuid" }),
+    state: Type.Enum([...jobStates]),
+    created_at: dateTime,
+    started_at: orNull(dateTime),
+    ended_at: orNull(dateTime),
+    error_message: orNull(Type.String(), { description: "Why it failed, or that it was cancelled." }),
+    attempts: Type.Integer({ minimum: 0, description: "Attempts begun." }),
+    attempts_lost: Type.Integer({ minimum: 0, description: "Of them, lost with their training process." }),
+    attempts_lost_max: count,
+    restarts: Type.Integer({ minimum: 0, description: "Of them, lost with their server." }),
+    restarts_max: count,
+    waiting_for: orNull(Type.String(), { description: "What of the machine a queued job waits for." }),
+    warnings: Type.Array(Type.String(), {
+      description: "What whoever sent it should know, though it works.",
+    }),
+    cancel_requested: Type.Boolean(),
+    progress: orNull(Type.Object({ gradient_steps: count, gradient_steps_total: count })),
+    experimental_config: Type.Object(
+      {},
+      {
+        additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String()]),
+        description: "As it takes effect.",
+      },
+    ),
+    config_not_applied: Type.Array(Type.String(), { description: "Keys that were sent and are not known." }),
+    counts: orNull(
+      Type.Object({
+        groups_submitted: count,
+        groups_trainable: count,
+        trajectories: count,
+        sequences: count,
+        trainable_tokens: count,
+        skipped: countsByReason,
+        skipped_groups: countsByReason,
+      }),
+    ),
+    result_step: orNull(count, { description: "The version that it made." }),
+  },
+  { title: "TrainingJob" },
+);
+export const trainingJobPageSchema = pageSchema(trainingJobSchema);
+
 /** @param limits how many attempts may be lost, each in its way */
 export function trainingJobBody(
   job: TrainingJob,
@@ -173,6 +272,22 @@ export function trainingJobBody(
     result_step: job.resultStep,
   };
 }
+
+export const jobEventSchema = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Enum(["training_started", "gradient_step", "training_ended", "training_failed"]),
+    data: Type.Object(
+      {},
+      {
+        additionalProperties: Type.Union([Type.Number(), Type.String()]),
+        description: "Numbers, and `error_message` of a failure.",
+      },
+    ),
+  },
+  { title: "TrainingEvent" },
+);
+export const jobEventPageSchema = pageSchema(jobEventSchema);
 
 export function jobEventBody(event: JobEvent): object {
   return { id: event.id, type: event.type, data: event.data };

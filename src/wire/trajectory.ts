@@ -18,6 +18,7 @@ import type { BodyLimits } from "./body-limits.ts";
 import { readForm, type BodyForm } from "./body.ts";
 import type { Checked, ObjectSchema, ValueOf } from "./checked.ts";
 import { nullable } from "./nullable.ts";
+import { pageSchema } from "./page.ts";
 import { LinePacker, type PackedLines } from "./packed-lines.ts";
 
 const open = { additionalProperties: true };
@@ -29,33 +30,52 @@ const metrics = Type.Object(
 
 /** Training computes in float32, where a number of greater size is infinite. */
 const logprob = Type.Number({ minimum: -3.4028234663852886e38 });
-const logprobList = nullable(
-  Type.Array(Type.Object({ token: Type.String(), logprob: nullable(logprob) }, open)),
+const logprobList = Type.Array(
+  Type.Object(
+    {
+      token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
+      logprob: nullable(logprob, { description: "Natural logarithm." }),
+    },
+    open,
+  ),
 );
-const tokenIds = nullable(Type.Array(Type.Integer({ minimum: 0 })));
+const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 /** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
 const promptFields = {
-  documents: nullable(Type.Array(anyObject)),
-  chat_template_kwargs: nullable(anyObject),
-  add_generation_prompt: nullable(Type.Boolean()),
-  continue_final_message: nullable(Type.Boolean()),
+  documents: nullable(Type.Array(anyObject), { description: "As the request had them." }),
+  chat_template_kwargs: nullable(anyObject, { description: "As the request had them." }),
+  add_generation_prompt: nullable(Type.Boolean(), { description: "As the request had it." }),
+  continue_final_message: nullable(Type.Boolean(), { description: "As the request had it." }),
 };
 
 /** A message or a recorded Choice; which of the two it must be is checked apart. */
 const historyItem = Type.Object(
   {
-    role: Type.Optional(Type.String()),
-    message: nullable(anyObject),
-    logprobs: nullable(Type.Object({ content: logprobList, refusal: logprobList }, open)),
-    token_ids: tokenIds,
-    prompt_token_ids: tokenIds,
+    role: Type.Optional(Type.String({ description: "Makes the item a message." })),
+    message: nullable(anyObject, {
+      description: "With finish_reason makes the item a Choice, as it was answered.",
+    }),
+    logprobs: nullable(
+      Type.Object(
+        {
+          content: nullable(logprobList, { description: "One entry for each token of the answer." }),
+          refusal: nullable(logprobList, { description: "As in OpenAI's answers; not read." }),
+        },
+        open,
+      ),
+      { description: "Of a Choice: what the tokens were and how probable, as it was answered." },
+    ),
+    token_ids: nullable(tokenIds, { description: "Of a Choice: the answer's exact tokens." }),
+    prompt_token_ids: nullable(tokenIds, { description: "Of a Choice: the prompt's exact tokens." }),
     ...promptFields,
   },
   { ...open, title: "MessageOrChoice" },
 );
-const historyItems = Type.Array(historyItem);
-const tools = nullable(Type.Array(anyObject));
+const historyItems = Type.Array(historyItem, {
+  description: "The conversation: messages, and Choices where the model answered.",
+});
+const tools = nullable(Type.Array(anyObject), { description: "The tools that the requests had." });
 
 export const trajectorySchema = Type.Object(
   {
@@ -63,15 +83,21 @@ export const trajectorySchema = Type.Object(
     tools,
     additional_histories: nullable(
       Type.Array(Type.Object({ messages_and_choices: historyItems, tools }, { ...open, title: "History" })),
+      { description: "Further conversations that are rewarded together." },
     ),
-    reward: Type.Optional(Type.Number()),
-    initial_policy_version: nullable(Type.Integer()),
-    final_policy_version: nullable(Type.Integer()),
-    metrics: nullable(metrics),
-    auto_metrics: nullable(metrics),
-    metadata: nullable(anyObject),
-    logs: nullable(Type.Array(Type.Unknown())),
-    start_time: nullable(Type.String({ format: "date-time" })),
+    reward: Type.Optional(Type.Number({ default: 0, description: "How good it was." })),
+    initial_policy_version: nullable(Type.Integer(), {
+      description: "The model's version at its beginning.",
+    }),
+    final_policy_version: nullable(Type.Integer(), { description: "The model's version at its end." }),
+    metrics: nullable(metrics, {
+      default: {},
+      description: "Measured of it; means of them are the log's metrics.",
+    }),
+    auto_metrics: nullable(metrics, { description: "Kept, and shown again." }),
+    metadata: nullable(anyObject, { default: {}, description: "Kept; a `scenario_id` in it is counted." }),
+    logs: nullable(Type.Array(Type.Unknown()), { default: [], description: "Kept, and shown again." }),
+    start_time: nullable(Type.String({ format: "date-time" }), { description: "In ISO 8601." }),
     ...promptFields,
   },
   { ...open, title: "Trajectory" },
@@ -79,11 +105,11 @@ export const trajectorySchema = Type.Object(
 
 export const trajectoryGroupSchema = Type.Object(
   {
-    trajectories: Type.Array(trajectorySchema),
-    exceptions: nullable(Type.Array(anyObject)),
-    metadata: nullable(anyObject),
-    metrics: nullable(metrics),
-    logs: nullable(Type.Array(Type.Unknown())),
+    trajectories: Type.Array(trajectorySchema, { description: "Attempts at one problem." }),
+    exceptions: nullable(Type.Array(anyObject), { default: [], description: "Attempts that failed to run." }),
+    metadata: nullable(anyObject, { default: {}, description: "Kept, and shown again." }),
+    metrics: nullable(metrics, { default: {}, description: "Measured of the group." }),
+    logs: nullable(Type.Array(Type.Unknown()), { default: [], description: "Kept, and shown again." }),
   },
   { ...open, title: "TrajectoryGroup" },
 );
@@ -272,6 +298,23 @@ export function trajectoryGroupBody(group: TrajectoryGroup): object {
     ...group.extra,
   };
 }
+
+export const metricsSchema = Type.Object({}, { additionalProperties: Type.Number() });
+
+const logRow = {
+  id: Type.String({ format: "uuid" }),
+  split: Type.String(),
+  step: Type.Integer({ minimum: 0 }),
+  recorded_at: Type.String({ format: "date-time" }),
+  metrics: metricsSchema,
+};
+export const metricsPageSchema = pageSchema(Type.Object(logRow, { title: "LoggedMetrics" }));
+export const trajectoryPageSchema = pageSchema(
+  Type.Object(
+    { ...logRow, trajectory_groups: Type.Array(trajectoryGroupSchema) },
+    { title: "LoggedTrajectories" },
+  ),
+);
 
 /** A stored log without its trajectories: one row of the history of metrics. */
 export function trajectoryLogBody(log: TrajectoryLog): object {

@@ -1,6 +1,10 @@
 // Requests that the server takes, one list for every operation and its relatives: what mutations begin with.
 import { chatForm } from "../../src/wire/chat/chat-fields.ts";
-import { feedbackBatchForm, feedbackHistoryForm, feedbackReplaceForm } from "../../src/wire/feedback.ts";
+import {
+  feedbackBatchForm,
+  feedbackHistoryForm,
+  feedbackReplaceForm,
+} from "../../src/wire/feedback/feedback.ts";
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { logSchema } from "../../src/wire/read-log.ts";

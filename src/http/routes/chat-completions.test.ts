@@ -136,7 +136,7 @@ test("a trained model's choices carry what training needs, though nobody asked",
   await server.close();
 });
 
-test("return_tokens_as_token_ids spells tokens as ids", async () => {
+test("`return_tokens_as_token_ids` spells tokens as ids", async () => {
   const server = await fakeServer();
   const answer = await ask(server, { logprobs: true, return_tokens_as_token_ids: true });
   assert.match(answer.body, /"token":"token_id:10"/);

@@ -4,13 +4,14 @@ import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { errorSchema } from "../../wire/error.ts";
+import { answered } from "../documentation/document-routes.ts";
 import { locate, type WirePlaces } from "../../wire/places.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
+import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
-import { documentedChatAnswer, documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
+import { documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
 import { chatResponse } from "../../wire/chat/chat-response.ts";
 
 export function chatCompletionRoutes(
@@ -23,10 +24,12 @@ export function chatCompletionRoutes(
     bodyLimit: dependencies.settings.chatBodyBytes,
     schema: {
       summary: "Create a chat completion",
+      description:
+        "Answers a conversation, whole or, with `stream`, as events that end with `[DONE]`; an error on the way is one event with the body that errors have. Numbers are IEEE doubles. Fields that nothing reads are named in the response header `x-hone-ignored`.",
       tags: ["chat"],
       security: [{ bearer: [] }],
       body: documentedChatRequest,
-      response: { "2xx": documentedChatAnswer, "4xx": errorSchema, "5xx": errorSchema },
+      response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
     },
   };
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>

@@ -5,22 +5,26 @@ import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
-import type { BatchRecord } from "../../wire/read-feedback-batch.ts";
+import type { BatchRecord } from "../../wire/feedback/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ObjectSchema } from "../../wire/checked.ts";
 import { locate } from "../../wire/places.ts";
 import { readBody } from "../input/read-body.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
+import { answered } from "../documentation/document-routes.ts";
 import {
+  feedbackBatchAnswerSchema,
   feedbackBatchForm,
   feedbackBody,
   feedbackCreateForm,
   feedbackHistoryForm,
+  feedbackHistorySchema,
   feedbackReplaceForm,
+  feedbackSchema,
   revisionBody,
   toFeedbackInput,
   usesOtherSpelling,
-} from "../../wire/feedback.ts";
+} from "../../wire/feedback/feedback.ts";
 
 /** Of an answer; a record has up to a megabyte. */
 const recordsPerPiece = 20;
@@ -34,14 +38,19 @@ export function feedbackRoutes(
   const options = (
     summary: string,
     { schema }: { readonly schema: ObjectSchema },
+    response: object,
   ): RouteShorthandOptions => ({
     ...readApart,
     bodyLimit: settings.feedbackBodyBytes,
-    schema: { summary, body: schema, tags: ["feedback"], security: [{ basic: [] }] },
+    schema: { summary, body: schema, response, tags: ["feedback"], security: [{ basic: [] }] },
   });
   app.post(
     "/feedback/batch/create",
-    options("Create feedback records", feedbackBatchForm),
+    options(
+      "Create feedback records",
+      feedbackBatchForm,
+      answered("The records.", { json: feedbackBatchAnswerSchema }),
+    ),
     async (request, reply) => {
       const { lines, ignored } = await bodies.read("feedback batch", request);
       nameIgnored(reply, ignored);
@@ -54,7 +63,11 @@ export function feedbackRoutes(
   );
   app.post(
     "/feedback/create",
-    options("Create a feedback record", feedbackCreateForm),
+    options(
+      "Create a feedback record",
+      feedbackCreateForm,
+      answered("The record.", { json: feedbackSchema }),
+    ),
     async (request, reply) => {
       const { value: body, ignored } = await bodies.read("feedback", request);
       nameIgnored(reply, ignored);
@@ -64,7 +77,11 @@ export function feedbackRoutes(
   );
   app.post(
     "/feedback/replace",
-    options("Replace a feedback record", feedbackReplaceForm),
+    options(
+      "Replace a feedback record",
+      feedbackReplaceForm,
+      answered("The record.", { json: feedbackSchema }),
+    ),
     async (request, reply) => {
       const { value: body, ignored } = await bodies.read("feedback replacement", request);
       nameIgnored(reply, ignored);
@@ -74,7 +91,14 @@ export function feedbackRoutes(
   );
   app.post(
     "/feedback/history",
-    { ...options("What a record said before", feedbackHistoryForm), config: {} },
+    {
+      ...options(
+        "List what a record said before",
+        feedbackHistoryForm,
+        answered("A page of revisions.", { json: feedbackHistorySchema }),
+      ),
+      config: {},
+    },
     async (request, reply) => {
       const body = readBody(feedbackHistoryForm, request, reply);
       const page = { after: body.after ?? null, limit: body.limit ?? 100, order: "asc" } as const;

@@ -1,7 +1,9 @@
 // Whether the server is up and can work, without credentials; and its metrics.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../../domain/service-error.ts";
+import { healthSchema, systemCheckSchema, unhealthySchema } from "../../wire/health.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
 import { errorAnswer } from "../errors.ts";
 
 interface Health {
@@ -16,11 +18,11 @@ export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencie
     return answer(request, reply, state === "ready", { state, reason });
   };
   for (const url of ["/health", "/v1/health"]) {
-    app.get(url, { schema: { summary: "Whether the server can serve", tags: ["health"] } }, answerHealth);
+    app.get(url, { schema: documentation("Say whether the server can serve", healthSchema) }, answerHealth);
   }
   app.get(
     "/v1/system-check",
-    { schema: { summary: "The state of each part", tags: ["health"] } },
+    { schema: documentation("Say how each part of the server is", systemCheckSchema) },
     async (request, reply) => {
       const parts = await checkParts(dependencies);
       return answer(
@@ -33,12 +35,30 @@ export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencie
   );
   app.get(
     "/metrics",
-    { schema: { summary: "Metrics in Prometheus' text form", tags: ["health"] } },
+    {
+      schema: {
+        summary: "Show the metrics",
+        tags: ["health"],
+        response: answered("In Prometheus' text form.", { text: { type: "string" } }),
+      },
+    },
     async (_request, reply) => {
       const { text, contentType } = await dependencies.metrics.expose();
       return reply.header("content-type", contentType).send(text);
     },
   );
+}
+
+function documentation(summary: string, schema: object): object {
+  const down = {
+    description: "It is not well.",
+    content: { "application/json": { schema: unhealthySchema } },
+  };
+  return {
+    summary,
+    tags: ["health"],
+    response: { ...answered("It is well.", { json: schema }), "503": down },
+  };
 }
 
 function healthOf({ engineHealth, isDraining }: HttpDependencies): Health {

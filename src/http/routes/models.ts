@@ -7,9 +7,18 @@ import type { ValueOf } from "../../wire/checked.ts";
 import { locate } from "../../wire/places.ts";
 import { readBody } from "../input/read-body.ts";
 import { readQuery } from "../input/query.ts";
-import { modelBody, modelCreateForm, modelQuerySchema, registrationPlaces } from "../../wire/model.ts";
+import { answered } from "../documentation/document-routes.ts";
+import {
+  modelBody,
+  modelCreateForm,
+  modelDeletionSchema,
+  modelPageSchema,
+  modelQuerySchema,
+  modelSchema,
+  registrationPlaces,
+} from "../../wire/model.ts";
 import { pageAnswer, pageRequest } from "../../wire/page.ts";
-import { reachModel } from "./reach.ts";
+import { modelParameters, reachModel } from "./reach.ts";
 
 const documented = { tags: ["models"], security: [{ bearer: [] }] };
 
@@ -21,7 +30,14 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
   const { models } = dependencies;
   app.post(
     "/v1/preview/models",
-    { schema: { summary: "Register a model to train", body: modelCreateForm.schema, ...documented } },
+    {
+      schema: {
+        summary: "Register a model to train",
+        body: modelCreateForm.schema,
+        response: answered("The model.", { json: modelSchema }),
+        ...documented,
+      },
+    },
     async (request, reply) => {
       const registration = toRegistration(readBody(modelCreateForm, request, reply), request.caller);
       const model = await models.register(registration, request.caller).catch((error: unknown) => {
@@ -32,7 +48,14 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
   );
   app.get(
     "/v1/preview/models",
-    { schema: { summary: "List models", querystring: modelQuerySchema, ...documented } },
+    {
+      schema: {
+        summary: "List models",
+        querystring: modelQuerySchema,
+        response: answered("A page of them, the newest first unless asked.", { json: modelPageSchema }),
+        ...documented,
+      },
+    },
     async (request, reply) => {
       const query = readQuery(modelQuerySchema, request, reply);
       const filter = {
@@ -45,12 +68,26 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
   );
   app.get<ModelPath>(
     "/v1/preview/models/:model_id",
-    { schema: { summary: "Read a model", ...documented } },
+    {
+      schema: {
+        summary: "Read a model",
+        params: modelParameters,
+        response: answered("The model.", { json: modelSchema }),
+        ...documented,
+      },
+    },
     async (request) => modelBody(await reachModel(dependencies, request.caller, request.params.model_id)),
   );
   app.delete<ModelPath>(
     "/v1/preview/models/:model_id",
-    { schema: { summary: "Delete a model with everything of it", ...documented } },
+    {
+      schema: {
+        summary: "Delete a model with everything of it",
+        params: modelParameters,
+        response: answered("What was deleted.", { json: modelDeletionSchema }),
+        ...documented,
+      },
+    },
     async (request) => {
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       const versionCount = await models.delete(model);

@@ -7,6 +7,18 @@ import { notFound } from "../../domain/service-error.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { locate } from "../../wire/places.ts";
 
+/** The `params` of a route's schema, where its path names a model. */
+export const modelParameters = {
+  type: "object",
+  properties: { model_id: { type: "string", description: "The model's id." } },
+} as const;
+
+/** The same of a job. */
+export const jobParameters = {
+  type: "object",
+  properties: { job_id: { type: "string", description: "The job's id." } },
+} as const;
+
 /**
  * @param location where the id stood
  * @throws ServiceError `not_found`, or `forbidden` when the model is another entity's

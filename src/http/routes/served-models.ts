@@ -1,7 +1,9 @@
 // What a chat request may name as its model: OpenAI's list, and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import { fullName } from "../../models/model-name.ts";
+import { baseModelsSchema, servedModelListSchema } from "../../wire/model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
 
 export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { models, baseModels, clock } = dependencies;
@@ -9,7 +11,13 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   const startedAt = clock.now();
   app.get(
     "/v1/models",
-    { schema: { summary: "List every name that can be chatted with", ...documented } },
+    {
+      schema: {
+        summary: "List every name that can be chatted with",
+        ...documented,
+        response: answered("As OpenAI lists models.", { json: servedModelListSchema }),
+      },
+    },
     async (request) => {
       const data = baseModels.map((name) =>
         card({ id: name, createdAt: startedAt, owner: "hone", root: name, parent: null }),
@@ -23,7 +31,13 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   );
   app.get(
     "/v1/preview/base-models",
-    { schema: { summary: "The names of the base models", ...documented } },
+    {
+      schema: {
+        summary: "List the base models",
+        ...documented,
+        response: answered("Their names.", { json: baseModelsSchema }),
+      },
+    },
     () => baseModels,
   );
 }

@@ -2,9 +2,14 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
-import { constraintCheckBody, constraintCheckForm } from "../../wire/chat/constraint-check.ts";
+import {
+  constraintCheckBody,
+  constraintCheckForm,
+  constraintCheckSchema,
+} from "../../wire/chat/constraint-check.ts";
 
 export function structuredOutputRoutes(
   app: FastifyInstance,
@@ -16,6 +21,7 @@ export function structuredOutputRoutes(
     tags: ["chat"],
     security: [{ bearer: [] }],
     body: constraintCheckForm.schema,
+    response: answered("What there is to say of it.", { json: constraintCheckSchema }),
   };
   app.post(
     "/v1/preview/structured-outputs/check",

@@ -14,14 +14,20 @@ import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
+import { answered } from "../documentation/document-routes.ts";
 import {
+  createdJobSchema,
   jobEventBody,
+  jobEventPageSchema,
+  jobEventSchema,
   jobQuerySchema,
   modelIdAtHead,
   trainingJobBody,
   trainingJobForm,
+  trainingJobPageSchema,
+  trainingJobSchema,
 } from "../../wire/training-job.ts";
-import { reachJob, reachModel } from "./reach.ts";
+import { jobParameters, reachJob, reachModel } from "./reach.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 const path = "/v1/preview/training-jobs";
@@ -41,23 +47,51 @@ export function trainingJobRoutes(
     {
       config: { ...readApart.config, headCheck: (request) => modelCheck(request, dependencies) },
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
-      schema: { summary: "Create a training job", body: trainingJobForm.schema, ...documented },
+      schema: {
+        summary: "Create a training job",
+        description:
+          "Trains a model on trajectories with rewards; the job is on disk when it is answered. The header `Idempotency-Key` has a request that is sent again answered as the first time.",
+        body: trainingJobForm.schema,
+        response: answered("Its id.", { json: createdJobSchema }),
+        ...documented,
+      },
     },
     (request, reply) => create(request, reply, dependencies, bodies),
   );
   app.get(
     path,
-    { schema: { summary: "List training jobs", querystring: jobQuerySchema, ...documented } },
+    {
+      schema: {
+        summary: "List training jobs",
+        querystring: jobQuerySchema,
+        response: answered("A page of them, the newest first unless asked.", { json: trainingJobPageSchema }),
+        ...documented,
+      },
+    },
     (request, reply) => list(request, reply, dependencies),
   );
   app.get<JobPath>(
     `${path}/:job_id`,
-    { schema: { summary: "Read a training job", ...documented } },
+    {
+      schema: {
+        summary: "Read a training job",
+        params: jobParameters,
+        response: answered("The job.", { json: trainingJobSchema }),
+        ...documented,
+      },
+    },
     async (request) => bodyOf(await reachJob(dependencies, request.caller, request.params.job_id)),
   );
   app.post<JobPath>(
     `${path}/:job_id/cancel`,
-    { schema: { summary: "Cancel a training job", ...documented } },
+    {
+      schema: {
+        summary: "Cancel a training job",
+        params: jobParameters,
+        response: answered("The job.", { json: trainingJobSchema }),
+        ...documented,
+      },
+    },
     async (request) => {
       const job = await reachJob(dependencies, request.caller, request.params.job_id);
       return bodyOf(await dependencies.jobQueue.cancel(job.id));
@@ -68,7 +102,14 @@ export function trainingJobRoutes(
     {
       schema: {
         summary: "Page through a job's events, or watch them",
+        params: jobParameters,
+        description:
+          "With `Accept: text/event-stream` sends every event as it comes, and `[DONE]` after the last.",
         querystring: pageQuerySchema,
+        response: answered("A page of them, the oldest first unless asked.", {
+          json: jobEventPageSchema,
+          events: jobEventSchema,
+        }),
         ...documented,
       },
     },

@@ -7,14 +7,15 @@ import type { TrainedModel } from "../../domain/model.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn } from "../../wire/packed-lines.ts";
-import { logQuerySchema, logSchema } from "../../wire/read-log.ts";
+import { loggedSchema, logQuerySchema, logSchema } from "../../wire/read-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { cursorRefusal, pageAnswer, pageRequest } from "../../wire/page.ts";
-import { trajectoryLogBody } from "../../wire/trajectory.ts";
+import { metricsPageSchema, trajectoryLogBody, trajectoryPageSchema } from "../../wire/trajectory.ts";
 import { trajectoryPageText, withinContentBound } from "../../wire/trajectory-pages.ts";
-import { reachModel } from "./reach.ts";
+import { modelParameters, reachModel } from "./reach.ts";
 
 const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
 
@@ -44,7 +45,13 @@ export function trajectoryRoutes(
         request.model = await reachModel(dependencies, request.caller, request.params.model_id);
       },
       bodyLimit: dependencies.settings.trajectoryBodyBytes,
-      schema: { summary: "Log trajectories and calculate metrics", body: logSchema, ...documented },
+      schema: {
+        summary: "Log trajectories and calculate metrics",
+        params: modelParameters,
+        body: logSchema,
+        response: answered("The metrics, which the model's newest version has too.", { json: loggedSchema }),
+        ...documented,
+      },
     },
     async (request, reply) => {
       const { split, modelId, summary, lines, ignored } = await bodies.read("log", request);
@@ -83,7 +90,15 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies
   };
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/trajectories",
-    { schema: { summary: "List logged trajectories", querystring: logQuerySchema, ...documented } },
+    {
+      schema: {
+        summary: "List logged trajectories",
+        params: modelParameters,
+        querystring: logQuerySchema,
+        response: answered("A page of logs, the oldest first unless asked.", { json: trajectoryPageSchema }),
+        ...documented,
+      },
+    },
     async (request, reply) => {
       const page = await list(request, reply).catch((error: unknown) => {
         throw cursorRefusal(error);
@@ -99,7 +114,15 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies
   );
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/metrics",
-    { schema: { summary: "List a model's metrics over time", querystring: logQuerySchema, ...documented } },
+    {
+      schema: {
+        summary: "List a model's metrics over time",
+        params: modelParameters,
+        querystring: logQuerySchema,
+        response: answered("A page of logs, the oldest first unless asked.", { json: metricsPageSchema }),
+        ...documented,
+      },
+    },
     (request, reply) => pageAnswer(list(request, reply), trajectoryLogBody),
   );
 }

@@ -1,6 +1,6 @@
 // For tests: the HTTP face over real stores in memory and a fake chat, with a key of each kind and one call to ask
-// anything of it. Nothing runs its jobs unless a test plays the runner.
-import type { InjectOptions, LightMyRequestResponse } from "fastify";
+// anything of it, whose answer must be as documented. Nothing runs its jobs unless a test plays the runner.
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
@@ -20,9 +20,11 @@ import { checkConstraint } from "../../grammar/check.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelService } from "../../models/model-service.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
+import type { ApiDocument } from "../documentation/api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";
+import { checkAnswer } from "./documented-answers.ts";
 import { FakeChat } from "./fake-chat.ts";
 
 export const keys = { admin: "hone_admin", member: "hone_member", other: "hone_other" } as const;
@@ -142,7 +144,17 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     ...options.services?.(database),
   };
   const app = await createHttpServer(dependencies);
-  const ask = (request: InjectOptions): Promise<LightMyRequestResponse> => app.inject(request);
+  const ask = async (request: InjectOptions): Promise<LightMyRequestResponse> => {
+    const answer = await app.inject(request);
+    checkAnswer(documentOf(app), {
+      method: request.method ?? "GET",
+      url: typeof request.url === "string" ? request.url : "",
+      status: answer.statusCode,
+      contentType: String(answer.headers["content-type"] ?? ""),
+      body: answer.body,
+    });
+    return answer;
+  };
   const close = async (): Promise<void> => {
     await app.close();
     await database.close();
@@ -150,6 +162,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const seen = { submittedJobs, droppedAdapters, audited };
   const keyStore = database.keys;
   return { app, ask, close, chat, keyStore, models, jobs, trajectories, feedback, state, ...seen };
+}
+
+/** The same for every server, and slow to make. */
+let apiDocument: ApiDocument | undefined;
+
+function documentOf(app: FastifyInstance): ApiDocument {
+  // What is read of it is there, as a test of the document sees.
+  return (apiDocument ??= app.swagger() as unknown as ApiDocument);
 }
 
 /** The queue is never started. */

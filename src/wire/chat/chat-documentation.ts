@@ -1,197 +1,375 @@
-// What the API's own description says of a chat request and its answer: every field in a sentence, with its default, and
-// whether it is served. Checks nothing.
-import type { ChatRequestBody } from "./chat-request.ts";
-import { chatRequestSchema } from "./chat-request.ts";
+// What the API's own description and docs/api.md say of a chat request: a row for every field, with its default and an
+// example, and whether it is served. Types and ranges are the schema's, which has the fields of objects in these too. After
+// a change here `npm run docs` writes the page anew. Checks nothing.
+import type { Json } from "../../domain/trajectory.ts";
+import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
 import { chatForm } from "./chat-fields.ts";
 
-interface FieldAbout {
-  /** One sentence. */
+/** What is said of a field; its type and its range are the schema's. */
+interface FieldRow {
+  /** What it does, in a sentence or two. */
   readonly about: string;
-  /** What leaving the field out means, where that is a value. */
-  readonly default?: boolean | number | string | readonly never[];
+  /** What leaving it out means, where that is a value. */
+  readonly default?: Json;
+  /** What leaving it out means, where no value says it. */
+  readonly otherwise?: string;
+  /** What the schema cannot say of the values that are taken. */
+  readonly range?: string;
+  /** A value that asks for something. */
+  readonly example: Json;
   /** An engine may lack it. */
   readonly isEngines?: true;
 }
 
-const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldAbout } = {
-  messages: { about: "The conversation so far, oldest first; the chat template decides about roles." },
+const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
+  messages: {
+    about: "The conversation so far, oldest first; the chat template decides about roles.",
+    range: "at most 4,096, of at most 1,024 parts each, unless configured otherwise",
+    example: [{ role: "user", content: "What is the capital of France?" }],
+  },
   model: {
     about:
-      "A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or :latest where wanted; the server's default model unless given.",
+      "A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or :latest where wanted.",
+    otherwise: "the server's default model",
+    example: "hone-tiny",
   },
   frequency_penalty: {
     about: "Subtracted from a token's logit for each time the answer has it.",
     default: 0,
+    example: 0.5,
     isEngines: true,
   },
-  logit_bias: { about: "Added to the logits of these token ids.", isEngines: true },
-  logprobs: { about: "Returns each token's log-probability; a trained model does unless told not to." },
-  top_logprobs: { about: "How many alternatives each token carries; needs logprobs.", default: 0 },
-  max_tokens: { about: "Most tokens of an answer; cut to the room that is left, and by default all of it." },
-  max_completion_tokens: { about: "The same by its newer name, which wins." },
-  n: { about: "How many answers.", default: 1 },
+  logit_bias: {
+    about: "Added to the logits of these token ids.",
+    range: "keys are ids of the vocabulary",
+    otherwise: "none",
+    example: { "42": -100 },
+    isEngines: true,
+  },
+  logprobs: {
+    about: "Returns each token's log-probability, before bias, penalties and temperature.",
+    otherwise: "false; true for a trained model",
+    example: true,
+  },
+  top_logprobs: {
+    about: "How many alternatives each token carries, the most probable first; needs logprobs.",
+    default: 0,
+    example: 3,
+  },
+  max_tokens: {
+    about: "Most tokens of an answer; cut to the room that is left. max_completion_tokens is its newer name.",
+    otherwise: "the model's own, else all the room",
+    example: 100,
+  },
+  max_completion_tokens: {
+    about: "The same as max_tokens, and wins over it.",
+    otherwise: "max_tokens",
+    example: 100,
+  },
+  n: { about: "How many answers; the width of a beam search.", default: 1, example: 2 },
   presence_penalty: {
     about: "Subtracted from the logit of each token that the answer has.",
     default: 0,
+    example: 0.5,
     isEngines: true,
   },
   response_format: {
     about:
       "The form that the answer must have: JSON, JSON of a schema, or a structural tag; `text` asks for none.",
+    otherwise: "none",
+    example: { type: "json_object" },
     isEngines: true,
   },
-  seed: { about: "Makes the answer reproducible, whatever else is being answered." },
+  seed: {
+    about: "Makes the answer reproducible, whatever else is being answered.",
+    otherwise: "a fresh one",
+    example: 7,
+  },
   stop: {
     about:
       "One text or several that end the answer, and are not part of it; the one that is completed first wins.",
+    range: "at most 1,024 texts of 4,096 characters each, none empty, unless configured otherwise",
+    default: [],
+    example: ["\n\n"],
   },
-  stream: { about: "Answers as server-sent events.", default: false },
-  stream_options: { about: "Whether a stream ends with the usage, and carries it in every chunk." },
-  temperature: { about: "Divides the logits; 0 is greedy. The model's own default, else 1." },
+  stream: { about: "Answers as server-sent events.", default: false, example: true },
+  stream_options: {
+    about: "Whether a stream ends with the usage, and carries it in every chunk; only with stream.",
+    otherwise: "neither",
+    example: { include_usage: true },
+  },
+  temperature: {
+    about: "Divides the logits; 0 is greedy, and what is between 0 and 0.01 counts as 0.01.",
+    otherwise: "the model's own, else 1",
+    example: 0.7,
+  },
   top_p: {
-    about: "Draws among the most probable tokens of this much together. The model's own default, else 1.",
+    about: "Draws among the fewest most probable tokens that have this much together.",
+    otherwise: "the model's own, else 1",
+    example: 0.9,
   },
-  tools: { about: "Functions that the chat template shows to the model." },
+  tools: {
+    about: "Functions that the chat template shows to the model.",
+    range: "at most 1,024 unless configured otherwise",
+    otherwise: "none",
+    example: [
+      {
+        type: "function",
+        function: {
+          name: "weather",
+          description: "The weather in a city",
+          parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+        },
+      },
+    ],
+  },
   tool_choice: {
     about:
-      "Whether the answer may call tools (auto), must (required, or a function by name) or must not (none). Unless given, auto where the model calls tools, else none; anything else is refused there.",
+      "Whether the answer may call tools (auto), must (required, or a function by name) or must not (none).",
+    range: "where the model calls no tools, `none` alone",
+    otherwise: "auto where there are tools and the model calls them, else none",
+    example: "auto",
   },
-  reasoning_effort: { about: "How much the model is to think." },
-  include_reasoning: { about: "Whether what the model thought is returned.", default: true },
-  parallel_tool_calls: { about: "Whether an answer may call more than one tool.", default: true },
-  user: { about: "Whom the request is for, in the client's words; accepted without use." },
-  use_beam_search: { about: "Searches n beams instead of drawing.", default: false, isEngines: true },
-  top_k: { about: "Draws among so many most probable tokens; 0 and -1 among all." },
+  reasoning_effort: {
+    about: "How much the model is to think; the chat template decides what comes of it.",
+    otherwise: "the template's own",
+    example: "low",
+  },
+  include_reasoning: {
+    about: "Whether what the model thought is returned, as `reasoning`.",
+    default: true,
+    example: false,
+  },
+  parallel_tool_calls: {
+    about: "Whether an answer may call more than one tool.",
+    default: true,
+    example: false,
+  },
+  user: {
+    about: "Whom the request is for, in the client's words; accepted without use.",
+    otherwise: "nobody",
+    example: "somebody",
+  },
+  use_beam_search: {
+    about: "Searches the n most probable answers with n beams instead of drawing.",
+    default: false,
+    example: true,
+    isEngines: true,
+  },
+  top_k: {
+    about: "Draws among so many most probable tokens; 0 and -1 among all.",
+    otherwise: "the model's own, else 0",
+    example: 40,
+  },
   min_p: {
     about: "Leaves out tokens less probable than this part of the most probable one.",
-    default: 0,
+    otherwise: "the model's own, else 0",
+    example: 0.05,
     isEngines: true,
   },
   repetition_penalty: {
-    about: "Divides the positive logits of tokens that are there already, and multiplies negative ones.",
-    default: 1,
+    about:
+      "Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.",
+    otherwise: "the model's own, else 1",
+    example: 1.1,
     isEngines: true,
   },
-  length_penalty: { about: "How beam search weighs length.", default: 1, isEngines: true },
-  stop_token_ids: { about: "Token ids that end the answer." },
+  length_penalty: {
+    about: "How beam search weighs length: scores are divided by the length to this power.",
+    default: 1,
+    example: 0.8,
+    isEngines: true,
+  },
+  stop_token_ids: {
+    about: "Token ids that end the answer.",
+    range: "ids of the vocabulary",
+    default: [],
+    example: [2],
+  },
   include_stop_str_in_output: {
     about:
       "Shows the text that ended the answer: the stop string, or that of the stop token unless it is special and these are skipped.",
     default: false,
+    example: true,
   },
-  ignore_eos: { about: "The model's own end does not end the answer.", default: false },
-  min_tokens: { about: "Fewest tokens of an answer.", default: 0, isEngines: true },
-  skip_special_tokens: { about: "Leaves special tokens out of the text.", default: true },
+  ignore_eos: { about: "The model's own end does not end the answer.", default: false, example: true },
+  min_tokens: {
+    about: "Fewest tokens of an answer: nothing ends it before.",
+    range: "at most max_tokens",
+    default: 0,
+    example: 5,
+    isEngines: true,
+  },
+  skip_special_tokens: { about: "Leaves special tokens out of the text.", default: true, example: false },
   spaces_between_special_tokens: {
     about:
       "Accepted without use: the tokenizers served here put no blanks between special tokens, so both values mean the same.",
     default: true,
+    example: false,
   },
-  truncate_prompt_tokens: { about: "Keeps the last so many tokens of the prompt." },
+  truncate_prompt_tokens: {
+    about: "Keeps the last so many tokens of the prompt; -1 as many as fit.",
+    range: "not 0",
+    otherwise: "a prompt that does not fit is refused",
+    example: 512,
+  },
   prompt_logprobs: {
-    about: "Returns the prompt's log-probabilities with so many alternatives.",
+    about:
+      "Returns the log-probabilities of the prompt's tokens, with so many alternatives; not in a stream.",
+    otherwise: "none",
+    example: 1,
     isEngines: true,
   },
-  allowed_token_ids: { about: "Only these token ids may be drawn.", isEngines: true },
-  bad_words: { about: "Texts that the answer must not hold.", default: [], isEngines: true },
+  allowed_token_ids: {
+    about: "Only these token ids may be drawn.",
+    range: "ids of the vocabulary, at least one",
+    otherwise: "all",
+    example: [10, 11, 12],
+    isEngines: true,
+  },
+  bad_words: {
+    about: "Texts that the answer must not hold.",
+    range: "at most 1,024 texts of 4,096 characters each, unless configured otherwise",
+    default: [],
+    example: ["sorry"],
+    isEngines: true,
+  },
   echo: {
     about:
       "Puts the last message's text before the answer's where both have one role, as with continue_final_message; else it changes nothing.",
     default: false,
+    example: true,
   },
-  add_generation_prompt: { about: "Ends the prompt with what opens the assistant's turn.", default: true },
-  continue_final_message: { about: "Goes on with the last message instead.", default: false },
+  add_generation_prompt: {
+    about: "Ends the prompt with what opens the assistant's turn.",
+    otherwise: "true; false with continue_final_message",
+    example: false,
+  },
+  continue_final_message: {
+    about: "Leaves the last message open, and the model goes on with it; excludes add_generation_prompt.",
+    default: false,
+    example: true,
+  },
   add_special_tokens: {
     about: "Adds the tokenizer's special tokens to those of the template.",
     default: false,
+    example: true,
   },
-  documents: { about: "Documents that the chat template shows to the model." },
-  chat_template: { about: "A template instead of the model's own." },
-  chat_template_kwargs: { about: "Further variables for the chat template." },
-  mm_processor_kwargs: { about: "Accepted without use: the models read text." },
+  documents: {
+    about: "Documents that the chat template shows to the model, if it does.",
+    otherwise: "none",
+    example: [{ title: "Cats", text: "A cat has four legs." }],
+  },
+  chat_template: {
+    about: "A Jinja template instead of the model's own, rendered within limits of size and time.",
+    otherwise: "the model's own",
+    example: "{% for message in messages %}{{ message.content }}\n{% endfor %}",
+  },
+  chat_template_kwargs: {
+    about: "Further variables for the chat template.",
+    default: {},
+    example: { enable_thinking: false },
+  },
+  mm_processor_kwargs: {
+    about: "Accepted without use: the models read text.",
+    default: {},
+    example: { num_crops: 4 },
+  },
   structured_outputs: {
     about:
       "The one constraint that the answer must keep, which response_format may hold instead, and how JSON is written.",
+    otherwise: "none",
+    example: { choice: ["yes", "no"] },
     isEngines: true,
   },
-  priority: { about: "Lower is answered earlier.", default: 0, isEngines: true },
-  request_id: { about: "The id of the answer; one that is running is refused. A fresh one unless given." },
-  logits_processors: { about: "Steps on the logits that the operator has registered.", isEngines: true },
+  priority: {
+    about: "Lower is answered earlier; anything but 0 is refused unless the model is scheduled by priority.",
+    default: 0,
+    example: -1,
+    isEngines: true,
+  },
+  request_id: {
+    about: "The id of the answer, after `chatcmpl-`; one that is running is refused.",
+    otherwise: "a fresh one",
+    example: "request-1",
+  },
+  logits_processors: {
+    about: "Steps on the logits that the operator has registered, by name.",
+    otherwise: "none",
+    example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
+    isEngines: true,
+  },
   return_tokens_as_token_ids: {
     about: "Spells tokens of log-probabilities as token_id:<N>.",
     default: false,
+    example: true,
   },
   return_token_ids: {
-    about: "Returns the ids of prompt and answer; in the choices of a trained model they are anyway.",
+    about:
+      "Returns the ids of prompt and answer; in the choices of a trained model they are unless it is false.",
+    otherwise: "false; a trained model's choices have them",
+    example: true,
   },
   cache_salt: {
     about: "Keeps what is computed of the prompt from requests with another salt.",
+    otherwise: "none",
+    example: "a secret nobody guesses",
     isEngines: true,
   },
-  kv_transfer_params: { about: "Parameters of disaggregated serving.", isEngines: true },
-  vendor_xargs: { about: "Arguments for logits processors." },
-  vllm_xargs: { about: "The same by another name." },
+  kv_transfer_params: {
+    about: "Parameters of disaggregated serving, for engines that have it.",
+    default: {},
+    example: { do_remote_prefill: true },
+    isEngines: true,
+  },
+  vendor_xargs: {
+    about: "Arguments for logits processors.",
+    default: {},
+    example: { window: 20 },
+  },
+  vllm_xargs: {
+    about: "The same as vendor_xargs, by another name.",
+    default: {},
+    example: { window: 20 },
+  },
 };
 
-/** The schema of a request with what is said of its fields; `x-refused` marks those that are refused when they ask for anything. */
+/**
+ * The schema of a request with its rows. Words for what is no value of the schema are its `x-default` and `x-range`;
+ * `x-refused` marks what is refused when it asks for anything, `x-engine-feature` what is where an engine lacks it.
+ */
 export const documentedChatRequest = {
   ...chatRequestSchema,
   properties: Object.fromEntries(
-    Object.entries(chatRequestSchema.properties).map(([name, schema]) => {
-      // The record has the schema's own names.
-      const { about, isEngines, ...rest } = fields[name as keyof ChatRequestBody];
-      const rule = chatForm.fields[name as keyof ChatRequestBody];
-      const isRefused = typeof rule === "object" && rule.read === undefined;
-      const served = isRefused
-        ? " Not served: refused unless left out or at its default."
-        : isEngines
-          ? " Refused where the model's engine lacks it."
-          : "";
-      const marks = isRefused ? { "x-refused": true } : {};
-      return [name, { ...schema, description: about + served, ...rest, ...marks }];
-    }),
+    // The record has the schema's own names.
+    Object.keys(chatRequestSchema.properties).map((name) => [
+      name,
+      documentedField(name as keyof ChatRequestBody),
+    ]),
   ),
 };
 
-const text = { type: "string" } as const;
-const count = { type: "integer" } as const;
+/** The schema of one field with its row. */
+export function documentedField<Field extends keyof ChatRequestBody>(field: Field) {
+  return {
+    ...chatRequestSchema.properties[field],
+    ...documentation(fields[field]),
+    ...servedOf(field),
+  };
+}
 
-const choice = {
-  type: "object",
-  properties: {
-    index: count,
-    message: {
-      type: "object",
-      properties: { role: text, content: { type: ["string", "null"] } },
-    },
-    logprobs: { type: ["object", "null"], description: "`content`: one entry a token." },
-    finish_reason: { ...text, description: "`stop` or `length`." },
-    stop_reason: { type: ["integer", "null"], description: "The id of the stop token that ended it." },
-    token_ids: {
-      type: ["array", "null"],
-      items: count,
-      description: "With return_token_ids, and of trained models.",
-    },
-  },
-} as const;
+function documentation({ about, otherwise, range, example, ...row }: FieldRow): object {
+  return {
+    description: about,
+    ...(row.default === undefined ? {} : { default: row.default }),
+    ...(otherwise === undefined ? {} : { "x-default": otherwise }),
+    ...(range === undefined ? {} : { "x-range": range }),
+    examples: [example],
+  };
+}
 
-/** The answer that is no stream. */
-export const documentedChatAnswer = {
-  description:
-    "A completion. With `stream`, server-sent events of `chat.completion.chunk` objects, then `[DONE]`; an error on the way is one event with the error body.",
-  type: "object",
-  properties: {
-    id: text,
-    request_id: text,
-    object: { const: "chat.completion" },
-    created: { ...count, description: "Seconds since 1970." },
-    model: { ...text, description: "The name asked for." },
-    system_fingerprint: { ...text, description: "Names base, version and engine build." },
-    choices: { type: "array", items: choice },
-    usage: {
-      type: "object",
-      properties: { prompt_tokens: count, completion_tokens: count, total_tokens: count },
-    },
-    prompt_token_ids: { type: ["array", "null"], items: count },
-  },
-} as const;
+function servedOf(field: keyof ChatRequestBody): object {
+  const rule = chatForm.fields[field];
+  if (typeof rule === "object" && rule.read === undefined) return { "x-refused": true };
+  return fields[field].isEngines === true ? { "x-engine-feature": true } : {};
+}

@@ -1,5 +1,6 @@
 // The chat request as the interface spells it: every field with its type, range and nullability. This schema checks
-// bodies and documents them; what a field means, and which we can honour, is said elsewhere.
+// bodies and documents them, with the fields of objects in fields; the fields themselves have their rows beside
+// (`chat-documentation.ts`), and which of them we can honour is said there too (`chat-fields.ts`).
 import { Type, type Static } from "typebox";
 import { nullable } from "../nullable.ts";
 
@@ -11,33 +12,44 @@ const seedMax = 2 ** 63;
 
 const contentPart = Type.Union([
   Type.String({ title: "str" }),
-  Type.Object({ type: Type.String() }, { ...open, title: "ContentPart" }),
+  Type.Object(
+    {
+      type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
+    },
+    { ...open, title: "ContentPart" },
+  ),
 ]);
 
 const messageSchema = Type.Object(
   {
-    role: Type.String(),
+    role: Type.String({
+      description:
+        "Such as developer, system, user, assistant, tool; the chat template decides which there are.",
+    }),
     content: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(contentPart, { title: "list[ContentPart]" })]),
+      { description: "A text, or parts whose texts are joined." },
     ),
-    name: nullable(Type.String()),
-    tool_call_id: nullable(Type.String()),
-    tool_calls: nullable(Type.Array(anyObject)),
+    name: nullable(Type.String(), { description: "Who says it, for templates that show names." }),
+    tool_call_id: nullable(Type.String(), { description: "Of a tool's message: which call it answers." }),
+    tool_calls: nullable(Type.Array(anyObject), {
+      description: "Of an assistant's message: the calls that it made, as answers have them.",
+    }),
   },
   { ...open, title: "Message" },
 );
 
 const toolSchema = Type.Object(
   {
-    type: Type.Enum(["function"]),
+    type: Type.Enum(["function"], { description: "Functions are the only tools." }),
     function: Type.Object(
       {
-        name: Type.String(),
-        description: nullable(Type.String()),
-        parameters: nullable(anyObject),
-        strict: nullable(Type.Boolean()),
+        name: Type.String({ description: "What the model calls it by." }),
+        description: nullable(Type.String(), { description: "What it does, for the model." }),
+        parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
+        strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
       },
-      { ...open, title: "FunctionDefinition" },
+      { ...open, title: "FunctionDefinition", description: "The function." },
     ),
   },
   { ...open, title: "Tool" },
@@ -46,24 +58,35 @@ const toolSchema = Type.Object(
 const toolChoiceSchema = Type.Union([
   Type.Enum(["none", "auto", "required"]),
   Type.Object(
-    { type: Type.Enum(["function"]), function: Type.Object({ name: Type.String() }, open) },
+    {
+      type: Type.Enum(["function"], { description: "Functions are the only tools." }),
+      function: Type.Object(
+        { name: Type.String({ description: "One of the tools' names." }) },
+        { ...open, description: "The function that must be called." },
+      ),
+    },
     { ...open, title: "NamedToolChoice" },
   ),
 ]);
 
 const responseFormatSchema = Type.Object(
   {
-    type: Type.Enum(["text", "json_object", "json_schema", "structural_tag"]),
+    type: Type.Enum(["text", "json_object", "json_schema", "structural_tag"], {
+      description: "What the answer is held to.",
+    }),
     json_schema: nullable(
       Type.Object(
         {
-          name: Type.String(),
-          description: nullable(Type.String()),
-          schema: nullable(anyObject),
-          strict: nullable(Type.Boolean()),
+          name: Type.String({ description: "For people; nothing depends on it." }),
+          description: nullable(Type.String(), { description: "For people; nothing depends on it." }),
+          schema: nullable(anyObject, { description: "The JSON Schema." }),
+          strict: nullable(Type.Boolean(), {
+            description: "Every schema is kept exactly, whatever this says.",
+          }),
         },
         { ...open, title: "JsonSchema" },
       ),
+      { description: "With `json_schema`: the schema that the answer is held to." },
     ),
   },
   { ...open, title: "ResponseFormat" },
@@ -71,18 +94,38 @@ const responseFormatSchema = Type.Object(
 
 const structuredOutputsSchema = Type.Object(
   {
-    json: nullable(Type.Union([Type.String({ title: "str" }), Type.Object({}, { ...open, title: "dict" })])),
-    regex: nullable(Type.String()),
-    choice: nullable(Type.Array(Type.String())),
-    grammar: nullable(Type.String()),
-    json_object: nullable(Type.Boolean()),
-    disable_fallback: Type.Optional(Type.Boolean()),
-    disable_any_whitespace: Type.Optional(Type.Boolean()),
-    disable_additional_properties: Type.Optional(Type.Boolean()),
-    whitespace_pattern: nullable(Type.String()),
-    structural_tag: nullable(Type.String()),
-    _backend: nullable(Type.String()),
-    _backend_was_auto: Type.Optional(Type.Boolean()),
+    json: nullable(Type.Union([Type.String({ title: "str" }), Type.Object({}, { ...open, title: "dict" })]), {
+      description: "The answer is JSON of this JSON Schema, which is an object or a text of it.",
+    }),
+    regex: nullable(Type.String(), { description: "The whole answer matches this regular expression." }),
+    choice: nullable(Type.Array(Type.String()), { description: "The answer is one of these texts." }),
+    grammar: nullable(Type.String(), {
+      description: "The answer is a text of this grammar, in GBNF or in Lark's notation.",
+    }),
+    json_object: nullable(Type.Boolean(), { description: "With true the answer is any JSON object." }),
+    disable_fallback: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "Accepted without use: there is nothing to fall back to.",
+      }),
+    ),
+    disable_any_whitespace: Type.Optional(
+      Type.Boolean({ default: false, description: "JSON is written without blanks between its parts." }),
+    ),
+    disable_additional_properties: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: "Objects have only the properties that their schema names.",
+      }),
+    ),
+    whitespace_pattern: nullable(Type.String(), {
+      description: "What may stand between the parts of JSON, as a regular expression.",
+    }),
+    structural_tag: nullable(Type.String(), {
+      description: "The answer is free text with tagged parts that are constrained, described in JSON.",
+    }),
+    _backend: nullable(Type.String(), { description: "`auto` or `hone`, which are the same." }),
+    _backend_was_auto: Type.Optional(Type.Boolean({ default: false, description: "Accepted without use." })),
   },
   { title: "StructuredOutputs" },
 );
@@ -90,7 +133,11 @@ const structuredOutputsSchema = Type.Object(
 const logitsProcessorSchema = Type.Union([
   Type.String({ title: "str" }),
   Type.Object(
-    { qualname: Type.String(), args: nullable(Type.Array(Type.Unknown())), kwargs: nullable(anyObject) },
+    {
+      qualname: Type.String({ description: "The registered name." }),
+      args: nullable(Type.Array(Type.Unknown()), { description: "Its arguments by position." }),
+      kwargs: nullable(anyObject, { description: "Its arguments by name." }),
+    },
     { title: "LogitsProcessorConstructor" },
   ),
 ]);
@@ -122,7 +169,16 @@ export const chatRequestSchema = Type.Object(
     stream: nullable(Type.Boolean()),
     stream_options: nullable(
       Type.Object(
-        { include_usage: nullable(Type.Boolean()), continuous_usage_stats: nullable(Type.Boolean()) },
+        {
+          include_usage: nullable(Type.Boolean(), {
+            default: false,
+            description: "A last chunk has the usage, and no choices.",
+          }),
+          continuous_usage_stats: nullable(Type.Boolean(), {
+            default: false,
+            description: "With include_usage: every chunk has the usage so far.",
+          }),
+        },
         { title: "StreamOptions" },
       ),
     ),

@@ -8,8 +8,8 @@ import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import { checkConstraint, constraintsIn, readConstraint, unservedConstraint } from "./chat-constraint.ts";
 import { chatForm } from "./chat-fields.ts";
-import { chatRequestSchema } from "./chat-request.ts";
-import { nullable } from "../nullable.ts";
+import { documentedField } from "./chat-documentation.ts";
+import { nullable, orNull } from "../nullable.ts";
 
 const testSchema = Type.Object(
   {
@@ -17,16 +17,17 @@ const testSchema = Type.Object(
       description:
         "A value; for a constraint that is not JSON, a text. Its properties may stand in any order.",
     }),
-    valid: nullable(Type.Boolean({ description: "What the client thinks of it; answered as it came." })),
+    valid: nullable(Type.Boolean(), { description: "What the client thinks of it; answered as it came." }),
   },
   { title: "ConstraintTest" },
 );
 
 const checkSchema = Type.Object(
   {
-    structured_outputs: chatRequestSchema.properties.structured_outputs,
-    response_format: chatRequestSchema.properties.response_format,
-    tests: nullable(Type.Array(testSchema)),
+    // What is added to a schema is lost with the mark that it is optional.
+    structured_outputs: Type.Optional(documentedField("structured_outputs")),
+    response_format: Type.Optional(documentedField("response_format")),
+    tests: nullable(Type.Array(testSchema), { description: "Values to check the constraint with." }),
   },
   { title: "ConstraintCheckRequest" },
 );
@@ -68,6 +69,25 @@ export function readConstraintCheck(
   });
   return { constraint, tests, ignored };
 }
+
+export const constraintCheckSchema = Type.Object(
+  {
+    served: Type.Boolean({ description: "Whether the constraint is served exactly." }),
+    kind: orNull(Type.String(), { description: "Which kind of refusal." }),
+    subject: orNull(Type.String(), { description: "The keyword that is refused." }),
+    place: orNull(Type.String(), { description: "Where it stands." }),
+    reason: orNull(Type.String(), { description: "Why, for people." }),
+    tests: Type.Array(
+      Type.Object({
+        valid: orNull(Type.Boolean()),
+        accepted: Type.Boolean({ description: "Whether an answer can be this value." }),
+        limit: orNull(Type.String(), { description: "The limit that was reached before it was known." }),
+      }),
+    ),
+    compile_ms: Type.Number({ minimum: 0 }),
+  },
+  { title: "ConstraintCheck" },
+);
 
 /** The answer, in the order in which the tests were sent. */
 export function constraintCheckBody(

@@ -1,54 +1,74 @@
 // Feedback on the wire, in both spellings that clients use: `vendor_ref` and `weave_ref`, `vendor_user_id` and
 // `wb_user_id`. Checks shapes only; references and payloads are checked by feedback/.
 import { Type, type Static } from "typebox";
-import type { FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
-import type { JsonObject } from "../domain/trajectory.ts";
-import type { FeedbackInput } from "../feedback/check-content.ts";
-import type { BodyForm, FieldRules } from "./body.ts";
-import { isObject, report, type Findings } from "../validation/findings.ts";
-import { nullable } from "./nullable.ts";
+import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
+import type { JsonObject } from "../../domain/trajectory.ts";
+import type { FeedbackInput } from "../../feedback/check-content.ts";
+import type { BodyForm, FieldRules } from "../body.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { nullable, orNull } from "../nullable.ts";
 
 /** In characters. */
 const referenceText = Type.String({ maxLength: 4096 });
 
 /** One of the two spellings of the reference must be there; that is checked apart. */
 const createFields = {
-  project_id: Type.String(),
-  vendor_ref: nullable(referenceText),
-  weave_ref: nullable(referenceText),
-  feedback_type: Type.String({ minLength: 1, maxLength: 256 }),
-  payload: Type.Object({}, { additionalProperties: true }),
-  id: nullable(Type.String({ minLength: 1, maxLength: 256 })),
-  creator: nullable(Type.String({ maxLength: 1024 })),
-  annotation_ref: nullable(referenceText),
-  runnable_ref: nullable(referenceText),
-  call_ref: nullable(referenceText),
-  trigger_ref: nullable(referenceText),
-  queue_id: nullable(Type.String({ maxLength: 256 })),
-  vendor_user_id: Type.Optional(Type.Null()),
-  wb_user_id: Type.Optional(Type.Null()),
+  project_id: Type.String({ description: "`<entity>/<project>`." }),
+  vendor_ref: nullable(referenceText, {
+    description: "What the feedback is on: an object, an op or a call; this or weave_ref must be there.",
+    examples: ["weave:///acme/games/call/0192d3a4"],
+  }),
+  weave_ref: nullable(referenceText, { description: "The same as vendor_ref, by another name." }),
+  feedback_type: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: "Which kind of feedback; some have payloads of a known form.",
+    examples: ["vendor.reaction.1"],
+  }),
+  payload: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: "What is said; at most 1 MiB of JSON.",
+      examples: [{ emoji: "👍" }],
+    },
+  ),
+  id: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
+    description: "Of the record; the same id with the same content again adds nothing.",
+    "x-default": "a fresh one",
+  }),
+  creator: nullable(Type.String({ maxLength: 1024 }), { description: "Who said it, in the client's words." }),
+  annotation_ref: nullable(referenceText, { description: "The `object/` that asked for it." }),
+  runnable_ref: nullable(referenceText, { description: "The `op/` or `object/` that judged." }),
+  call_ref: nullable(referenceText, { description: "The `call/` in which it judged." }),
+  trigger_ref: nullable(referenceText, { description: "The `object/` that had it judged." }),
+  queue_id: nullable(Type.String({ maxLength: 256 }), { description: "The annotation queue it came from." }),
+  vendor_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+  wb_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
 };
 
 /** One record of a batch too. */
 export const feedbackRecordSchema = Type.Object(createFields, { title: "FeedbackCreateReq" });
 const replaceSchema = Type.Object(
-  { ...createFields, feedback_id: Type.String({ minLength: 1, maxLength: 256 }) },
+  {
+    ...createFields,
+    feedback_id: Type.String({ minLength: 1, maxLength: 256, description: "The record to replace." }),
+  },
   { title: "FeedbackReplaceReq" },
 );
 const batchSchema = Type.Object(
-  { batch: Type.Array(feedbackRecordSchema) },
+  { batch: Type.Array(feedbackRecordSchema, { description: "All are written, or none." }) },
   { title: "FeedbackBatchCreateReq" },
 );
 const historySchema = Type.Object(
   {
-    project_id: Type.String(),
-    feedback_id: Type.String(),
-    after: Type.Optional(
-      nullable(Type.String({ description: "The `revision_id` that the page before ended with." })),
-    ),
-    limit: Type.Optional(
-      nullable(Type.Integer({ minimum: 1, maximum: 100, description: "100 unless given." })),
-    ),
+    project_id: Type.String({ description: "`<entity>/<project>`." }),
+    feedback_id: Type.String({ description: "The record." }),
+    after: nullable(Type.String(), { description: "The `revision_id` that the page before ended with." }),
+    limit: nullable(Type.Integer({ minimum: 1, maximum: 100 }), {
+      default: 100,
+      description: "Most revisions of the page.",
+    }),
   },
   { title: "FeedbackHistoryReq" },
 );
@@ -138,6 +158,20 @@ function reference(text: string | null | undefined): string | null {
   return unlessEmpty(text) ?? null;
 }
 
+const answerFields = {
+  id: Type.String(),
+  created_at: Type.String({ format: "date-time", description: "UTC." }),
+  vendor_user_id: Type.String({ description: "The owner of the key that wrote it." }),
+  wb_user_id: Type.Optional(
+    Type.String({ description: "The same, where the request was in this spelling." }),
+  ),
+  payload: Type.Object({}, { additionalProperties: true }),
+};
+export const feedbackSchema = Type.Object(answerFields, { title: "Feedback" });
+export const feedbackBatchAnswerSchema = Type.Object({
+  res: Type.Array(feedbackSchema, { description: "In the order of the batch." }),
+});
+
 export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): object {
   return {
     id: record.id,
@@ -147,6 +181,33 @@ export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): ob
     payload: record.payload,
   };
 }
+
+const shownReference = orNull(Type.String());
+
+export const feedbackHistorySchema = Type.Object({
+  result: Type.Array(
+    Type.Object(
+      {
+        ...answerFields,
+        revision_id: Type.String({ description: "What `after` takes for the next page." }),
+        project_id: Type.String(),
+        vendor_ref: Type.String(),
+        weave_ref: Type.String(),
+        feedback_type: Type.String(),
+        creator: shownReference,
+        annotation_ref: shownReference,
+        runnable_ref: shownReference,
+        call_ref: shownReference,
+        trigger_ref: shownReference,
+        queue_id: shownReference,
+        replaced_at: Type.String({ format: "date-time" }),
+      },
+      { title: "FeedbackRevision" },
+    ),
+    { description: "What the record said before, the oldest first." },
+  ),
+  has_more: Type.Boolean(),
+});
 
 /** A replaced state of a record, with everything it said. */
 export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {

@@ -1,12 +1,12 @@
 // From the bytes of a batch to its records: every fault of every record is found here, whatever it is about, so that one
 // answer names them all.
-import { mayReach, type Caller } from "../domain/access.ts";
-import { parseProjectId } from "../domain/project.ts";
-import { quoted, ServiceError } from "../domain/service-error.ts";
-import { checkContent, type FeedbackInput } from "../feedback/check-content.ts";
-import { check } from "../validation/check.ts";
-import { isHopeless, report, type Findings } from "../validation/findings.ts";
-import { readForm } from "./body.ts";
+import { mayReach, type Caller } from "../../domain/access.ts";
+import { parseProjectId } from "../../domain/project.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
+import { checkContent, type FeedbackInput } from "../../feedback/check-content.ts";
+import { check } from "../../validation/check.ts";
+import { isHopeless, report, type Findings } from "../../validation/findings.ts";
+import { readForm } from "../body.ts";
 import {
   checkSpellings,
   feedbackBatchForm,
@@ -15,9 +15,9 @@ import {
   usesOtherSpelling,
   type FeedbackBody,
 } from "./feedback.ts";
-import type { BodyLimits } from "./body-limits.ts";
-import { parseListBody, type ListBody } from "../validation/list-body.ts";
-import { LinePacker, type PackedLines } from "./packed-lines.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import { parseListBody, type ListBody } from "../../validation/list-body.ts";
+import { LinePacker, type PackedLines } from "../packed-lines.ts";
 
 export interface ReadFeedbackBatch {
   /** A {@link BatchRecord} each. */

@@ -3,9 +3,29 @@
 import { fastifySwagger } from "@fastify/swagger";
 import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
-import { errorSchema } from "../wire/error.ts";
+import { errorSchema } from "../../wire/error.ts";
 
-const answers = { "2xx": { description: "Success." }, "4xx": errorSchema, "5xx": errorSchema };
+/** What a route answers: JSON, events of a stream, or a text of another kind. */
+interface AnswerSchemas {
+  readonly json?: object;
+  /** Of each event's data. */
+  readonly events?: object;
+  readonly text?: object;
+}
+
+const mediaTypes = { json: "application/json", events: "text/event-stream", text: "text/plain" } as const;
+
+/** The `response` of a route's schema: its answer, and the one body that every error has. */
+export function answered(description: string, schemas: AnswerSchemas): object {
+  const content = Object.fromEntries(
+    Object.entries(mediaTypes).flatMap(([kind, type]) => {
+      // The record has the interface's own keys.
+      const schema = schemas[kind as keyof AnswerSchemas];
+      return schema === undefined ? [] : [[type, { schema }]];
+    }),
+  );
+  return { "2xx": { description, content }, "4xx": errorSchema, "5xx": errorSchema };
+}
 
 /** Must come before the routes it is to describe. */
 export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
@@ -25,9 +45,6 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
       },
     },
   });
-  app.addHook("onRoute", ({ schema }) => {
-    if (schema !== undefined && schema.hide !== true) schema.response ??= answers;
-  });
   app.addHook("onRequest", async (request, reply) => {
     // The page's own redirect leads to itself where there is a query.
     if (request.url.startsWith("/docs/static/index.html?")) await reply.redirect("/docs/");
@@ -36,7 +53,7 @@ export async function documentRoutes(app: FastifyInstance, version: string): Pro
     routePrefix: "/docs",
     staticCSP: true,
     // The default asks a validator on the internet.
-    uiConfig: { validatorUrl: null },
+    uiConfig: { validatorUrl: null, showExtensions: true, showCommonExtensions: true },
   });
   app.get("/openapi.json", { schema: { hide: true } }, () => app.swagger());
 }

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { fakeServer } from "../testing/fake-server.ts";
+import type { ApiDocument, Operation, Schema } from "./api-document.ts";
+
+/** The document as the server answers it. */
+async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promise<ApiDocument> {
+  const answer = await server.ask({ method: "GET", url: "/openapi.json" });
+  assert.equal(answer.statusCode, 200);
+  return answer.json<ApiDocument>();
+}
+
+const operations: Readonly<Record<string, readonly string[]>> = {
+  "/v1/chat/completions": ["post"],
+  "/v1/chat/completions/": ["post"],
+  "/v1/models": ["get"],
+  "/v1/preview/base-models": ["get"],
+  "/v1/preview/models": ["get", "post"],
+  "/v1/preview/models/{model_id}": ["delete", "get"],
+  "/v1/preview/models/{model_id}/checkpoints": ["delete", "get"],
+  "/v1/preview/models/{model_id}/log": ["post"],
+  "/v1/preview/models/{model_id}/metrics": ["get"],
+  "/v1/preview/models/{model_id}/trajectories": ["get"],
+  "/v1/preview/structured-outputs/check": ["post"],
+  "/v1/preview/training-jobs": ["get", "post"],
+  "/v1/preview/training-jobs/{job_id}": ["get"],
+  "/v1/preview/training-jobs/{job_id}/cancel": ["post"],
+  "/v1/preview/training-jobs/{job_id}/events": ["get"],
+  "/feedback/batch/create": ["post"],
+  "/feedback/create": ["post"],
+  "/feedback/history": ["post"],
+  "/feedback/replace": ["post"],
+  "/health": ["get"],
+  "/v1/health": ["get"],
+  "/v1/system-check": ["get"],
+  "/metrics": ["get"],
+};
+
+test("the OpenAPI document has every route, with its credentials, and a summary and schemas of its answers", async () => {
+  const server = await fakeServer();
+  const { openapi, paths } = await documentOf(server);
+  assert.match(openapi, /^3\.1/);
+  const found = Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [path, Object.keys(methods).sort()]),
+  );
+  assert.deepEqual(found, operations);
+  for (const { path, operation } of operationsIn(paths)) {
+    const { summary, security, responses } = operation;
+    const scheme = path.startsWith("/feedback") ? "basic" : "bearer";
+    const isOpen = ["/health", "/v1/health", "/v1/system-check", "/metrics"].includes(path);
+    assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
+    assert.match(summary, /^[A-Z].*[^.]$/, path);
+    assert.ok(
+      responses["2XX"] !== undefined && responses["4XX"] !== undefined && responses["5XX"] !== undefined,
+    );
+    for (const { description, content } of Object.values(responses)) {
+      assert.match(description, /^[A-Z].*[.]$/, path);
+      const schemas = Object.values(content).map(({ schema }) => schema);
+      assert.ok(schemas.length > 0 && schemas.every((schema) => Object.keys(schema).length > 0), path);
+    }
+  }
+  await server.close();
+});
+
+function operationsIn(
+  paths: ApiDocument["paths"],
+): readonly { readonly path: string; readonly operation: Operation }[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((operation) => ({ path, operation })),
+  );
+}
+
+/** Every schema within one, with the names that lead to it. */
+function within(schema: Schema, place: string): readonly (readonly [string, Schema])[] {
+  const { anyOf = [], items, properties = {}, additionalProperties } = schema;
+  return [
+    [place, schema],
+    ...anyOf.flatMap((branch) => within(branch, place)),
+    ...(items === undefined ? [] : within(items, `${place}[]`)),
+    ...Object.entries(properties).flatMap(([name, property]) => within(property, `${place}.${name}`)),
+    ...(typeof additionalProperties === "object" ? within(additionalProperties, `${place}.*`) : []),
+  ];
+}
+
+test("every schema is one of JSON Schema 2020-12, and takes its own default and examples", async () => {
+  const server = await fakeServer();
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  let exampleCount = 0;
+  for (const { path, operation } of operationsIn((await documentOf(server)).paths)) {
+    const bodies = [
+      operation.requestBody?.content ?? {},
+      ...Object.values(operation.responses).map(({ content }) => content),
+    ];
+    const schemas = [...bodies.flatMap(Object.values), ...(operation.parameters ?? [])].map(
+      ({ schema }) => schema,
+    );
+    for (const [place, schema] of schemas.flatMap((one: Schema) => within(one, path))) {
+      assert.equal(ajv.validateSchema(schema), true, place);
+      const values = [...(schema.examples ?? []), ...("default" in schema ? [schema.default] : [])];
+      for (const value of values)
+        assert.ok(ajv.validate(schema, value), `${place}: ${JSON.stringify(value)} ${ajv.errorsText()}`);
+      exampleCount += values.length;
+    }
+  }
+  assert.ok(exampleCount > 80, `${exampleCount} defaults and examples`);
+  await server.close();
+});
+
+test("every field that a client can send is described, wherever it stands", async () => {
+  const server = await fakeServer();
+  const undescribed: string[] = [];
+  for (const { path, operation } of operationsIn((await documentOf(server)).paths)) {
+    for (const { schema } of Object.values(operation.requestBody?.content ?? {})) {
+      for (const [place, { properties = {} }] of within(schema, path)) {
+        for (const [name, { description = "" }] of Object.entries(properties))
+          if (!/^[A-Z`].*[.]$/.test(description)) undescribed.push(`${place}.${name}: ${description}`);
+      }
+    }
+    for (const { name, description = "" } of operation.parameters ?? [])
+      if (!/^[A-Z`].*[.]$/.test(description)) undescribed.push(`${path}?${name}: ${description}`);
+  }
+  assert.deepEqual(undescribed, []);
+  await server.close();
+});
+
+test("a chat's fields have their defaults and examples, and what is not served is marked", async () => {
+  const server = await fakeServer();
+  const chat = (await documentOf(server)).paths["/v1/chat/completions"]?.["post"];
+  const schema = chat?.requestBody?.content["application/json"]?.schema;
+  assert.deepEqual(schema?.required, ["messages"]);
+  const properties = schema?.properties ?? {};
+  assert.equal(Object.keys(properties).length, 56);
+  for (const [name, { examples = [], default: value, "x-default": words }] of Object.entries(properties)) {
+    assert.equal(examples.length, 1, name);
+    assert.ok(name === "messages" || value !== undefined || words !== undefined, `${name} has no default`);
+  }
+  assert.deepEqual([properties["n"]?.default, properties["stream"]?.default], [1, false]);
+  assert.equal(properties["stop"]?.["x-refused"], undefined);
+  assert.equal(properties["min_p"]?.["x-engine-feature"], true);
+  assert.deepEqual(Object.keys(chat?.responses["2XX"]?.content ?? {}), [
+    "application/json",
+    "text/event-stream",
+  ]);
+  await server.close();
+});
+
+test("the page to read it needs no asset from elsewhere", async () => {
+  const server = await fakeServer();
+  const page = await server.ask({ method: "GET", url: "/docs/" });
+  assert.equal(page.statusCode, 200);
+  const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? "");
+  assert.ok(assets.length >= 4);
+  for (const asset of assets) {
+    const answer = await server.ask({ method: "GET", url: new URL(asset, "http://host/docs/").pathname });
+    assert.ok(asset.startsWith("./"), asset);
+    assert.equal(answer.statusCode, 200, asset);
+  }
+  const start = await server.ask({ method: "GET", url: "/docs/static/swagger-initializer.js" });
+  assert.match(start.body, /validatorUrl["']?\s*:\s*null/);
+  await server.close();
+});
+
+test("the page's older address leads to it, whatever the query", async () => {
+  const server = await fakeServer();
+  for (const query of ["", "?a=b"]) {
+    const answer = await server.ask({ method: "GET", url: `/docs/static/index.html${query}` });
+    assert.deepEqual([answer.statusCode, answer.headers.location], [302, "/docs/"]);
+  }
+  await server.close();
+});

@@ -1,0 +1,139 @@
+// What a completion is answered with, as schemas that document it: the whole answer and the chunks of a stream. Answers
+// are not checked against them, but in tests.
+import { Type } from "typebox";
+import { nullable, orNull } from "../nullable.ts";
+
+const count = (description: string) => Type.Integer({ minimum: 0, description });
+const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
+
+export const usageSchema = Type.Object({
+  prompt_tokens: count("Tokens of the prompt, once whatever n is."),
+  completion_tokens: count("Tokens of all choices."),
+  total_tokens: count("Both together."),
+  prompt_tokens_details: Type.Object({
+    cached_tokens: count("Tokens of the prompt that an earlier request had computed."),
+  }),
+});
+
+const logprobEntry = {
+  token: Type.String({ description: "The token's text, or `token_id:<N>`." }),
+  logprob: Type.Number({ description: "Natural logarithm; -9999 for what is impossible." }),
+  bytes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
+    description: "The text's bytes; together they are the answer's.",
+  }),
+};
+
+const logprobsSchema = Type.Object({
+  content: Type.Array(Type.Object({ ...logprobEntry, top_logprobs: Type.Array(Type.Object(logprobEntry)) }), {
+    description: "One entry for each token.",
+  }),
+  refusal: Type.Null(),
+});
+
+const promptLogprob = Type.Object({
+  logprob: Type.Number(),
+  rank: Type.Integer({ minimum: 1 }),
+  decoded_token: orNull(Type.String()),
+});
+
+const finish = {
+  stop_reason: orNull(Type.Integer(), { description: "The stop token that ended it." }),
+  matched_stop: orNull(Type.String(), { description: "The stop string that ended it." }),
+};
+const finishReason = Type.Enum(["stop", "length", "tool_calls"]);
+
+const toolCallSchema = Type.Object({
+  id: Type.String(),
+  type: Type.Enum(["function"]),
+  function: Type.Object({
+    name: Type.String(),
+    arguments: Type.String({ description: "JSON." }),
+  }),
+});
+
+const reasoning = "What the model thought; under both names.";
+
+const messageSchema = Type.Object({
+  role: Type.String(),
+  content: orNull(Type.String(), { description: "Null where the message only calls tools." }),
+  reasoning: orNull(Type.String(), { description: reasoning }),
+  reasoning_content: orNull(Type.String(), { description: reasoning }),
+  tool_calls: Type.Array(toolCallSchema),
+  refusal: Type.Null(),
+  annotations: Type.Null(),
+  audio: Type.Null(),
+  function_call: Type.Null(),
+});
+
+const choiceSchema = Type.Object({
+  index: Type.Integer({ minimum: 0 }),
+  message: messageSchema,
+  logprobs: orNull(logprobsSchema),
+  finish_reason: finishReason,
+  ...finish,
+  token_ids: orNull(tokenIds, { description: "With return_token_ids, and of trained models." }),
+  prompt_token_ids: Type.Optional(tokenIds),
+});
+
+const header = {
+  id: Type.String({ description: "`chatcmpl-` and the request's id." }),
+  request_id: Type.String(),
+  created: Type.Integer({ description: "Seconds since 1970." }),
+  model: Type.String({ description: "The name asked for, or the default model's." }),
+  service_tier: Type.Enum(["default"]),
+  system_fingerprint: Type.String({ description: "Names base, version and engine build." }),
+};
+
+/** The answer that is no stream. */
+export const chatAnswerSchema = Type.Object(
+  {
+    ...header,
+    object: Type.Enum(["chat.completion"]),
+    choices: Type.Array(choiceSchema),
+    usage: usageSchema,
+    prompt_logprobs: orNull(Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))), {
+      description: "One for each token of the prompt, by token id; null for the first.",
+    }),
+    prompt_token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
+    kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),
+  },
+  { title: "ChatCompletion" },
+);
+
+const toolCallDelta = Type.Object({
+  index: Type.Integer({ minimum: 0 }),
+  id: Type.Optional(Type.String()),
+  type: Type.Optional(Type.Enum(["function"])),
+  function: Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() }),
+});
+
+const chunkChoice = Type.Object({
+  index: Type.Integer({ minimum: 0 }),
+  delta: Type.Object({
+    role: Type.Optional(Type.String({ description: "In the first chunk." })),
+    content: nullable(Type.String()),
+    reasoning: nullable(Type.String()),
+    reasoning_content: nullable(Type.String()),
+    tool_calls: Type.Optional(Type.Array(toolCallDelta)),
+  }),
+  logprobs: orNull(logprobsSchema),
+  finish_reason: orNull(finishReason, { description: "In the last chunk of the choice." }),
+  stop_reason: Type.Optional(finish.stop_reason),
+  matched_stop: Type.Optional(finish.matched_stop),
+  token_ids: nullable(tokenIds),
+  prompt_token_ids: Type.Optional(tokenIds),
+});
+
+/** One event of a stream; `[DONE]` comes after the last, and an error on the way is an event with the error's body. */
+export const chatChunkSchema = Type.Object(
+  {
+    ...header,
+    object: Type.Enum(["chat.completion.chunk"]),
+    choices: Type.Array(chunkChoice, {
+      description: "All of them in the first chunk, then one at a time; none in the chunk with the usage.",
+    }),
+    usage: Type.Optional(usageSchema),
+    prompt_token_ids: nullable(tokenIds, { description: "In the first chunk, with return_token_ids." }),
+  },
+  { title: "ChatCompletionChunk" },
+);

@@ -1,0 +1,39 @@
+// What is answered to whoever asks whether the server is well, as schemas that document it.
+import { Type } from "typebox";
+import { errorSchema } from "./error.ts";
+
+export const healthSchema = Type.Object(
+  {
+    status: Type.Enum(["ok", "unavailable"]),
+    state: Type.String({
+      description: "`ready`, `starting`, `restarting`, `draining`, `failed` or `stopped`.",
+    }),
+    reason: Type.String({ description: "Why it is not ready, for people; empty when ready." }),
+  },
+  { title: "Health" },
+);
+
+const part = (description: string) =>
+  Type.String({ description: `${description}: \`ok\`, or what is wrong.` });
+
+export const systemCheckSchema = Type.Object(
+  {
+    status: Type.Enum(["ok", "unavailable"]),
+    api: part("The server"),
+    database: part("The database"),
+    cpu_queue: part("Training jobs"),
+    gpu_queue: part("The engine"),
+  },
+  { additionalProperties: part("A further part"), title: "SystemCheck" },
+);
+
+/** With the body that errors have too, for clients that read nothing else. */
+export const unhealthySchema = Type.Object(
+  {
+    ...healthSchema.properties,
+    state: Type.Optional(healthSchema.properties.state),
+    reason: Type.Optional(healthSchema.properties.reason),
+    ...errorSchema.properties,
+  },
+  { additionalProperties: part("A part of the server"), title: "Unavailable" },
+);

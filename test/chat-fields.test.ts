@@ -1,0 +1,117 @@
+// Every field of a chat request has a test over HTTP that says what it does: one whose title names it in backquotes, such as
+// "`min_p` leaves out what is improbable", in test/ or beside the routes. One title may name several.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { documentedChatRequest } from "../src/wire/chat/chat-documentation.ts";
+import { chatRequestSchema } from "../src/wire/chat/chat-request.ts";
+
+/** Fields that no test proves yet; a field leaves this list with its test, and none may come. */
+const unproved: readonly string[] = [
+  "messages",
+  "model",
+  "frequency_penalty",
+  "logit_bias",
+  "logprobs",
+  "top_logprobs",
+  "max_tokens",
+  "max_completion_tokens",
+  "n",
+  "presence_penalty",
+  "response_format",
+  "seed",
+  "stop",
+  "stream",
+  "stream_options",
+  "temperature",
+  "top_p",
+  "tools",
+  "tool_choice",
+  "reasoning_effort",
+  "include_reasoning",
+  "parallel_tool_calls",
+  "user",
+  "use_beam_search",
+  "top_k",
+  "min_p",
+  "repetition_penalty",
+  "length_penalty",
+  "stop_token_ids",
+  "include_stop_str_in_output",
+  "ignore_eos",
+  "min_tokens",
+  "skip_special_tokens",
+  "spaces_between_special_tokens",
+  "truncate_prompt_tokens",
+  "prompt_logprobs",
+  "allowed_token_ids",
+  "bad_words",
+  "echo",
+  "add_generation_prompt",
+  "continue_final_message",
+  "add_special_tokens",
+  "documents",
+  "chat_template",
+  "chat_template_kwargs",
+  "mm_processor_kwargs",
+  "structured_outputs",
+  "priority",
+  "request_id",
+  "logits_processors",
+  "return_token_ids",
+  "cache_salt",
+  "kv_transfer_params",
+  "vendor_xargs",
+  "vllm_xargs",
+  "structured_outputs.json",
+  "structured_outputs.regex",
+  "structured_outputs.choice",
+  "structured_outputs.grammar",
+  "structured_outputs.json_object",
+  "structured_outputs.disable_fallback",
+  "structured_outputs.disable_any_whitespace",
+  "structured_outputs.disable_additional_properties",
+  "structured_outputs.whitespace_pattern",
+  "structured_outputs.structural_tag",
+  "structured_outputs._backend",
+  "structured_outputs._backend_was_auto",
+  "stream_options.include_usage",
+  "stream_options.continuous_usage_stats",
+];
+
+const { structured_outputs: constraint, stream_options: streamOptions } = chatRequestSchema.properties;
+
+/** With those of the objects that the interface lists field by field. */
+const fields: readonly string[] = [
+  ...Object.keys(chatRequestSchema.properties),
+  ...Object.keys(constraint.anyOf[0].properties).map((name) => `structured_outputs.${name}`),
+  ...Object.keys(streamOptions.anyOf[0].properties).map((name) => `stream_options.${name}`),
+];
+
+/** Titles of the tests over HTTP, with their files. */
+function titles(): readonly { readonly file: string; readonly title: string }[] {
+  const files = ["test", "src/http"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true }).map((name) => `${folder}/${String(name).replaceAll("\\", "/")}`),
+  );
+  return files
+    .filter((file) => file.endsWith(".test.ts"))
+    .flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/^\s*test\(\s*"((?:[^"\\]|\\.)*)"/gm)].map(
+        ([, title = ""]) => ({ file, title }),
+      ),
+    );
+}
+
+test("every field of a chat request is proved by a test over HTTP that names it", () => {
+  const named = new Set(
+    titles().flatMap(({ title }) => [...title.matchAll(/`([\w.]+)`/g)].map(([, name]) => name)),
+  );
+  const missing = fields.filter((field) => !named.has(field) && !unproved.includes(field));
+  const help = `Write a test over HTTP (test/*.test.ts or src/http/**/*.test.ts) of what each does, with its name in backquotes in the title.`;
+  assert.deepEqual(missing, [], `No test is named after these fields of a chat request. ${help}`);
+});
+
+test("every field of a chat request has its row", () => {
+  // That each row has a description, a default and an example is a test beside the document.
+  assert.deepEqual(Object.keys(documentedChatRequest.properties), Object.keys(chatRequestSchema.properties));
+});
