@@ -41,7 +41,10 @@ export interface GenerationRequest {
     readonly promptLogprobCount: number | null;
   };
   readonly choices: ChoiceRequest;
-  /** Lower is earlier; 0 unless the engine schedules by priority. */
+  /**
+   * Lower is earlier; 0 unless the engine schedules by priority. A request may take room from those of higher priority,
+   * whose answers stay the same; as long as lower ones come, they may wait.
+   */
   readonly priority: number;
   /** Prompts share cached work only with prompts of the same salt; null shares with all that have none. */
   readonly cacheSalt: string | null;

@@ -111,6 +111,17 @@ test("refuses what its memory can never hold, and says how much it can", async (
   assert.equal(await codeOf(async () => engine.submit(requestOf([1, 2], { maxTokens: 63 }))), "unsupported");
 });
 
+test("takes priorities only where it is set to schedule by them", async () => {
+  const request = requestOf([1], { maxTokens: 1, priority: 1 });
+  const plain = create();
+  await plain.start();
+  assert.equal(await codeOf(async () => plain.submit(request)), "unsupported");
+  await plain.stop();
+  const engine = create({ scheduling: "priority" });
+  await engine.start();
+  assert.equal((await idsOf(engine.submit(request))).length, 1);
+});
+
 test("an abort frees the cache", async () => {
   const engine = create();
   await engine.start();

@@ -55,10 +55,11 @@ interface Running {
   hasBegun: boolean;
 }
 
-/** Whatever chat can ask for is listed; what is missing chat refuses by name. */
+/** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
 const capabilities: EngineCapabilities = {
   features: new Set([
     "constraint", //
+    "cache-salt",
   ]),
 };
 
@@ -73,7 +74,7 @@ export function createChildEngine(options: ChildEngineOptions): ChildEngine {
 }
 
 class ProcessEngine implements ChildEngine {
-  readonly capabilities = capabilities;
+  readonly capabilities: EngineCapabilities;
   readonly #options: ChildEngineOptions;
   readonly #settings: EngineSettings;
   readonly #logger: Logger;
@@ -93,6 +94,7 @@ class ProcessEngine implements ChildEngine {
   constructor(options: ChildEngineOptions) {
     this.#options = options;
     this.#settings = settingsForThisMachine(options.settings);
+    this.capabilities = capabilitiesOf(this.#settings);
     this.#logger = options.logger.child({ component: "engine" });
   }
 
@@ -311,6 +313,11 @@ class ProcessEngine implements ChildEngine {
       "engine state",
     );
   }
+}
+
+function capabilitiesOf({ scheduling }: EngineSettings): EngineCapabilities {
+  if (scheduling === "fcfs") return capabilities;
+  return { features: new Set([...capabilities.features, "priority"]) };
 }
 
 function messageOf(error: unknown): string {

@@ -27,6 +27,13 @@ export const engineSettings = {
     max: 2 ** 50,
     about: "Memory for the keys and values of running requests; 0 takes a quarter of the machine's memory.",
   },
+  scheduling: {
+    kind: "choice",
+    default: "fcfs",
+    choices: ["fcfs", "priority"],
+    about:
+      "In which order requests start: as they came, or the lowest priority first, which then also takes room from requests of higher ones; these wait for as long as better ones come, and go on where they were.",
+  },
   waitingCountMax: {
     kind: "integer",
     default: 1024,

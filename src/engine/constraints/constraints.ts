@@ -18,8 +18,8 @@ export interface Constraints {
 
 /** A constraint that choices of one request are held to. */
 export interface PreparedConstraint {
-  /** A place before the first token of a choice; its mask is begun. */
-  open(): ConstraintCursor;
+  /** A place behind these tokens of a choice, which masks allowed, or before its first; its mask is begun. */
+  open(tokenIds?: readonly number[]): ConstraintCursor;
   /** Nothing more is opened. Idempotent. */
   release(): void;
 }

@@ -29,8 +29,8 @@ export class HeldConstraint implements PreparedConstraint {
     this.#recompile = recompile;
   }
 
-  open(): ConstraintCursor {
-    return new HeldCursor(this.#first, (refusal) => this.#moved(refusal));
+  open(tokenIds: readonly number[] = []): ConstraintCursor {
+    return new HeldCursor(this.#first, tokenIds, (refusal) => this.#moved(refusal));
   }
 
   release(): void {
@@ -51,16 +51,21 @@ export class HeldConstraint implements PreparedConstraint {
 
 class HeldCursor implements ConstraintCursor {
   readonly #move: (refusal: Refusal) => Promise<Compiled> | null;
-  readonly #tokenIds: number[] = [];
+  readonly #tokenIds: number[];
   /** Null while it moves to another thread, and once it is closed. */
   #place: MaskPlace | null;
   #isClosed = false;
   #hasMoved = false;
   #failure: unknown = null;
 
-  constructor({ worker, key }: Compiled, move: (refusal: Refusal) => Promise<Compiled> | null) {
+  constructor(
+    { worker, key }: Compiled,
+    tokenIds: readonly number[],
+    move: (refusal: Refusal) => Promise<Compiled> | null,
+  ) {
     this.#move = move;
-    this.#place = worker.open(key, []);
+    this.#tokenIds = [...tokenIds];
+    this.#place = worker.open(key, tokenIds);
   }
 
   accept(tokenId: number): void {

@@ -23,6 +23,7 @@ const narrow = {
   slotCountMax: 12,
   tokensPerStepMax: 32,
   promptChunkTokens: 16,
+  scheduling: "priority",
 } as const satisfies Partial<EngineSettings>;
 
 const embedded = (settings: Partial<EngineSettings>) =>

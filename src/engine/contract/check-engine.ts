@@ -3,6 +3,7 @@ import type { EngineUnderTest } from "./engine-under-test.ts";
 import { checkConstraints } from "./constraints.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
+import { checkPriorities } from "./priorities.ts";
 import { checkRefusals } from "./refusals.ts";
 import { checkSampling } from "./sampling.ts";
 
@@ -12,5 +13,6 @@ export function checkEngine(under: EngineUnderTest): void {
   checkSampling(under);
   checkConstraints(under);
   checkEnding(under);
+  checkPriorities(under);
   checkRefusals(under);
 }

@@ -12,8 +12,16 @@ import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { Lanes } from "./lanes.ts";
-import { runCall, type ScoredSequence } from "./run-call.ts";
-import { planStep, slotsThatFit, type PlannedCall, type StepBudget } from "./scheduler.ts";
+import { runCall } from "./run-call.ts";
+import {
+  choosePreempted,
+  compareRanks,
+  planStep,
+  slotsThatFit,
+  type PlannedCall,
+  type PromptChunk,
+  type StepBudget,
+} from "./scheduler.ts";
 import { openRequest, successorOf, type RunningRequest, type Sequence } from "./sequence.ts";
 import { Drawer } from "./draw.ts";
 import { failRequest, settleDraws, type Draw, type LoopOutput } from "./settle.ts";
@@ -48,7 +56,7 @@ export class EngineLoop {
   readonly #preparing = new Map<number, Preparing>();
   /** Those that want tokens, by their keys. */
   readonly #requests = new Map<number, RunningRequest>();
-  /** Sequences that hold nothing yet, each with its followers; oldest first. */
+  /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
   #isStopping = false;
@@ -117,7 +125,7 @@ export class EngineLoop {
     });
     this.#arrivalCount += running.sequences.length;
     this.#requests.set(key, running);
-    this.#waiting = [...this.#waiting, ...leaders];
+    this.#waiting = [...this.#waiting, ...leaders].sort(compareRanks);
     this.#wake();
   }
 
@@ -163,7 +171,7 @@ export class EngineLoop {
     const calls = this.#schedule();
     for (const call of calls) {
       const scored = await runCall(call, this.#lanes, this.#runner);
-      this.#settle(call, scored, this.#drawer.draw(scored));
+      this.#settle(call, this.#drawer.draw(scored));
     }
     if (calls.length === 0) this.#drawer.pause(this.#rows());
     this.#emit([]);
@@ -181,13 +189,23 @@ export class EngineLoop {
 
   #schedule(): readonly PlannedCall<Sequence>[] {
     this.#sweep();
+    this.#preempt();
     const lanes = [...this.#lanes];
-    const started = lanes.flatMap(({ prompts }) => prompts).sort((a, b) => a.arrival - b.arrival);
+    const started = lanes.flatMap(({ prompts }) => prompts).sort(compareRanks);
     const loads = lanes.map(({ load }) => load);
     const { admitted, calls } = planStep(this.#waiting, started, loads, this.#budget);
     this.#waiting = this.#waiting.slice(admitted.length);
     for (const sequence of admitted) this.#admit(sequence);
     return calls;
+  }
+
+  /** Stops what must make room for prompts of better priority; it waits again, and goes on where it was. */
+  #preempt(): void {
+    if (this.#waiting.length === 0) return;
+    const preempted = choosePreempted(this.#waiting, this.#lanes.holders, this.#budget);
+    if (preempted.length === 0) return;
+    for (const sequence of preempted) this.#lanes.preempt(sequence);
+    this.#waiting = [...this.#waiting, ...preempted].sort(compareRanks);
   }
 
   /** A request whose adapter cannot be read fails; the rest of the step is as it was planned. */
@@ -196,7 +214,9 @@ export class EngineLoop {
     try {
       this.#lanes.admit(sequence);
       const { constraint } = sequence.running;
-      for (const each of [sequence, ...sequence.followers]) each.cursor ??= constraint?.open() ?? null;
+      for (const each of [sequence, ...sequence.followers]) {
+        each.cursor ??= constraint?.open(each.answerTokenIds) ?? null;
+      }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       this.#emit([failRequest(sequence.running, error)]);
@@ -204,11 +224,17 @@ export class EngineLoop {
   }
 
   /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
-  #settle(call: PlannedCall<Sequence>, scored: readonly ScoredSequence[], draws: readonly Draw[]): void {
+  #settle(call: PlannedCall<Sequence>, draws: readonly Draw[]): void {
     const outputs = settleDraws(draws);
-    if (call.kind === "prefill") for (const { sequence } of scored) this.#lanes.beginRows(sequence);
+    if (call.kind === "prefill") this.#beginRows(call.chunks);
     this.#sweep();
     if (outputs.length > 0) this.#emit(outputs);
+  }
+
+  #beginRows(chunks: readonly PromptChunk<Sequence>[]): void {
+    for (const { prompt } of chunks) {
+      if (prompt.slot !== null && prompt.computedCount === prompt.tokenCount) this.#lanes.beginRows(prompt);
+    }
   }
 
   /** Takes away whatever wants nothing more. */

@@ -1,7 +1,6 @@
 // All lanes with the memory behind them: one for the base model and for each adapter in use, opened when a sequence needs
 // it and closed when it is empty. That whatever is admitted fits was seen to before, by the scheduler.
 import { present } from "../../domain/assert.ts";
-import type { AdapterReference } from "../../domain/generation.ts";
 import { KvCache } from "../cache/kv-cache.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { Lane } from "./lane.ts";
@@ -39,10 +38,25 @@ export class Lanes implements Iterable<Lane> {
    * @throws ServiceError when the adapter cannot be read
    */
   admit(sequence: Sequence): void {
-    const lane = this.#open(sequence.laneId, sequence.running.request.prompt.adapter);
+    const lane = this.#open(sequence);
     const positionCountMax = Math.max(sequence.positionCountMax, lane.load.positionCountMax);
     this.#cache.ensure(lane.kv, lane.kv.usedCount + 1, 1, positionCountMax);
     lane.addPrompt(sequence);
+  }
+
+  /** Everything that holds slots. */
+  get holders(): readonly Sequence[] {
+    return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows, ...prompts]);
+  }
+
+  /** Takes its slot from a sequence, and what is computed of it. Only between calls of the runner: slots move. */
+  preempt(sequence: Sequence): void {
+    const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
+    const { usedCount } = lane.kv;
+    if (lane.rows.includes(sequence)) lane.removeRow(sequence);
+    else lane.removePrompt(sequence);
+    for (const each of [sequence, ...sequence.followers]) each.forgetComputed();
+    this.#tidy(lane, usedCount);
   }
 
   /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
@@ -74,21 +88,30 @@ export class Lanes implements Iterable<Lane> {
         if (successor === null) lane.removePrompt(prompt);
         else if (successor !== prompt) lane.handOver(prompt, successor);
       }
-      if (lane.isEmpty) {
-        this.#cache.closeLane(lane.kv);
-        this.#lanes.delete(lane.id);
-      } else if (lane.kv.usedCount < usedCount) {
-        this.#cache.relax(lane.kv, lane.load.positionCountMax);
-      }
+      this.#tidy(lane, usedCount);
     }
   }
 
-  #open(id: string, adapter: AdapterReference | null): Lane {
-    const open = this.#lanes.get(id);
-    if (open !== undefined) return open;
-    const loaded = adapter === null ? null : this.#runner.loadAdapter(adapter);
-    const lane = new Lane(id, loaded, this.#cache.openLane());
-    this.#lanes.set(id, lane);
+  #open({ laneId, running }: Sequence): Lane {
+    const open = this.#lanes.get(laneId);
+    if (open !== undefined) {
+      running.adapter = open.adapter;
+      return open;
+    }
+    const reference = running.request.prompt.adapter;
+    if (reference !== null) running.adapter ??= this.#runner.loadAdapter(reference);
+    const lane = new Lane(laneId, running.adapter, this.#cache.openLane());
+    this.#lanes.set(laneId, lane);
     return lane;
+  }
+
+  /** Closes a lane that is empty, and gives back memory of one that needs less than before. */
+  #tidy(lane: Lane, usedCountBefore: number): void {
+    if (lane.isEmpty) {
+      this.#cache.closeLane(lane.kv);
+      this.#lanes.delete(lane.id);
+    } else if (lane.kv.usedCount < usedCountBefore) {
+      this.#cache.relax(lane.kv, lane.load.positionCountMax);
+    }
   }
 }

@@ -22,8 +22,9 @@ function lateBy(lateness: () => number): LateConstraints {
   return new LateConstraints({ trie, limits: defaultGrammarLimits, lateness });
 }
 
+/** So few slots that requests wait, and make room for one another. */
 function observe(late: LateConstraints, runner = new FakeRunner()) {
-  return observedLoop(runner, { ...smallLimits, constraints: late });
+  return observedLoop(runner, { ...smallLimits, slotCountMax: 6, constraints: late });
 }
 
 /** Lets requests be prepared, and runs steps until nothing is left to do. */
@@ -59,6 +60,7 @@ function randomRequest(random: Random): GenerationRequest {
       stopTokenIds: pick([[], [0]]),
       topLogprobCount: pick([null, 2]),
       constraint: pick([null, ...constraints]),
+      priority: pick([0, 0, 1, 2]),
     },
   );
 }

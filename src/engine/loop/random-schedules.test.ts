@@ -40,6 +40,7 @@ function randomRequest(random: Random): GenerationRequest {
     // With many, a choice often ends with its first token while others of its prompt go on.
     stopTokenIds: Array.from({ length: pick([0, 0, 60, 250]) }, () => random.index(512)),
     topLogprobCount: pick([0, 2]),
+    priority: pick([0, 0, 0, 1, -2]),
   });
 }
 

@@ -1,5 +1,7 @@
 // Runs one planned call of a step: makes room for what it computes, hands the tokens to the runner, and counts them as
-// computed. Draws nothing; says for which sequences a next token can now be drawn.
+// computed. Draws nothing; says for which sequences a next token can now be drawn. A row that was preempted computes its
+// answer again as it did the first time, token by token: as parts of a prompt they would get other last digits, and the
+// request perhaps another answer than undisturbed.
 import type { ModelRunner } from "../model-runner.ts";
 import { slotOf, type Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
@@ -28,17 +30,18 @@ export async function runCall(
 async function decodeRows(lane: Lane, lanes: Lanes, runner: ModelRunner): Promise<readonly ScoredSequence[]> {
   const rows = lane.rows.slice(0, lane.arrangeRows());
   if (rows.length === 0) return [];
-  lanes.makeRoom(lane, Math.max(...rows.map(({ tokenCount }) => tokenCount)));
+  lanes.makeRoom(lane, Math.max(...rows.map(({ computedCount }) => computedCount + 1)));
   const logits_BV = await runner.decode(
     lane.kv,
     lane.adapter,
-    rows.map(({ answerTokenIds }) => answerTokenIds[answerTokenIds.length - 1]),
+    rows.map(({ inputTokenId }) => inputTokenId),
   );
   const { vocabularySize } = runner.shape;
-  return rows.map((sequence, row) => {
+  return rows.flatMap((sequence, row) => {
     sequence.computedCount += 1;
+    if (!sequence.isComputed) return [];
     const logits_V = logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize);
-    return { sequence, logits_V };
+    return [{ sequence, logits_V }];
   });
 }
 
@@ -59,7 +62,6 @@ async function prefillChunks(
   );
   return chunks.flatMap(({ prompt, count }, index) => {
     prompt.computedCount += count;
-    const isComputed = prompt.computedCount === prompt.tokenCount;
-    return isComputed ? [{ sequence: prompt, logits_V: logits[index] }] : [];
+    return prompt.isComputed ? [{ sequence: prompt, logits_V: logits[index] }] : [];
   });
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { seededRandom, type Random } from "../../domain/random.ts";
 import { laneBytes } from "../cache/kv-cache.ts";
 import {
+  choosePreempted,
   planStep,
   slotsThatFit,
   type LaneLoad,
@@ -32,6 +33,8 @@ const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {
   computedCount: 0,
   slotCount: 1,
   positionCountMax: tokenCount + 20,
+  priority: 0,
+  arrival: name,
   ...more,
 });
 
@@ -157,6 +160,84 @@ test("computes later parts of like length together, and never with first ones", 
     { started, waiting: [prompt(4, 30)], lanes: [lane("a", 3, 0)] },
     { admitted: [4], lanes: { a: "4:0+30 | 1:60+30 2:40+30 | 3:45+5" } },
   );
+});
+
+test("a better priority is computed first, whenever it came", () => {
+  check(
+    {
+      started: [prompt(1, 40, { priority: 1 })],
+      waiting: [prompt(2, 30)],
+      lanes: [lane("a", 1, 0)],
+      budget: { tokensPerStepMax: 30 },
+    },
+    { admitted: [2], lanes: { a: "2:0+30" } },
+  );
+});
+
+/** Who must stop, by name and in the order in which they are listed, for what waits. */
+const checkPreempted = (
+  waiting: readonly NamedPrompt[],
+  running: readonly NamedPrompt[],
+  expected: readonly number[],
+  more: Partial<StepBudget> = {},
+): void => {
+  const chosen = choosePreempted(waiting, running, { ...budget, ...more });
+  assert.deepEqual(
+    chosen.map(({ name }) => name),
+    expected,
+  );
+};
+
+test("nobody stops for what has no better priority, nor where there is room", () => {
+  const running = [prompt(1, 10, { slotCount: 7, priority: 1 })];
+  checkPreempted([], running, []);
+  checkPreempted([prompt(2, 10)], running, []);
+  checkPreempted([prompt(2, 10, { slotCount: 2, priority: 1 })], running, []);
+  checkPreempted([prompt(2, 10, { slotCount: 2, priority: 3 })], running, []);
+});
+
+test("the last of the worst priority stops first, and no more than are needed", () => {
+  const running = [
+    prompt(1, 10, { slotCount: 2, priority: 2 }),
+    prompt(2, 10, { slotCount: 2, priority: 1 }),
+    prompt(3, 10, { slotCount: 2, priority: 2 }),
+    prompt(4, 10, { slotCount: 2, priority: 0 }),
+  ];
+  checkPreempted([prompt(5, 10)], running, [3]);
+  checkPreempted([prompt(5, 10, { slotCount: 3 })], running, [1, 3]);
+  checkPreempted([prompt(5, 10, { slotCount: 6 })], running, [1, 2, 3]);
+  checkPreempted([prompt(5, 10, { slotCount: 7 })], running, []);
+});
+
+test("nobody stops in vain: neither where it makes no room, nor who frees nothing that is needed", () => {
+  // 64 positions of 10 bytes: a lane of three takes as much as one of four.
+  const tight = { kvCacheBytesMax: 5 * 640 };
+  const inLane = (name: number, laneId: string, priority: number) => prompt(name, 10, { laneId, priority });
+  const running = [
+    inLane(1, "a", 2),
+    inLane(2, "b", 1),
+    inLane(3, "b", 1),
+    inLane(4, "b", 3),
+    inLane(5, "b", 1),
+  ];
+  checkPreempted([inLane(6, "c", 0)], running, [1], tight);
+  checkPreempted([inLane(6, "c", 2)], running, [], tight);
+  checkPreempted([inLane(6, "a", 1)], running, [1], tight);
+  checkPreempted([{ ...inLane(6, "c", 0), slotCount: 6 }], running, [], tight);
+});
+
+test("several that wait are made room for in their order", () => {
+  const running = [1, 2, 3, 4].map((name) => prompt(name, 10, { slotCount: 2, priority: 5 }));
+  const waiting = [
+    prompt(5, 10, { slotCount: 2, priority: 1 }),
+    prompt(6, 10, { slotCount: 3, priority: 2 }),
+    prompt(7, 10, { slotCount: 4, priority: 3 }),
+    prompt(8, 10, { slotCount: 1, priority: 4 }),
+  ];
+  checkPreempted(waiting.slice(0, 1), running, [4]);
+  checkPreempted(waiting.slice(0, 2), running, [2, 3, 4]);
+  // The third does not fit beside the first two, so nothing stops for the fourth, though it would fit.
+  checkPreempted(waiting, running, [2, 3, 4]);
 });
 
 interface Simulated extends NamedPrompt {

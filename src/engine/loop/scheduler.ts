@@ -1,21 +1,33 @@
 // Decides what one step of the engine computes: a pure function of what waits, what runs, and the budget.
-// First come, first served: nothing overtakes the oldest waiting prompt, running rows always go on. How a prompt is cut
-// into parts depends on the prompt alone and on how much of it was in memory, so that its numbers are the same whatever
-// else runs.
+// By priority, then first come, first served: nothing overtakes the first waiting prompt, running rows always go on
+// unless they make room for a prompt of better priority. How a prompt is cut into parts depends on the prompt alone and
+// on how much of it was in memory, so that its numbers are the same whatever else runs.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
 
-/** What is asked of a prompt; whoever plans passes things of its own that can answer, and gets them back in the plan. */
-export interface PlannedPrompt {
+/** The place of something that waits or runs among all others. */
+export interface Ranked {
+  /** Lower is earlier. */
+  readonly priority: number;
+  /** How much came before it. */
+  readonly arrival: number;
+}
+
+/** What something that runs holds, or what something that waits will. */
+export interface SlotHolder extends Ranked {
   /** Rows of different lanes cannot share a call. */
   readonly laneId: string;
-  readonly tokenCount: number;
-  /** Tokens that need no computing any more. One that waits may have some: what was found in memory. */
-  readonly computedCount: number;
   /** One for each choice. */
   readonly slotCount: number;
   /** Positions that each slot may come to hold. */
   readonly positionCountMax: number;
+}
+
+/** What is asked of a prompt; whoever plans passes things of its own that can answer, and gets them back in the plan. */
+export interface PlannedPrompt extends SlotHolder {
+  readonly tokenCount: number;
+  /** Tokens that need no computing any more. One that waits may have some: what was found in memory. */
+  readonly computedCount: number;
 }
 
 /** What a lane holds, with everything that was promised to admitted requests. */
@@ -54,7 +66,7 @@ export type PlannedCall<Prompt> =
     };
 
 export interface StepPlan<Prompt> {
-  /** Waiting prompts that start now, oldest first. */
+  /** Waiting prompts that start now, in their order. */
   readonly admitted: readonly Prompt[];
   /** In this order. */
   readonly calls: readonly PlannedCall<Prompt>[];
@@ -63,11 +75,16 @@ export interface StepPlan<Prompt> {
 /** Chunks share a call while at least this part of the padded tokens is real. */
 const leastRealPart = 0.75;
 
+/** Which of two comes first: negative for the first one. */
+export function compareRanks(one: Ranked, other: Ranked): number {
+  return one.priority - other.priority || one.arrival - other.arrival;
+}
+
 /**
  * Plans one step.
  *
- * @param waiting oldest first
- * @param started oldest first
+ * @param waiting in the order of {@link compareRanks}
+ * @param started in that order
  */
 export function planStep<Prompt extends PlannedPrompt>(
   waiting: readonly Prompt[],
@@ -77,7 +94,8 @@ export function planStep<Prompt extends PlannedPrompt>(
 ): StepPlan<Prompt> {
   const admitted = admit(waiting, lanes, budget);
   const decodingCount = lanes.reduce((sum, lane) => sum + lane.decodingCount, 0);
-  const chunks = chooseChunks([...started, ...admitted], decodingCount, budget);
+  const prompts = [...started, ...admitted].sort(compareRanks);
+  const chunks = chooseChunks(prompts, decodingCount, budget);
   const laneIds = new Set([
     ...lanes.map(({ laneId }) => laneId),
     ...chunks.map(({ prompt }) => prompt.laneId),
@@ -90,6 +108,61 @@ export function planStep<Prompt extends PlannedPrompt>(
     ),
   ]);
   return { admitted, calls };
+}
+
+/**
+ * What must stop running, so that waiting prompts of better priority can start: of those with worse priority the last
+ * ones first, as few as make room for the first that waits, and so on for the next. None where that would not make room.
+ *
+ * @param waiting in the order of {@link compareRanks}
+ * @param running everything that holds slots, in any order
+ */
+export function choosePreempted<Holder extends SlotHolder>(
+  waiting: readonly SlotHolder[],
+  running: readonly Holder[],
+  budget: StepBudget,
+): readonly Holder[] {
+  let held: readonly SlotHolder[] = running;
+  let left = running;
+  for (const prompt of waiting) {
+    if (!left.some(({ priority }) => priority > prompt.priority)) break;
+    if (!fits([...held, prompt], budget)) {
+      const worse = left.filter(({ priority }) => priority > prompt.priority);
+      const chosen = roomFor(prompt, { held, worse }, budget);
+      if (chosen === null) break;
+      left = left.filter((holder) => !chosen.has(holder));
+      held = held.filter((holder) => !chosen.has(holder));
+    }
+    held = [...held, prompt];
+  }
+  return running.filter((holder) => !left.includes(holder));
+}
+
+/** Of `worse`, the holders without which the prompt fits beside the others; null where it does not even without them all. */
+function roomFor(
+  prompt: SlotHolder,
+  { held, worse }: { readonly held: readonly SlotHolder[]; readonly worse: readonly SlotHolder[] },
+  budget: StepBudget,
+): ReadonlySet<SlotHolder> | null {
+  const chosen = new Set<SlotHolder>();
+  const isEnough = (): boolean => fits([...held.filter((holder) => !chosen.has(holder)), prompt], budget);
+  for (const holder of worse.toSorted((one, other) => compareRanks(other, one))) {
+    chosen.add(holder);
+    if (isEnough()) break;
+  }
+  if (!isEnough()) return null;
+  // Those whose leaving turned out to free nothing stay: they would come back at once.
+  for (const holder of [...chosen].reverse()) {
+    chosen.delete(holder);
+    if (!isEnough()) chosen.add(holder);
+  }
+  return chosen;
+}
+
+function fits(holders: readonly SlotHolder[], budget: StepBudget): boolean {
+  const room = new Room(budget);
+  for (const holder of holders) room.take(holder);
+  return room.isEnough;
 }
 
 /**
@@ -111,35 +184,61 @@ export function positionsThatFit(budget: Pick<StepBudget, "kvCacheBytesMax" | "b
   return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
 }
 
-/** The longest run of waiting prompts, from the oldest, whose whole need can be set aside beside what runs. */
+/** The longest run of waiting prompts, from the first, whose whole need can be set aside beside what runs. */
 function admit<Prompt extends PlannedPrompt>(
   waiting: readonly Prompt[],
   lanes: readonly LaneLoad[],
   budget: StepBudget,
 ): readonly Prompt[] {
-  const reserved = new Map(lanes.map((lane) => [lane.laneId, lane as Omit<LaneLoad, "decodingCount">]));
-  const bytesOf = (lane: Pick<LaneLoad, "slotCount" | "positionCountMax"> | undefined): number =>
-    lane === undefined ? 0 : laneBytes(lane.slotCount, lane.positionCountMax, budget.bytesPerPosition);
-  let bytes = lanes.reduce((sum, lane) => sum + bytesOf(lane), 0);
-  let slots = lanes.reduce((sum, lane) => sum + lane.slotCount, 0);
+  if (waiting.length === 0) return [];
+  const room = new Room(budget);
+  for (const lane of lanes) room.take(lane);
   const admitted: Prompt[] = [];
   for (const prompt of waiting) {
-    const old = reserved.get(prompt.laneId);
-    const grown = {
-      laneId: prompt.laneId,
-      slotCount: (old?.slotCount ?? 0) + prompt.slotCount,
-      positionCountMax: Math.max(old?.positionCountMax ?? 0, prompt.positionCountMax),
-    };
-    bytes += bytesOf(grown) - bytesOf(old);
-    slots += prompt.slotCount;
-    if (slots > budget.slotCountMax || bytes > budget.kvCacheBytesMax) break;
-    reserved.set(prompt.laneId, grown);
+    room.take(prompt);
+    if (!room.isEnough) break;
     admitted.push(prompt);
   }
   return admitted;
 }
 
-/** One chunk of each prompt, oldest first, while the budget lasts; the oldest always gets its chunk. */
+/** What a lane needs, or what is added to it. */
+type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
+
+/** The slots and the memory of a budget, and what of them is set aside. */
+class Room {
+  readonly #budget: StepBudget;
+  readonly #lanes = new Map<string, LaneNeed>();
+  #slots = 0;
+  #bytes = 0;
+
+  constructor(budget: StepBudget) {
+    this.#budget = budget;
+  }
+
+  /** Whether there is as much as was taken. */
+  get isEnough(): boolean {
+    return this.#slots <= this.#budget.slotCountMax && this.#bytes <= this.#budget.kvCacheBytesMax;
+  }
+
+  take({ laneId, slotCount, positionCountMax }: LaneNeed): void {
+    const old = this.#lanes.get(laneId) ?? { laneId, slotCount: 0, positionCountMax: 0 };
+    const grown = {
+      laneId,
+      slotCount: old.slotCount + slotCount,
+      positionCountMax: Math.max(old.positionCountMax, positionCountMax),
+    };
+    this.#lanes.set(laneId, grown);
+    this.#slots += slotCount;
+    this.#bytes += this.#bytesOf(grown) - this.#bytesOf(old);
+  }
+
+  #bytesOf({ slotCount, positionCountMax }: LaneNeed): number {
+    return slotCount === 0 ? 0 : laneBytes(slotCount, positionCountMax, this.#budget.bytesPerPosition);
+  }
+}
+
+/** One chunk of each prompt, in their order, while the budget lasts; the first always gets its chunk. */
 function chooseChunks<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
   decodingCount: number,

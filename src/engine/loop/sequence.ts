@@ -6,6 +6,7 @@ import { seededRandom, type Random } from "../../domain/random.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../constraints/constraints.ts";
 import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
+import type { LoadedAdapter } from "../model-runner.ts";
 
 /** A request that was submitted to the engine and has not ended. */
 export interface RunningRequest {
@@ -16,6 +17,8 @@ export interface RunningRequest {
   readonly constraint: PreparedConstraint | null;
   readonly rules: DrawRules;
   readonly prompt: PromptTokens;
+  /** Held from its first admission, so that the request ends on the weights that it began with; null for the base model. */
+  adapter: LoadedAdapter | null;
   /** One for each choice. */
   readonly sequences: readonly Sequence[];
   /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
@@ -48,7 +51,7 @@ export class Sequence {
   computedCount = 0;
   /** Written by its lane alone; null while it has none. */
   slot: number | null = null;
-  /** Its place in its constraint, from its admission to its end; null where it has none. */
+  /** Its place in its constraint while it runs; null where it has none. */
   cursor: ConstraintCursor | null = null;
   /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
   heldLogits_V: Float32Array | null = null;
@@ -68,8 +71,24 @@ export class Sequence {
     return this.running.request.prompt.adapter?.id ?? "";
   }
 
+  /** Lower is earlier. */
+  get priority(): number {
+    return this.running.request.priority;
+  }
+
+  /** Tokens of its prompt. */
   get tokenCount(): number {
-    return this.running.request.prompt.tokenIds.length + this.answerTokenIds.length;
+    return this.running.request.prompt.tokenIds.length;
+  }
+
+  /** Whether every token that it has is computed: the next one can be drawn. */
+  get isComputed(): boolean {
+    return this.computedCount === this.tokenCount + this.answerTokenIds.length;
+  }
+
+  /** Of its answer, the token to compute next. */
+  get inputTokenId(): number {
+    return this.answerTokenIds[this.computedCount - this.tokenCount];
   }
 
   /** Tokens it may come to hold. */
@@ -81,6 +100,15 @@ export class Sequence {
   /** Slots that it and its followers come to need. */
   get slotCount(): number {
     return 1 + this.followers.length;
+  }
+
+  /** Gives up what is computed of it, and keeps its tokens: they are computed again when it runs again. */
+  forgetComputed(): void {
+    this.cachedCount = 0;
+    this.computedCount = 0;
+    this.heldLogits_V = null;
+    this.cursor?.close();
+    this.cursor = null;
   }
 
   /** Takes a drawn token; returns how the choice ends with it, null when it goes on. */
@@ -115,6 +143,7 @@ export function openRequest(
     constraint: options.constraint,
     rules: drawRulesOf(request),
     prompt: new PromptTokens(request.prompt.tokenIds),
+    adapter: null,
     sequences,
     isPromptComputed: false,
   };

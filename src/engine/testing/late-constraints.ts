@@ -37,7 +37,7 @@ export class LateConstraints implements Constraints {
     this.preparedCount += 1;
     let isReleased = false;
     return {
-      open: () => this.#open(compiled),
+      open: (tokenIds = []) => this.#open(compiled, tokenIds),
       release: () => {
         if (!isReleased) this.preparedCount -= 1;
         isReleased = true;
@@ -49,9 +49,10 @@ export class LateConstraints implements Constraints {
     return Promise.resolve();
   }
 
-  #open(compiled: CompiledConstraint): ConstraintCursor {
+  #open(compiled: CompiledConstraint, tokenIds: readonly number[]): ConstraintCursor {
     this.openCount += 1;
     const matcher = compiled.matcher();
+    for (const id of tokenIds) refusing(() => matcher.accept(id));
     const allowed = new Uint32Array(compiled.maskWords);
     let questionsLeft = this.#options.lateness();
     let isOpen = true;

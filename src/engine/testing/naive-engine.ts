@@ -42,10 +42,10 @@ interface Job {
 }
 
 export class NaiveEngine implements Engine {
-  readonly capabilities: EngineCapabilities = { features: new Set(["constraint"]) };
+  readonly capabilities: EngineCapabilities = { features: new Set(["constraint", "priority", "cache-salt"]) };
   readonly #options: NaiveOptions;
   #model: NaiveModel | null = null;
-  /** The first one runs. */
+  /** The first one runs; of the others the one with the best priority follows it, and of equals the oldest. */
   readonly #jobs: Job[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #working: Promise<void> = Promise.resolve();
@@ -94,7 +94,7 @@ export class NaiveEngine implements Engine {
     const job: Job = { request, stream, wanted };
     this.#jobs.push(job);
     const model = present(this.#model, "the model of an engine that is ready");
-    this.#working = this.#working.then(() => this.#answer(job, model));
+    this.#working = this.#working.then(() => this.#answerNext(model));
     return stream;
   }
 
@@ -113,9 +113,15 @@ export class NaiveEngine implements Engine {
     };
   }
 
+  /** Does nothing where all that waited was given up. */
+  async #answerNext(model: NaiveModel): Promise<void> {
+    const order = this.#jobs.toSorted((one, other) => one.request.priority - other.request.priority);
+    this.#jobs.splice(0, order.length, ...order);
+    if (order.length > 0) await this.#answer(order[0], model);
+  }
+
   async #answer(job: Job, model: NaiveModel): Promise<void> {
     const { request, stream, wanted } = job;
-    if (!this.#jobs.includes(job)) return;
     try {
       const allowanceAfter = allowances(request, this.#options.vocabulary);
       const adapter = model.loadAdapter(request.prompt.adapter);

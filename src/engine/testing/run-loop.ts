@@ -20,11 +20,12 @@ export interface ShortRequest {
   readonly stopTokenIds?: readonly number[];
   readonly topLogprobCount?: number | null;
   readonly constraint?: Constraint | null;
+  readonly priority?: number;
 }
 
 export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}): GenerationRequest {
   const { id = "request", adapter = null, choiceCount = 1, maxTokens = 16 } = more;
-  const { stopTokenIds = [], topLogprobCount = null, constraint = null } = more;
+  const { stopTokenIds = [], topLogprobCount = null, constraint = null, priority = 0 } = more;
   return {
     id,
     prompt: { tokenIds, adapter },
@@ -33,7 +34,7 @@ export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}):
     stopping: { maxTokens, minTokens: 0, stopTokenIds },
     outputs: { topLogprobCount, promptLogprobCount: null },
     choices: { kind: "sample", count: choiceCount },
-    priority: 0,
+    priority,
     cacheSalt: null,
     transfer: null,
   };

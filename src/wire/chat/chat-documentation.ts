@@ -283,7 +283,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   priority: {
-    about: "Lower is answered earlier; anything but 0 is refused unless the model is scheduled by priority.",
+    about:
+      "Lower is answered earlier, and takes room from what is higher; anything but 0 is refused unless the model is scheduled by priority.",
     default: 0,
     example: -1,
     isEngines: true,
@@ -311,7 +312,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: true,
   },
   cache_salt: {
-    about: "Keeps what is computed of the prompt from requests with another salt.",
+    about:
+      "Keeps what is computed of the prompt from requests with another salt; as nothing computed is shared so far, it has no effect yet.",
     otherwise: "none",
     example: "a secret nobody guesses",
     isEngines: true,

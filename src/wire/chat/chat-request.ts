@@ -219,7 +219,7 @@ export const chatRequestSchema = Type.Object(
     logits_processors: nullable(Type.Array(logitsProcessorSchema)),
     return_tokens_as_token_ids: nullable(Type.Boolean()),
     return_token_ids: nullable(Type.Boolean()),
-    cache_salt: nullable(Type.String({ minLength: 1 })),
+    cache_salt: nullable(Type.String({ minLength: 1, maxLength: 1024 })),
     kv_transfer_params: nullable(anyObject),
     vendor_xargs: nullable(extraArguments),
     vllm_xargs: nullable(extraArguments),

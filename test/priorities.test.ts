@@ -1,0 +1,76 @@
+// A server that schedules by priority, as its clients see it: who comes first, and what becomes of who makes room.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+let server: RunningServer;
+const dataFolder = newDataFolder();
+
+before(async () => {
+  const flags = ["--engine-scheduling", "priority", "--engine-slot-count-max", "2"];
+  server = await startServer({ dataFolder, flags });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+async function post(body: object): Promise<Response> {
+  return fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      messages: [{ role: "user", content: "tell me a story" }],
+      temperature: 1,
+      seed: 5,
+      ...body,
+    }),
+  });
+}
+
+async function answer(body: object) {
+  const response = await post(body);
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text) as {
+    readonly choices: readonly { readonly token_ids: readonly number[]; readonly logprobs: object }[];
+  };
+}
+
+test("a lower priority interrupts a higher one, which then gives the answer that it gives undisturbed", async () => {
+  const regex = "([a-z]{3} ){60}";
+  const worse = { n: 2, priority: 7, structured_outputs: { regex }, logprobs: true, return_token_ids: true };
+  const alone = await answer(worse);
+  const ended: string[] = [];
+  const interrupted = answer(worse).then((body) => {
+    ended.push("worse");
+    return body;
+  });
+  // Answered one after another, each while the two slots are taken.
+  for (let count = 0; count < 3; count++) {
+    await answer({ n: 2, priority: count - 4, max_tokens: 2 });
+    ended.push("better");
+  }
+  const { choices } = await interrupted;
+  assert.deepEqual(ended, ["better", "better", "better", "worse"]);
+  assert.deepEqual(choices, alone.choices);
+  assert.ok(choices.every(({ token_ids: ids }) => ids.length > 60));
+});
+
+test("a salt for what is cached is taken, and checked", async () => {
+  const plain = await answer({ max_tokens: 5, return_token_ids: true });
+  const salted = await answer({ max_tokens: 5, return_token_ids: true, cache_salt: "a/b+c=" });
+  assert.deepEqual(salted.choices, plain.choices);
+  for (const salt of ["", "s".repeat(1025), 3]) {
+    const refused = await post({ cache_salt: salt });
+    assert.equal(refused.status, 422);
+    assert.match(await refused.text(), /"cache_salt"/);
+  }
+});
+
+test("what only other engines can do is refused by name", async () => {
+  const refused = await post({ kv_transfer_params: { do_remote_decode: true } });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /kv_transfer_params is not supported by this server/);
+});
