@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createChatService } from "../src/chat/complete-chat.ts";
+import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { Engine } from "../src/domain/generation.ts";
@@ -48,7 +49,7 @@ const chat = createChatService({
       engine,
       prompts: await directPrompts(folder),
       tokenizer: await loadTokenizer(folder),
-      defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null, maxTokens: null },
+      defaults: noDefaults([2]),
       contextLength: 64,
     },
   ],
@@ -77,8 +78,6 @@ const notServed: Readonly<Record<string, unknown>> = {
   response_format: { type: "json_object" },
   reasoning_effort: "low",
   include_reasoning: false,
-  stop_token_ids: [1],
-  ignore_eos: true,
   truncate_prompt_tokens: 5,
   add_special_tokens: true,
   documents: [{ text: "x" }],

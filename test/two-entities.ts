@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { LightMyRequestResponse } from "fastify";
 import { createChatService } from "../src/chat/complete-chat.ts";
+import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
 import { hashSecret, type KeyRole } from "../src/domain/access.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
@@ -97,7 +98,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Database) {
     dataFolder: folder,
     build: "test",
   });
-  const defaults = { endTokenIds: [2], temperature: null, topP: null, topK: null, maxTokens: null };
+  const defaults = noDefaults([2]);
   const base = { model: { name: "tiny", folder }, engine, prompts, tokenizer, defaults, contextLength: 128 };
   const metrics = createMetrics({ processMetrics: false });
   return createChatService({ directory, bases: [base], clock: systemClock, metrics, logger: silentLogger });

@@ -22,6 +22,7 @@ import { createMetrics } from "../telemetry/metrics.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { PromptWriter } from "./prompts/write-prompt.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
+import { noDefaults } from "./testing/no-defaults.ts";
 import { directPrompts } from "./testing/direct-prompts.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
@@ -140,13 +141,6 @@ const trained: ResolvedModel = {
   modelId: "m",
   step: 1,
 };
-const noDefaults: GenerationDefaults = {
-  endTokenIds: [endOfText],
-  temperature: null,
-  topP: null,
-  topK: null,
-  maxTokens: null,
-};
 const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as const;
 
 function serve(
@@ -163,7 +157,7 @@ function serve(
     engine,
     prompts: options.prompts ?? prompts,
     tokenizer,
-    defaults: { ...noDefaults, ...defaults },
+    defaults: { ...noDefaults([endOfText]), ...defaults },
     contextLength: 4096,
   };
   return createChatService({

@@ -3,14 +3,13 @@
 import type { ChatHeader, ChatPrompt, ChatRequest } from "../domain/chat.ts";
 import { joinedText } from "../domain/content-part.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
-import { freshSeed } from "../domain/random.ts";
-import { plainSampling, type SamplingParameters } from "../domain/sampling.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
-import type { WrittenPrompt } from "./prompts/write-prompt.ts";
+import { resolveSampling, resolveStopping } from "./resolve-sampling.ts";
 import { noticeOf } from "./tools/tool-use.ts";
 import { servedLimits } from "./served-base.ts";
 import type { ServedBase } from "./served-base.ts";
+import { refuseStrangeTokens } from "./strange-tokens.ts";
 
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
@@ -23,7 +22,7 @@ export interface GenerationPlan {
 /**
  * @param request asks for nothing that the engine cannot do
  * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit, `overloaded` when too many prompts wait, `cancelled` when the signal aborts
+ * not fit and for token ids that the model lacks, `overloaded` when too many prompts wait, `cancelled` when the signal aborts
  */
 export async function planGeneration(
   request: ChatRequest,
@@ -31,7 +30,7 @@ export async function planGeneration(
   base: ServedBase,
   options: { readonly client: string; readonly signal: AbortSignal },
 ): Promise<GenerationPlan> {
-  const { identity, stopping, output } = request;
+  const { identity, output } = request;
   const limits = servedLimits(base);
   const prompt = await base.prompts.write(
     {
@@ -45,24 +44,16 @@ export async function planGeneration(
   );
   const promptTokenIds = prompt.tokenIds;
   const room = roomLeft(request.prompt, promptTokenIds.length, limits);
-  // What was asked for is an upper bound: an answer that fills the room ends with `length`.
-  const maxTokens = Math.min(stopping.maxTokens ?? base.defaults.maxTokens ?? room, room);
+  const { stopping, endOfTextId } = resolveStopping(request, base, room);
+  const resolved = { badWordIds: prompt.badWordIds, vocabularySize: limits.vocabularySize };
+  refuseStrangeTokens(request, resolved);
   const logprobs = logprobMode(request, model);
-  const endOfTextId = base.tokenizer.endOfTextId ?? base.defaults.endTokenIds[0] ?? null;
-  const stopTokenIds = new Set([
-    ...(endOfTextId === null ? [] : [endOfTextId]),
-    ...base.defaults.endTokenIds,
-  ]);
   const generation: GenerationRequest = {
     id: identity.requestId,
     prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
-    sampling: resolveSampling(request, base, { prompt, vocabularySize: limits.vocabularySize }),
+    sampling: resolveSampling(request, base, resolved),
     constraint: request.constraint,
-    stopping: {
-      maxTokens,
-      minTokens: Math.min(stopping.minTokens, maxTokens),
-      stopTokenIds: [...stopTokenIds],
-    },
+    stopping,
     outputs: {
       topLogprobCount: logprobs === "off" ? null : (output.logprobs?.topCount ?? 0),
       promptLogprobCount: output.promptLogprobCount,
@@ -124,37 +115,4 @@ function roomLeft(
     `This server has memory for ${positionCountMax} tokens of prompt and answer, and your request has ${promptLength} input tokens. ` +
     `Please reduce the length of the ${promptName(kind)}.`;
   throw promptRefusal(kind, message);
-}
-
-/** Below this a temperature is greedy; from here to `temperatureMin` it is raised, since dividing by less overflows. */
-const greedyBelow = 1e-5;
-const temperatureMin = 0.01;
-
-function resolveSampling(
-  { sampling }: ChatRequest,
-  { defaults }: ServedBase,
-  { prompt, vocabularySize }: { readonly prompt: WrittenPrompt; readonly vocabularySize: number },
-): SamplingParameters {
-  const given = {
-    // Kept where greedy too, where it changes nothing: what was asked for is refused or passed on, whatever else was asked.
-    minP: sampling.minP ?? plainSampling.minP,
-    repetitionPenalty: sampling.repetitionPenalty ?? plainSampling.repetitionPenalty,
-    frequencyPenalty: sampling.frequencyPenalty ?? plainSampling.frequencyPenalty,
-    presencePenalty: sampling.presencePenalty ?? plainSampling.presencePenalty,
-    logitBias: sampling.logitBias ?? plainSampling.logitBias,
-    allowedTokenIds: sampling.allowedTokenIds,
-    badWords: prompt.badWordIds,
-    processors: sampling.processors ?? plainSampling.processors,
-    extraArguments: sampling.extraArguments ?? plainSampling.extraArguments,
-    seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
-  };
-  const temperature = sampling.temperature ?? defaults.temperature ?? 1;
-  if (temperature < greedyBelow) return { ...plainSampling, ...given, temperature: 0 };
-  const topK = sampling.topK ?? defaults.topK ?? 0;
-  return {
-    ...given,
-    temperature: Math.max(temperatureMin, temperature),
-    topP: sampling.topP ?? defaults.topP ?? 1,
-    topK: topK < 1 || topK >= vocabularySize ? 0 : topK,
-  };
 }

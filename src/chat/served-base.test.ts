@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { readGenerationDefaults } from "./served-base.ts";
+import { noDefaults } from "./testing/no-defaults.ts";
 import type { Recommendations } from "./served-base.ts";
 
 async function check(t: TestContext, files: Readonly<Record<string, object>>): Promise<Recommendations> {
@@ -17,16 +18,32 @@ async function check(t: TestContext, files: Readonly<Record<string, object>>): P
 }
 
 test("reads sampling, and takes the end tokens that it is given", async (t) => {
-  const generation = { eos_token_id: 9, temperature: 0.6, top_p: 0.95, top_k: -1, max_new_tokens: 2048 };
+  const generation = {
+    eos_token_id: 9,
+    temperature: 0.6,
+    top_p: 0.95,
+    top_k: -1,
+    min_p: 0.1,
+    repetition_penalty: 1.05,
+    max_new_tokens: 2048,
+  };
   assert.deepEqual(await check(t, { "generation_config.json": generation }), {
-    defaults: { endTokenIds: [2, 7], temperature: 0.6, topP: 0.95, topK: 0, maxTokens: 2048 },
+    defaults: {
+      endTokenIds: [2, 7],
+      temperature: 0.6,
+      topP: 0.95,
+      topK: 0,
+      minP: 0.1,
+      repetitionPenalty: 1.05,
+      maxTokens: 2048,
+    },
     notApplied: [],
   });
 });
 
 test("recommends nothing where the makers say nothing", async (t) => {
   assert.deepEqual(await check(t, {}), {
-    defaults: { endTokenIds: [2, 7], temperature: null, topP: null, topK: null, maxTokens: null },
+    defaults: noDefaults([2, 7]),
     notApplied: [],
   });
 });
@@ -35,12 +52,12 @@ test("names what the makers recommend and is not applied", async (t) => {
   const generation = {
     do_sample: true,
     transformers_version: "4.57.1",
-    min_p: 0.1,
-    repetition_penalty: 1.05,
     no_repeat_ngram_size: 3,
+    typical_p: 0.9,
+    length_penalty: null,
   };
   const { notApplied } = await check(t, { "generation_config.json": generation });
-  assert.deepEqual(notApplied, ["min_p 0.1", "repetition_penalty 1.05", "no_repeat_ngram_size 3"]);
+  assert.deepEqual(notApplied, ["no_repeat_ngram_size 3", "typical_p 0.9"]);
 });
 
 test("refuses a value out of its range by name", async (t) => {
@@ -49,6 +66,8 @@ test("refuses a value out of its range by name", async (t) => {
     ["top_p", 0],
     ["top_k", 1.5],
     ["top_p", "1"],
+    ["min_p", 1.5],
+    ["repetition_penalty", 0],
     ["max_new_tokens", 0],
   ] as const) {
     await assert.rejects(check(t, { "generation_config.json": { [member]: value } }), {

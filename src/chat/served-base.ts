@@ -44,6 +44,10 @@ export interface GenerationDefaults {
   readonly topP: number | null;
   /** At least 1, or 0 for off. */
   readonly topK: number | null;
+  /** [0, 1] */
+  readonly minP: number | null;
+  /** Above 0. */
+  readonly repetitionPenalty: number | null;
   /** At least 1; null where the makers say nothing. */
   readonly maxTokens: number | null;
 }
@@ -96,6 +100,8 @@ export async function readGenerationDefaults(
     temperature: read("temperature", "at least 0", (value) => value >= 0),
     topP: read("top_p", "above 0 and at most 1", (value) => value > 0 && value <= 1),
     topK: topK === null ? null : Math.max(0, topK),
+    minP: read("min_p", "at least 0 and at most 1", (value) => value >= 0 && value <= 1),
+    repetitionPenalty: read("repetition_penalty", "above 0", (value) => value > 0),
     maxTokens: read(
       "max_new_tokens",
       "a whole number of at least 1",
@@ -110,6 +116,5 @@ export async function readGenerationDefaults(
 
 /** Whether a member that is not read is at the value where it changes nothing. */
 function asksForNothing(member: string, value: unknown): boolean {
-  const plainValues: Readonly<Record<string, unknown>> = { do_sample: true, min_p: 0, repetition_penalty: 1 };
-  return value === null || value === plainValues[member];
+  return value === null || (member === "do_sample" && value === true);
 }

@@ -99,6 +99,20 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Most characters of a stop string or a bad word.",
   },
+  chatBadWordCharacters: {
+    kind: "integer",
+    default: 65_536,
+    min: 1,
+    max: 16_000_000,
+    about: "Most characters of all bad words of a chat request together.",
+  },
+  chatTokenIds: {
+    kind: "integer",
+    default: 65_536,
+    min: 1,
+    max: 10_000_000,
+    about: "Most token ids in each of stop_token_ids, allowed_token_ids and logit_bias of a chat request.",
+  },
   requestSeconds: {
     kind: "number",
     default: 300,

@@ -8,6 +8,7 @@ import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { createChatService } from "../complete-chat.ts";
+import { noDefaults } from "../testing/no-defaults.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
 import { checkChat, type ChatBehaviour } from "./check-chat.ts";
 
@@ -78,7 +79,7 @@ checkChat("the chat over an engine", async (behaviour) =>
         engine: engineOf(behaviour),
         prompts,
         tokenizer,
-        defaults: { endTokenIds: [2], temperature: null, topP: null, topK: null, maxTokens: null },
+        defaults: noDefaults([2]),
         contextLength: 64,
       },
     ],

@@ -78,6 +78,12 @@ function checkLists(body: Body, findings: Findings): void {
       }
     }
   }
+  if (Array.isArray(body["bad_words"])) {
+    body["bad_words"].forEach((word: unknown, index) => {
+      if (typeof word !== "string" || word.trim() !== "") return;
+      valueError(findings, "bad_words cannot contain an empty or blank text.", "bad_words", String(index));
+    });
+  }
   if (body["truncate_prompt_tokens"] === 0) {
     valueError(
       findings,

@@ -40,8 +40,9 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   logit_bias: {
-    about: "Added to the logits of these token ids.",
-    range: "keys are ids of the vocabulary",
+    about: "Added to the logits of these token ids, greedy or not.",
+    range:
+      "keys are ids of the vocabulary, at most 65,536 unless configured otherwise; values beyond -100 and 100 count as these",
     otherwise: "none",
     example: { "42": -100 },
     isEngines: true,
@@ -181,8 +182,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   stop_token_ids: {
-    about: "Token ids that end the answer.",
-    range: "ids of the vocabulary",
+    about: "Token ids that end the answer, beside the model's own; `stop_reason` says which.",
+    range: "ids of the vocabulary, at most 65,536 unless configured otherwise",
     default: [],
     example: [2],
   },
@@ -192,9 +193,14 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     default: false,
     example: true,
   },
-  ignore_eos: { about: "The model's own end does not end the answer.", default: false, example: true },
+  ignore_eos: {
+    about: "The model's own end does not end the answer; stop_token_ids still do.",
+    default: false,
+    example: true,
+  },
   min_tokens: {
-    about: "Fewest tokens of an answer: nothing ends it before.",
+    about:
+      "Fewest tokens of an answer: what would end it is not drawn before, unless nothing else may come, as where it is complete under its constraint.",
     range: "at most max_tokens",
     default: 0,
     example: 5,
@@ -221,15 +227,17 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   allowed_token_ids: {
-    about: "Only these token ids may be drawn.",
-    range: "ids of the vocabulary, at least one",
+    about: "Only these token ids may be drawn; the model's end is not among them by itself.",
+    range: "ids of the vocabulary, at least one and at most 65,536 unless configured otherwise",
     otherwise: "all",
     example: [10, 11, 12],
     isEngines: true,
   },
   bad_words: {
-    about: "Texts that the answer must not hold.",
-    range: "at most 1,024 texts of 4,096 characters each, unless configured otherwise",
+    about:
+      "Texts that the answer must not hold, as the model's tokens spell them at its beginning, and after a blank where that takes as many tokens; other spellings get through.",
+    range:
+      "at most 1,024 texts of 4,096 characters each and 65,536 together, none blank, unless configured otherwise",
     default: [],
     example: ["sorry"],
     isEngines: true,

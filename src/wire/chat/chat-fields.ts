@@ -60,8 +60,8 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     max_tokens: "stopping.maxTokens",
     min_tokens: "stopping.minTokens",
     stop: "stopping.stop",
-    stop_token_ids: { refusedUnless: isEmpty },
-    ignore_eos: { refusedUnless: is(false) },
+    stop_token_ids: "stopping.stopTokenIds",
+    ignore_eos: "stopping.ignoreEndTokens",
     include_stop_str_in_output: "stopping.includeStopText",
 
     use_beam_search: "output.choices",

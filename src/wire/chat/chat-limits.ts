@@ -10,17 +10,23 @@ export interface ChatLimits {
   readonly chatTools: number;
   readonly chatStopStrings: number;
   readonly chatStopCharacters: number;
+  readonly chatBadWordCharacters: number;
+  readonly chatTokenIds: number;
 }
 
 /** @throws ServiceError `invalid` naming every list and text that is longer than its limit */
 export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
   if (!isObject(body)) return;
-  const { messages, tools, stop, bad_words: badWords } = body;
+  const { messages, tools, stop, bad_words: badWords, logit_bias: bias } = body;
   const faults = [
     ...longList(["messages"], messages, limits.chatMessages),
     ...longList(["tools"], tools, limits.chatTools),
     ...longTexts("stop", stop, limits),
     ...longTexts("bad_words", badWords, limits),
+    ...longBadWords(badWords, limits),
+    ...longList(["stop_token_ids"], body["stop_token_ids"], limits.chatTokenIds),
+    ...longList(["allowed_token_ids"], body["allowed_token_ids"], limits.chatTokenIds),
+    ...longList(["logit_bias"], isObject(bias) ? Object.keys(bias) : [], limits.chatTokenIds),
   ];
   // Of a list that is too long itself nothing more is looked at.
   if (faults.length === 0 && Array.isArray(messages)) faults.push(...longMessages(messages, limits));
@@ -49,6 +55,15 @@ function longTexts(field: string, value: unknown, limits: ChatLimits): readonly 
     const message = `The text has ${text.length} characters; at most ${chatStopCharacters} are taken.`;
     return [{ location: ["body", ...place], message, type: "string_too_long" }];
   });
+}
+
+/** Whatever each word has: all are compared with every answer's end at every token. */
+function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): readonly Fault[] {
+  const texts: readonly unknown[] = Array.isArray(words) ? words : [];
+  const length = texts.reduce((sum: number, text) => sum + (typeof text === "string" ? text.length : 0), 0);
+  if (length <= chatBadWordCharacters) return [];
+  const message = `The bad words have ${length} characters together; at most ${chatBadWordCharacters} are taken.`;
+  return [{ location: ["body", "bad_words"], message, type: "too_long" }];
 }
 
 function longList(place: readonly string[], value: unknown, countMax: number): readonly Fault[] {

@@ -224,6 +224,12 @@ test("reads every field into its place", () => {
     { stop: ["a", "b"], max_tokens: 1, min_tokens: 1 },
     { stopping: { stop: ["a", "b"], maxTokens: 1, minTokens: 1 } },
   );
+  reads(
+    { stop_token_ids: [4, 9], ignore_eos: true },
+    { stopping: { stopTokenIds: [4, 9], ignoreEndTokens: true } },
+  );
+  // Members of an object are in the order of their names where these are whole numbers.
+  reads({ logit_bias: { "07": 3, 7: 2 } }, { sampling: { logitBias: [[7, 3]] } });
   reads({ include_stop_str_in_output: true }, { stopping: { includeStopText: true } });
   reads({ skip_special_tokens: false }, { output: { skipSpecialTokens: false } });
   reads({ echo: true }, { prompt: { echo: true } });
@@ -325,7 +331,11 @@ test("refuses what is out of range", () => {
     [{ stop: ["a", ""] }, ".stop.1", /empty string/],
     [{ logit_bias: { x: 1 } }, ".logit_bias.x", /token ids/],
     [{ logit_bias: { 1: "x" } }, ".logit_bias.1", /valid number/],
+    [{ logit_bias: { "-1": 1 } }, ".logit_bias.-1", /token ids/],
     [{ allowed_token_ids: [] }, ".allowed_token_ids", /empty/],
+    [{ allowed_token_ids: [-1] }, ".allowed_token_ids.0", /greater than or equal to 0/],
+    [{ stop_token_ids: [1.5] }, ".stop_token_ids.0", /valid integer/],
+    [{ bad_words: ["a", " "] }, ".bad_words.1", /empty or blank/],
     [{ cache_salt: "" }, ".cache_salt", /at least 1 character/],
     [{ tools: [{ type: "code", function: { name: "f" } }] }, ".tools.0.type", /'function'/],
     [{ tools: [{ type: "function" }] }, ".tools.0.function", /Field required/],
@@ -419,8 +429,6 @@ test("refuses every known option that chat cannot honour, by name, all at once",
     reasoning_effort: "low",
     include_reasoning: false,
     length_penalty: 2,
-    stop_token_ids: [1],
-    ignore_eos: true,
     truncate_prompt_tokens: 5,
     prompt_logprobs: 0,
     add_special_tokens: true,
@@ -463,6 +471,14 @@ test("lists and texts beyond their limits are refused by name, before anything e
     [{ stop: "x".repeat(4097) }, ".stop", /4097 characters; at most 4096/],
     [{ stop: ["y", "x".repeat(4097)] }, ".stop.1", /at most 4096/],
     [{ bad_words: many(1025, "x") }, ".bad_words", /at most 1024/],
+    [{ bad_words: many(17, "x".repeat(4000)) }, ".bad_words", /68000 characters together; at most 65536/],
+    [{ stop_token_ids: many(65_537, 1) }, ".stop_token_ids", /65537 items; at most 65536/],
+    [{ allowed_token_ids: many(65_537, 1) }, ".allowed_token_ids", /65537 items/],
+    [
+      { logit_bias: Object.fromEntries(many(65_537, 0).map((_, id) => [id, 0])) },
+      ".logit_bias",
+      /65537 items/,
+    ],
   ];
   for (const [body, place, text] of table) refuses(body, "invalid", [[place, text]]);
   const atLimits = { messages: many(4096, message), stop: many(1024, "x".repeat(4096)) };

@@ -114,7 +114,8 @@ function samplingOf(body: ChatRequestBody): ChatSampling {
     repetitionPenalty: body.repetition_penalty ?? null,
     frequencyPenalty: body.frequency_penalty ?? null,
     presencePenalty: body.presence_penalty ?? null,
-    logitBias: bias ? Object.entries(bias).map(([id, value]) => [Number(id), value]) : null,
+    // Of several spellings of one id the last counts.
+    logitBias: bias ? [...new Map(Object.entries(bias).map(([id, value]) => [Number(id), value]))] : null,
     allowedTokenIds: body.allowed_token_ids ?? null,
     badWords: body.bad_words ?? null,
     processors: processors?.map(processorOf) ?? null,
