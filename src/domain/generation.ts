@@ -29,7 +29,10 @@ export interface GenerationRequest {
   readonly stopping: {
     /** At least 1; prompt and answer together fit the context length. */
     readonly maxTokens: number;
-    /** No stop token is drawn before the answer has this many; 0 is off, at most `maxTokens`. */
+    /**
+     * No stop token is drawn before the answer has this many, unless nothing else may come: an answer that is complete
+     * under its constraint ends. 0 is off, at most `maxTokens`.
+     */
     readonly minTokens: number;
     /** Any of these ends a choice, and is its last token. */
     readonly stopTokenIds: readonly number[];
@@ -120,7 +123,7 @@ export interface Generation {
   /**
    * For one reader. What came since it last read comes as one batch, in order and never empty. Ends after every choice has
    * finished or been stopped; throws a ServiceError when the engine fails, when `abort` was called, and `unsupported` where the
-   * constraint cannot be served or followed.
+   * constraint cannot be served, or no token may come before the answer may end.
    */
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   /**

@@ -23,6 +23,7 @@ export function checkRequest(
 ): void {
   const { tokenIds } = request.prompt;
   const { maxTokens } = request.stopping;
+  const { allowedTokenIds, badWords, logitBias } = request.sampling;
   const { contextLength, vocabularySize, positionCountMax } = limits;
   assert(tokenIds.length > 0, "a prompt has at least one token");
   assert(
@@ -30,9 +31,16 @@ export function checkRequest(
     "a request asks for at least one token and one choice",
   );
   assert(tokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
+  const isToken = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < vocabularySize;
+  assert(tokenIds.every(isToken), "prompt tokens are in the vocabulary");
+  assert(allowedTokenIds?.every(isToken) ?? true, "allowed tokens are in the vocabulary");
   assert(
-    tokenIds.every((id) => Number.isInteger(id) && id >= 0 && id < vocabularySize),
-    "prompt tokens are in the vocabulary",
+    logitBias.every(([id]) => isToken(id)),
+    "biased tokens are in the vocabulary",
+  );
+  assert(
+    badWords.every((word) => word.length > 0 && word.every(isToken)),
+    "bad words have tokens, all in the vocabulary",
   );
   const missing = featuresOf(request).filter((feature) => !capabilities.features.has(feature));
   if (missing.length > 0) {

@@ -58,7 +58,13 @@ interface Running {
 /** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
 const capabilities: EngineCapabilities = {
   features: new Set([
-    "constraint", //
+    "constraint",
+    "min-p",
+    "penalties",
+    "logit-bias",
+    "allowed-token-ids",
+    "bad-words",
+    "min-tokens",
     "cache-salt",
   ]),
 };

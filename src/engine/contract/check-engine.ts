@@ -5,12 +5,14 @@ import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
 import { checkPriorities } from "./priorities.ts";
 import { checkRefusals } from "./refusals.ts";
+import { checkRestrictions } from "./restrictions.ts";
 import { checkSampling } from "./sampling.ts";
 
 /** Registers the tests that an engine must pass. */
 export function checkEngine(under: EngineUnderTest): void {
   checkEvents(under);
   checkSampling(under);
+  checkRestrictions(under);
   checkConstraints(under);
   checkEnding(under);
   checkPriorities(under);

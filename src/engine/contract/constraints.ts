@@ -85,6 +85,47 @@ export function checkConstraints(under: EngineUnderTest): void {
     assert.ok(words.some((word) => word.startsWith(textOf(held))));
   });
 
+  test(`${name}: an answer keeps its constraint, and ends, whatever else is asked for`, async () => {
+    const engine = await shared();
+    const constraint = regex("[a-c]{2,9}(-[0-9]{3}){2}");
+    const letters = bytesOf.flatMap((bytes, id) => (bytes?.length === 1 ? [id] : []));
+    const z = bytesOf.findIndex((bytes) => bytes?.length === 1 && bytes[0] === 0x7a);
+    for (const more of [
+      { minTokens: 39 },
+      {
+        sampling: {
+          logitBias: [
+            [z, 100],
+            [endTokenId, 100],
+          ] as const,
+        },
+      },
+      { sampling: { repetitionPenalty: 2, frequencyPenalty: 2, presencePenalty: 2 } },
+      { sampling: { repetitionPenalty: 0.01, frequencyPenalty: -2 } },
+      { sampling: { badWords: letters.map((id) => [id, id]) } },
+      { sampling: { allowedTokenIds: [...letters, endTokenId] }, minTokens: 12 },
+      // Without the end among them a complete answer ends by itself.
+      { sampling: { allowedTokenIds: letters }, minTokens: 12 },
+      { sampling: { minP: 1, topK: 1 }, stopTokenIds: [] },
+    ]) {
+      const sampling = { ...seeded, ...more.sampling };
+      const stopTokenIds = more.stopTokenIds ?? [endTokenId];
+      const request = ask({ constraint, maxTokens: 40, choiceCount: 4, ...more, stopTokenIds, sampling });
+      const answer = await answerOf(engine, request);
+      for (let index = 0; index < 4; index++) {
+        assert.match(textOf(answer, index), /^[a-c]{2,9}(-[0-9]{3}){2}$/, JSON.stringify(more).slice(0, 99));
+      }
+      assert.ok(answer.finishes().every((finish) => finish.includes(" stop ")));
+    }
+  });
+
+  test(`${name}: where the request allows nothing that continues the constraint it fails`, async () => {
+    const engine = await shared();
+    const sampling = { ...seeded, allowedTokenIds: [endTokenId] };
+    const { failure } = await read(engine.submit(ask({ constraint: choice("yes"), sampling })));
+    assert.match(failure ?? "", /^unsupported: No token continues the answer/);
+  });
+
   test(`${name}: requests with constraints and without do not change each other`, async () => {
     const engine = await shared();
     const free = (id: string) => ask({ id, maxTokens: 20, sampling: seeded });

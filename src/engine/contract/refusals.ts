@@ -29,6 +29,10 @@ const nonsense: Readonly<Record<string, GenerationRequest>> = {
   "half an id": requestOf([1.5]),
   "more than the context": requestOf([1, 2], { maxTokens: 255 }),
   "no tokens to answer with": requestOf([1], { maxTokens: 0 }),
+  "an allowed id beyond the vocabulary": requestOf([1], { sampling: { allowedTokenIds: [1, 512] } }),
+  "a bias of no token": requestOf([1], { sampling: { logitBias: [[0.5, 1]] } }),
+  "a bad word without tokens": requestOf([1], { sampling: { badWords: [[1], []] } }),
+  "a bad word beyond the vocabulary": requestOf([1], { sampling: { badWords: [[1, 512]] } }),
   "no choices": requestOf([1], { choiceCount: 0 }),
 };
 

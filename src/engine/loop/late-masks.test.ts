@@ -54,9 +54,17 @@ function randomRequest(random: Random): GenerationRequest {
     Array.from({ length: 1 + random.index(70) }, () => random.index(fakeShape.vocabularySize)),
     {
       adapter: pick([null, null, { id: "adapter", folder: "" }]),
-      sampling: { temperature: random.index(2), topK: pick([0, 5]), seed: random.index(99) },
+      sampling: {
+        temperature: random.index(2),
+        topK: pick([0, 5]),
+        repetitionPenalty: pick([1, 1.3]),
+        frequencyPenalty: pick([0, 0.5]),
+        badWords: pick([[], [[5]], [[2, 3], [29]]]),
+        seed: random.index(99),
+      },
       choiceCount: 1 + random.index(4),
       maxTokens: 1 + random.index(20),
+      minTokens: pick([0, 1, 4]),
       stopTokenIds: pick([[], [0]]),
       topLogprobCount: pick([null, 2]),
       constraint: pick([null, ...constraints]),

@@ -26,19 +26,28 @@ let runner: ModelRunner;
 
 function randomRequest(random: Random): GenerationRequest {
   const pick = <T>(choices: readonly T[]): T => choices[random.index(choices.length)];
-  const tokenIds = Array.from({ length: 1 + random.index(pick([4, 20, 60])) }, () => random.index(512));
+  const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(512));
+  const tokenIds = ids(1 + random.index(pick([4, 20, 60])));
   return requestOf(tokenIds, {
     adapter: pick([null, null, adapter, { ...adapter, id: "golden:2" }]),
     sampling: {
       temperature: pick([0, 0.5, 1]),
       topK: pick([0, 0, 7]),
       topP: pick([1, 1, 0.8]),
+      minP: pick([0, 0, 0.05]),
+      repetitionPenalty: pick([1, 1, 1.2]),
+      frequencyPenalty: pick([0, 0, 0.6]),
+      presencePenalty: pick([0, 0, -0.4]),
+      logitBias: pick([[], [], [...new Set(ids(9))]]).map((id) => [id, pick([-100, 3, 5])]),
+      allowedTokenIds: pick([null, null, null, ids(40), ids(500)]),
+      badWords: pick([[], [], [ids(1), ids(2)], Array.from({ length: 200 }, () => ids(1))]),
       seed: random.index(1000),
     },
     choiceCount: pick([1, 1, 2, 5]),
     maxTokens: 1 + random.index(12),
+    minTokens: pick([0, 0, 1, 5]),
     // With many, a choice often ends with its first token while others of its prompt go on.
-    stopTokenIds: Array.from({ length: pick([0, 0, 60, 250]) }, () => random.index(512)),
+    stopTokenIds: ids(pick([0, 0, 60, 250])),
     topLogprobCount: pick([0, 2]),
     priority: pick([0, 0, 0, 1, -2]),
   });

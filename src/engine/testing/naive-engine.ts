@@ -42,7 +42,19 @@ interface Job {
 }
 
 export class NaiveEngine implements Engine {
-  readonly capabilities: EngineCapabilities = { features: new Set(["constraint", "priority", "cache-salt"]) };
+  readonly capabilities: EngineCapabilities = {
+    features: new Set([
+      "constraint",
+      "min-p",
+      "penalties",
+      "logit-bias",
+      "allowed-token-ids",
+      "bad-words",
+      "min-tokens",
+      "priority",
+      "cache-salt",
+    ]),
+  };
   readonly #options: NaiveOptions;
   #model: NaiveModel | null = null;
   /** The first one runs; of the others the one with the best priority follows it, and of equals the oldest. */

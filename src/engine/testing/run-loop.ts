@@ -17,6 +17,7 @@ export interface ShortRequest {
   readonly sampling?: Partial<SamplingParameters>;
   readonly choiceCount?: number;
   readonly maxTokens?: number;
+  readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
   readonly topLogprobCount?: number | null;
   readonly constraint?: Constraint | null;
@@ -24,14 +25,14 @@ export interface ShortRequest {
 }
 
 export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}): GenerationRequest {
-  const { id = "request", adapter = null, choiceCount = 1, maxTokens = 16 } = more;
+  const { id = "request", adapter = null, choiceCount = 1, maxTokens = 16, minTokens = 0 } = more;
   const { stopTokenIds = [], topLogprobCount = null, constraint = null, priority = 0 } = more;
   return {
     id,
     prompt: { tokenIds, adapter },
     sampling: { ...plainSampling, temperature: 0, seed: 1, ...more.sampling },
     constraint,
-    stopping: { maxTokens, minTokens: 0, stopTokenIds },
+    stopping: { maxTokens, minTokens, stopTokenIds },
     outputs: { topLogprobCount, promptLogprobCount: null },
     choices: { kind: "sample", count: choiceCount },
     priority,

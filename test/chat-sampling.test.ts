@@ -1,0 +1,286 @@
+// What each field of sampling and stopping does, over HTTP on the built-in model; and that answers under a constraint keep
+// it whatever else is asked for.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+let server: RunningServer;
+const dataFolder = newDataFolder();
+
+before(async () => {
+  server = await startServer({ dataFolder });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+interface Choice {
+  readonly message: { readonly content: string };
+  readonly finish_reason: string;
+  readonly stop_reason: number | null;
+  readonly token_ids: readonly number[];
+  readonly logprobs: { readonly content: readonly { readonly logprob: number }[] } | null;
+}
+
+async function post(body: object): Promise<Response> {
+  return fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      messages: [{ role: "user", content: "tell me a story" }],
+      max_tokens: 40,
+      return_token_ids: true,
+      seed: 11,
+      ...body,
+    }),
+  });
+}
+
+async function choices(body: object): Promise<readonly Choice[]> {
+  const response = await post(body);
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  const answer = JSON.parse(text) as { readonly choices: readonly Choice[] };
+  return answer.choices;
+}
+
+async function only(body: object): Promise<Choice> {
+  return (await choices(body))[0];
+}
+
+async function idsOf(body: object): Promise<readonly number[]> {
+  return (await only(body)).token_ids;
+}
+
+function countOfMostFrequent(ids: readonly number[]): number {
+  return Math.max(...ids.map((id) => ids.filter((other) => other === id).length));
+}
+
+async function refusal(body: object): Promise<readonly [number, string, string]> {
+  const response = await post(body);
+  const { detail } = (await response.json()) as {
+    readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[];
+  };
+  return [response.status, detail[0].loc.join("."), detail[0].msg];
+}
+
+/** hone-tiny's end of a turn, which is the end of its text. */
+const endOfTurn = 2;
+const greedy = { temperature: 0 };
+const endless = { ...greedy, ignore_eos: true, max_tokens: 40 };
+
+test("temperature: 0 is greedy, and more of it leaves the path", async () => {
+  const best = await idsOf(greedy);
+  for (const seed of [1, 2]) assert.deepEqual(await idsOf({ ...greedy, seed }), best);
+  const drawn = await choices({ temperature: 1.5, n: 6 });
+  assert.equal(new Set(drawn.map(({ token_ids }) => token_ids.join())).size, 6);
+});
+
+test("min_p 1, top_k 1 and a tiny top_p leave the most probable token", async () => {
+  const best = await idsOf(greedy);
+  for (const body of [{ min_p: 1 }, { top_k: 1 }, { top_p: 1e-9 }]) {
+    assert.deepEqual(await idsOf({ temperature: 1.5, ...body }), best, JSON.stringify(body));
+  }
+});
+
+test("min_p, top_k and top_p at their widest change nothing, and top_k -1 is off", async () => {
+  const drawn = await idsOf({ temperature: 1 });
+  for (const body of [{ min_p: 0 }, { top_k: 0 }, { top_k: -1 }, { top_k: 100_000 }, { top_p: 1 }]) {
+    assert.deepEqual(await idsOf({ temperature: 1, ...body }), drawn, JSON.stringify(body));
+  }
+});
+
+test("seed: the same draws the same, another draws another, -1 and none draw afresh", async () => {
+  const ask = { temperature: 1.5 };
+  assert.deepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 7 }));
+  assert.notDeepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 8 }));
+  const fresh = { temperature: 3, ignore_eos: true };
+  for (const seed of [-1, null]) {
+    assert.notDeepEqual(await idsOf({ ...fresh, seed }), await idsOf({ ...fresh, seed }));
+  }
+});
+
+test("frequency_penalty and presence_penalty hold back what the answer has, and negative ones call for it", async () => {
+  const plain = countOfMostFrequent(await idsOf(endless));
+  assert.ok(countOfMostFrequent(await idsOf({ ...endless, frequency_penalty: 2 })) < plain);
+  assert.ok(countOfMostFrequent(await idsOf({ ...endless, frequency_penalty: -2 })) > 2 * plain);
+  const kinds = async (body: object): Promise<number> => new Set(await idsOf({ ...endless, ...body })).size;
+  assert.ok((await kinds({ presence_penalty: 2 })) > (await kinds({})));
+  assert.ok((await kinds({ presence_penalty: -2 })) < (await kinds({})));
+});
+
+test("repetition_penalty holds back what the prompt has too", async () => {
+  const [word] = await idsOf({
+    messages: [{ role: "user", content: "spell cat" }],
+    ...greedy,
+    max_tokens: 1,
+  });
+  const messages = [{ role: "user", content: "spell cat c a t" }];
+  const ids = await idsOf({ messages, ...greedy, repetition_penalty: 50, max_tokens: 8 });
+  assert.ok(!ids.includes(word), `${word} is not in ${ids.join()}`);
+  const kinds = new Set(await idsOf({ ...endless, repetition_penalty: 1.5 })).size;
+  assert.ok(kinds > new Set(await idsOf(endless)).size);
+});
+
+test("logit_bias forces a token, bans one, and counts as 100 at most", async () => {
+  const [first] = await idsOf({ ...greedy, max_tokens: 1 });
+  assert.deepEqual(await idsOf({ ...greedy, max_tokens: 3, logit_bias: { 382: 100 } }), [382, 382, 382]);
+  assert.deepEqual(
+    await idsOf({ ...greedy, max_tokens: 2, logit_bias: { 382: 1e9, 381: 100.5 } }),
+    [382, 382],
+  );
+  assert.notEqual((await idsOf({ ...greedy, max_tokens: 1, logit_bias: { [first]: -100 } }))[0], first);
+  assert.deepEqual(await idsOf({ ...greedy, logit_bias: {} }), await idsOf(greedy));
+});
+
+test("log-probabilities are those before bias and penalties", async () => {
+  const asked = { ...greedy, max_tokens: 1, logprobs: true, logit_bias: { 382: 100 } };
+  const { logprobs } = await only({ ...asked, repetition_penalty: 1.5 });
+  assert.ok((logprobs?.content[0].logprob ?? 0) < -3);
+});
+
+test("allowed_token_ids are all that comes, the end too only where it is among them", async () => {
+  const ids = await idsOf({ temperature: 2, max_tokens: 20, allowed_token_ids: [381, 382, 447] });
+  assert.equal(ids.length, 20);
+  for (const id of ids) assert.ok([381, 382, 447].includes(id));
+  const ended = await only({ ...greedy, allowed_token_ids: [382, endOfTurn] });
+  assert.equal(ended.finish_reason, "stop");
+});
+
+test("bad_words do not come, at the beginning and after a blank", async () => {
+  const { content } = (await only(greedy)).message;
+  for (const word of ["Once", "  Once", "Once there"]) {
+    assert.ok(content.includes(word.trim()), content);
+    const { message } = await only({ ...greedy, bad_words: [word] });
+    assert.ok(!message.content.includes(word.trim()), message.content);
+  }
+  // `yes`, ` yes` and `no`, each one token.
+  const logit_bias = { 382: 100, 447: 100, 381: 50 };
+  const forced = { ...greedy, max_tokens: 4, logit_bias, bad_words: ["yes"] };
+  assert.deepEqual(await idsOf(forced), [381, 381, 381, 381]);
+  assert.deepEqual(await only({ ...greedy, bad_words: ["zebra crossing"] }), await only(greedy));
+});
+
+test("min_tokens: nothing ends the answer before", async () => {
+  const plain = await only(greedy);
+  const { length } = plain.token_ids;
+  const longer = await only({ ...greedy, min_tokens: length + 10, max_tokens: length + 30 });
+  assert.ok(longer.token_ids.length > length + 10);
+  assert.ok(!longer.token_ids.slice(0, length + 10).includes(endOfTurn));
+  assert.deepEqual(longer.token_ids.slice(0, length - 1), plain.token_ids.slice(0, -1));
+  assert.deepEqual(await only({ ...greedy, min_tokens: length - 1 }), plain);
+  const [first] = plain.token_ids;
+  const stop = { ...greedy, max_tokens: 12, stop_token_ids: [first] };
+  assert.equal((await only(stop)).token_ids.length, 1);
+  assert.ok(!(await idsOf({ ...stop, min_tokens: 3 })).slice(0, 3).includes(first));
+});
+
+test("stop_token_ids end the answer, with the id as the reason and without its text", async () => {
+  const plain = await only(greedy);
+  assert.deepEqual([plain.finish_reason, plain.stop_reason], ["stop", null]);
+  const stopId = plain.token_ids[5];
+  const stopped = await only({ ...greedy, stop_token_ids: [stopId, 767] });
+  assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ["stop", stopId]);
+  assert.deepEqual(stopped.token_ids, plain.token_ids.slice(0, plain.token_ids.indexOf(stopId) + 1));
+  assert.ok(plain.message.content.startsWith(stopped.message.content));
+  // The model's own end is no reason, unless it counts only because the request says so.
+  assert.equal((await only({ ...greedy, stop_token_ids: [endOfTurn] })).stop_reason, null);
+  const told = await only({ ...greedy, ignore_eos: true, stop_token_ids: [endOfTurn] });
+  assert.deepEqual([told.token_ids, told.stop_reason], [plain.token_ids, endOfTurn]);
+});
+
+test("ignore_eos goes on behind the model's end", async () => {
+  const ended = await only(greedy);
+  const going = await only(endless);
+  assert.deepEqual([going.finish_reason, going.stop_reason, going.token_ids.length], ["length", null, 40]);
+  assert.deepEqual(going.token_ids.slice(0, ended.token_ids.length), ended.token_ids);
+  assert.ok(!going.message.content.includes("<|im_end|>"));
+});
+
+const everything = {
+  temperature: 0.9,
+  top_p: 0.95,
+  top_k: 200,
+  min_p: 0.001,
+  frequency_penalty: 0.5,
+  presence_penalty: 0.5,
+  repetition_penalty: 1.2,
+  logit_bias: { 382: 5, 2: 20 },
+  bad_words: ["no", "never"],
+  allowed_token_ids: Array.from({ length: 700 }, (_, id) => id + 2),
+  min_tokens: 30,
+  stop_token_ids: [766],
+  max_tokens: 120,
+};
+
+test("an answer under a constraint keeps it, and ends, whatever else is asked for", async () => {
+  const schema = {
+    type: "object",
+    properties: {
+      name: { type: "string", maxLength: 12 },
+      ages: { type: "array", items: { type: "integer", minimum: 0, maximum: 99 }, maxItems: 3 },
+    },
+    required: ["name", "ages"],
+    additionalProperties: false,
+  };
+  const asked = { structured_outputs: { json: schema, disable_any_whitespace: true }, n: 4, max_tokens: 120 };
+  for (const body of [
+    { min_tokens: 100 },
+    { ignore_eos: true },
+    { ignore_eos: true, stop_token_ids: [766] },
+    { logit_bias: { 2: 100, 382: 100 } },
+    { logit_bias: { 2: -100 } },
+    { frequency_penalty: 2, presence_penalty: 2, repetition_penalty: 2 },
+    { frequency_penalty: -1, temperature: 2 },
+    { bad_words: ["a", "e", "name is"] },
+    // The printable bytes of ASCII, and no end.
+    { allowed_token_ids: Array.from({ length: 95 }, (_, index) => 3 + 0x20 + index) },
+    { min_p: 0.9, top_k: 2, top_p: 0.1 },
+    everything,
+  ]) {
+    for (const { message, finish_reason } of await choices({ ...asked, ...body })) {
+      const context = `${JSON.stringify(body).slice(0, 100)}: ${message.content}`;
+      assert.equal(finish_reason, "stop", context);
+      const value = JSON.parse(message.content) as { readonly name: string; readonly ages: number[] };
+      assert.ok(value.name.length <= 24 && value.ages.length <= 3, context);
+    }
+  }
+});
+
+test("what is complete under its constraint ends, however many tokens were asked for", async () => {
+  const yes = await only({ structured_outputs: { choice: ["yes"] }, min_tokens: 40 });
+  assert.deepEqual([yes.message.content, yes.finish_reason], ["yes", "stop"]);
+});
+
+test("a stream of all options together draws what the whole answer has", async () => {
+  const whole = await idsOf(everything);
+  const response = await post({ ...everything, stream: true });
+  const chunks = (await response.text())
+    .split("\n\n")
+    .filter((event) => event.startsWith("data: {"))
+    .map((event) => JSON.parse(event.slice(6)) as { readonly choices: readonly Partial<Choice>[] });
+  assert.deepEqual(
+    chunks.flatMap((chunk) => chunk.choices[0]?.token_ids ?? []),
+    whole,
+  );
+});
+
+test("token ids that the model lacks, and tokens that leave nothing, are refused by name", async () => {
+  const beyond = "out-of-vocab token id";
+  for (const [body, place, text] of [
+    [{ logit_bias: { 768: 1 } }, "body.logit_bias", "Vocabulary size: 768"],
+    [{ allowed_token_ids: [1, 768] }, "body.allowed_token_ids", beyond],
+    [{ stop_token_ids: [99_999] }, "body.stop_token_ids", beyond],
+  ] as const) {
+    const [status, where, message] = await refusal(body);
+    assert.deepEqual([status, where], [400, place]);
+    assert.ok(message.includes(text), message);
+    assert.ok(message.includes(place.slice(5)), message);
+  }
+  const nothing = { structured_outputs: { choice: ["yes"] }, allowed_token_ids: [endOfTurn] };
+  const [status, , message] = await refusal(nothing);
+  assert.equal(status, 400);
+  assert.match(message, /No token continues the answer: the constraint and the allowed token ids/);
+});
