@@ -35,7 +35,9 @@ function registeredRoutes({ server }: World): readonly string[] {
       const [, indent, part, methods] = match;
       parts.splice(indent.length / 4, Infinity, part);
       const names = methods.split(", ").filter((method) => method !== "HEAD");
-      return names.map((method) => `${method} ${parts.join("")}`);
+      // It leaves out the slash before the rest of a path.
+      const path = parts.join("").replace(/(?<!\/)\*$/, "/*");
+      return names.map((method) => `${method} ${path}`);
     });
 }
 
@@ -92,7 +94,7 @@ async function sendAll(
 }
 
 async function answerTo({ world, key }: Sender, attempt: Attempt, things: Things): Promise<Answer> {
-  const answer = await world.ask({ ...attempt, headers: { ...attempt.headers, "x-request-id": "r" } }, key);
+  const answer = await world.ask(attempt, key);
   assert.deepEqual(idsTold(answer, attempt, things), [], `${described(attempt)}: ${answer.body}`);
   return { attempt, status: answer.statusCode, text: comparable(answer, things) };
 }

@@ -21,6 +21,7 @@ export const openRoutes: readonly string[] = [
   "GET /v1/health",
   "GET /v1/system-check",
   "GET /metrics",
+  "GET /version",
   "GET /openapi.json",
   "GET /docs",
   "GET /docs/",
@@ -34,8 +35,8 @@ export const openRoutes: readonly string[] = [
 /** By method and route as the server registers them, requests of the owner of `own` with what is another's. */
 export function attemptsWith(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
   return {
-    "POST /v1/chat/completions": chats(other, "/v1/chat/completions"),
-    "POST /v1/chat/completions/": chats(other, "/v1/chat/completions/"),
+    "POST /v1/chat/completions": answers(other, "/v1/chat/completions", conversation),
+    "POST /v1/chat/completions/": answers(other, "/v1/chat/completions/", conversation),
     "POST /v1/preview/structured-outputs/check": [
       post(
         "/v1/preview/structured-outputs/check",
@@ -44,6 +45,10 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ),
     ],
     "GET /v1/models": lists("/v1/models", other),
+    "GET /v1/models/*": modelNames(other).map(({ name, ...status }) => ({
+      ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
+      ...status,
+    })),
     "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
     "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],
     "POST /v1/preview/models": registrations(other, own),
@@ -180,25 +185,36 @@ function lists(url: string, { entity, project, name, modelId }: Things): readonl
   return [...queries, all, `${all}&after=`].map((query) => get(`${url}?${query}`, 200));
 }
 
-function chats(other: Things, url: string): readonly Attempt[] {
+/** Another's models by the names that a chat takes, and what each is answered with. */
+function modelNames(other: Things): readonly (Pick<Attempt, "status" | "statusOfNone"> & { name: string })[] {
   const full = fullNameOf(other);
   const { entity, project, name, modelId, jobId, versionId, requestId } = other;
   const uris = [`x:///${full}`, `x://${full}`, `wandb-artifact:///${full}`, `<scheme>:///${full}`];
   const byName = [full, ...uris, full.replace(entity, entity.toUpperCase()), `${entity}/${project}/nothing`];
   const byShortName = [name, `${project}/${name}`, encodeURIComponent(full), jobId, versionId, requestId];
-  const attempt = (model: string): Omit<Attempt, "status"> => ({
-    method: "POST",
-    url,
-    body: { model, messages: [{ role: "user", content: "Hi" }], max_tokens: 1, seed: 1 },
-  });
-  const named = [":step0", "", ":latest", ":step1", ":step9"].flatMap((version) => [
-    ...[modelId, modelId.toUpperCase()].map((id) => ({ ...attempt(id + version), ...foreignId })),
-    ...byName.map((model) => ({ ...attempt(model + version), status: 403 })),
-    ...byShortName.map((model) => ({ ...attempt(model + version), status: 404 })),
+  return [":step0", "", ":latest", ":step1", ":step9"].flatMap((version) => [
+    ...[modelId, modelId.toUpperCase()].map((id) => ({ name: id + version, ...foreignId })),
+    ...byName.map((model) => ({ name: model + version, status: 403 })),
+    ...byShortName.map((model) => ({ name: model + version, status: 404 })),
   ]);
-  const body = { request_id: requestId, messages: [{ role: "user", content: "Hi" }], max_tokens: 1, seed: 1 };
-  return [...named, post(url, body, 200)];
 }
+
+/** @param prompt what is asked, as the route takes it */
+function answers(other: Things, url: string, prompt: object): readonly Attempt[] {
+  const body = { ...prompt, max_tokens: 1, seed: 1 };
+  const named = modelNames(other).map(({ name, ...status }) => ({
+    ...post(url, { ...body, model: name }, 0),
+    ...status,
+  }));
+  return [
+    ...named,
+    post(url, { ...body, request_id: other.requestId }, 200),
+    post(url, body, 200, { "x-request-id": other.requestId }),
+  ];
+}
+
+/** What a chat asks. */
+const conversation = { messages: [{ role: "user", content: "Hi" }] };
 
 function registrations(other: Things, own: Things): readonly Attempt[] {
   const { entity, project, name } = other;

@@ -34,6 +34,13 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
   throw new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
 }
 
+/** Tokens that prompt and answer may have together; as the model was made while its engine is not up. */
+export function servedContextLength({ engine, contextLength }: ServedBase): number {
+  const { state } = engine.status();
+  if (state.kind !== "ready") return contextLength;
+  return Math.min(contextLength, state.limits.contextLength, state.limits.positionCountMax);
+}
+
 /** What a model's makers recommend; each is used where a request says nothing. */
 export interface GenerationDefaults {
   /** Any of these ends an answer, beside the tokenizer's end-of-text token. */

@@ -9,6 +9,7 @@ import type { Json, TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
 import type { ModelService } from "../models/model-service.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -28,6 +29,13 @@ export interface EngineHealth {
   readonly reason: string;
 }
 
+/** A base model as lists of models show it. */
+export interface ListedBase {
+  readonly name: string;
+  /** Tokens that prompt and answer may have together. */
+  readonly contextLength: number;
+}
+
 export interface HttpDependencies {
   readonly chat: ChatPort;
   readonly engineHealth: () => EngineHealth;
@@ -43,12 +51,14 @@ export interface HttpDependencies {
     instances: readonly Json[],
     options: { readonly client: string; readonly signal: AbortSignal },
   ) => Promise<ConstraintCheck>;
-  /** Names of the base models, the default first. */
-  readonly baseModels: readonly string[];
+  /** Those that are served, the default first. */
+  readonly baseModels: () => readonly ListedBase[];
+  /** What names of models stand for. */
+  readonly directory: Pick<ModelDirectory, "resolve">;
   readonly keys: KeyStore;
   readonly models: ModelService;
-  /** For what is logged of a model's versions. */
-  readonly versions: Pick<ModelStore, "newestVersion">;
+  /** For what is logged of a model's versions, and when one was made. */
+  readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;

@@ -11,6 +11,7 @@ import { listBaseModels } from "../models/base-models.ts";
 import { createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
+import { servedContextLength } from "../chat/served-base.ts";
 import {
   createConstraintChecker,
   type ConstraintChecker,
@@ -190,7 +191,9 @@ async function construct(
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
     },
     checkConstraint: (constraint, instances, options) => checker.check(constraint, instances, options),
-    baseModels: baseNames,
+    baseModels: () =>
+      bases.map((base) => ({ name: base.model.name, contextLength: servedContextLength(base) })),
+    directory,
     keys: database.keys,
     models: modelService,
     versions: database.models,

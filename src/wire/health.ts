@@ -37,3 +37,5 @@ export const unhealthySchema = Type.Object(
   },
   { additionalProperties: part("A part of the server"), title: "Unavailable" },
 );
+
+export const versionSchema = Type.Object({ version: Type.String() });

@@ -132,6 +132,10 @@ export const servedModelSchema = Type.Object(
     owned_by: Type.String(),
     root: Type.String({ description: "The model that a version is of; of all others the name itself." }),
     parent: orNull(Type.String(), { description: "The base model of a trained one." }),
+    max_model_len: orNull(Type.Integer({ minimum: 1 }), {
+      description:
+        "Tokens that prompt and answer may have together; null where the base model is not served.",
+    }),
   },
   { title: "ServedModel" },
 );

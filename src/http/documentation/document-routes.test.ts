@@ -15,6 +15,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/chat/completions": ["post"],
   "/v1/chat/completions/": ["post"],
   "/v1/models": ["get"],
+  "/v1/models/{model}": ["get"],
+  "/version": ["get"],
   "/v1/preview/base-models": ["get"],
   "/v1/preview/models": ["get", "post"],
   "/v1/preview/models/{model_id}": ["delete", "get"],
@@ -48,7 +50,7 @@ test("the OpenAPI document has every route, with its credentials, and a summary 
   for (const { path, operation } of operationsIn(paths)) {
     const { summary, security, responses } = operation;
     const scheme = path.startsWith("/feedback") ? "basic" : "bearer";
-    const isOpen = ["/health", "/v1/health", "/v1/system-check", "/metrics"].includes(path);
+    const isOpen = ["/health", "/v1/health", "/v1/system-check", "/version", "/metrics"].includes(path);
     assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
     assert.match(summary, /^[A-Z].*[^.]$/, path);
     assert.ok(

@@ -30,6 +30,8 @@ export function answered(description: string, schemas: AnswerSchemas): object {
 /** Must come before the routes it is to describe. */
 export async function documentRoutes(app: FastifyInstance, version: string): Promise<void> {
   await app.register(fastifySwagger, {
+    // OpenAPI knows no rest of a path: the one route that has one takes a name, which may be percent-encoded.
+    transform: ({ schema, url }) => ({ schema, url: url.replace("/*", "/:model") }),
     openapi: {
       openapi: "3.1.0",
       info: {

@@ -1,7 +1,7 @@
-// Whether the server is up and can work, without credentials; and its metrics.
+// Whether the server is up and can work, which version it is, and its metrics; all without credentials.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../../domain/service-error.ts";
-import { healthSchema, systemCheckSchema, unhealthySchema } from "../../wire/health.ts";
+import { healthSchema, systemCheckSchema, unhealthySchema, versionSchema } from "../../wire/health.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { errorAnswer } from "../errors.ts";
@@ -32,6 +32,17 @@ export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencie
         parts,
       );
     },
+  );
+  app.get(
+    "/version",
+    {
+      schema: {
+        summary: "Say the server's version",
+        tags: ["health"],
+        response: answered("As packages are numbered.", { json: versionSchema }),
+      },
+    },
+    () => ({ version: dependencies.version }),
   );
   app.get(
     "/metrics",

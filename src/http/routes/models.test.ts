@@ -186,7 +186,55 @@ test("lists what a key can chat with: bases, and its entity's models with each o
     owned_by: "acme",
     root: "acme/p/m",
     parent: "tiny",
+    max_model_len: 1024,
   });
   assert.deepEqual((await ask(server, "GET", "/v1/preview/base-models")).json(), ["tiny", "small"]);
+  await server.close();
+});
+
+test("describes what any name stands for that a chat may use, in whatever spelling, as the list does", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await addVersion(server, id, 1);
+  const list = (await ask(server, "GET", "/v1/models")).json<{ data: Body[] }>();
+  const cards = new Map(list.data.map((card) => [card["id"], card]));
+  for (const [name, listed = name] of [
+    ["tiny"],
+    ["acme/p/m"],
+    ["acme/p/m:step1"],
+    ["p/m", "acme/p/m"],
+    ["m:step0", "acme/p/m:step0"],
+    ["m:latest", "acme/p/m"],
+    ["any-scheme:///acme/p/m:step1", "acme/p/m:step1"],
+    [id, "acme/p/m"],
+    ["tiny:step0", "tiny"],
+  ]) {
+    for (const spelled of [name, encodeURIComponent(name), name.replaceAll("/", "%2F")]) {
+      const answer = await ask(server, "GET", `/v1/models/${spelled}`);
+      assert.equal(answer.statusCode, 200, answer.body);
+      assert.deepEqual(answer.json(), { ...cards.get(listed), id: name }, spelled);
+    }
+  }
+  await server.close();
+});
+
+test("a name that stands for nothing, or for another entity's model, is refused at the path", async () => {
+  const server = await fakeServer();
+  await registeredModel(server);
+  for (const [name, status, key = keys.member] of [
+    ["", 404],
+    ["none", 404],
+    ["a/b/c/d", 404],
+    ["m:step7", 404],
+    ["tiny:step1", 404],
+    ["acme/p/m", 403, keys.other],
+    ["m", 404, keys.other],
+  ] as const) {
+    const answer = await ask(server, "GET", `/v1/models/${name}`, undefined, key);
+    assert.equal(answer.statusCode, status, `${name} ${answer.body}`);
+    assert.deepEqual(answer.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc, ["path", "model"], name);
+  }
+  const missing = await ask(server, "GET", "/v1/models/none");
+  assert.match(missing.body, /The model \\"none\\" does not exist/);
   await server.close();
 });

@@ -1,13 +1,29 @@
-// What a chat request may name as its model: OpenAI's list, and the names of the base models.
+// What a chat request may name as its model: OpenAI's list and the card of one name, and the names of the base models.
 import type { FastifyInstance } from "fastify";
-import { fullName } from "../../models/model-name.ts";
-import { baseModelsSchema, servedModelListSchema } from "../../wire/model.ts";
+import type { Caller } from "../../domain/access.ts";
+import { notFound } from "../../domain/service-error.ts";
+import { fullName, parseModelName } from "../../models/model-name.ts";
+import type { ServedName } from "../../models/model-service.ts";
+import { baseModelsSchema, servedModelListSchema, servedModelSchema } from "../../wire/model.ts";
+import { locate } from "../../wire/places.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 
+/** Of the path's rest, under the name that the document gives it. */
+const nameParameter = {
+  type: "object",
+  properties: {
+    model: {
+      type: "string",
+      description: "Any name that a chat takes as its model, slashes and versions included.",
+    },
+  },
+} as const;
+
+const documented = { tags: ["models"], security: [{ bearer: [] }] };
+
 export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const { models, baseModels, clock } = dependencies;
-  const documented = { tags: ["models"], security: [{ bearer: [] }] };
   const startedAt = clock.now();
   app.get(
     "/v1/models",
@@ -18,15 +34,34 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
         response: answered("As OpenAI lists models.", { json: servedModelListSchema }),
       },
     },
-    async (request) => {
-      const data = baseModels.map((name) =>
-        card({ id: name, createdAt: startedAt, owner: "hone", root: name, parent: null }),
-      );
-      for (const { name, model, createdAt } of await models.listServedNames(request.caller)) {
-        const root = fullName(model);
-        data.push(card({ id: name, createdAt, owner: model.entity, root, parent: model.baseModel }));
+    async ({ caller }) => {
+      const bases = baseModels().map(({ name }) => baseCard(name, name));
+      const trained = await models.listServedNames(caller);
+      return { object: "list", data: [...bases, ...trained.map(trainedCard)] };
+    },
+  );
+  app.get<{ Params: { "*": string } }>(
+    "/v1/models/*",
+    {
+      schema: {
+        summary: "Say what a name stands for",
+        ...documented,
+        params: nameParameter,
+        response: answered("As the list has it.", { json: servedModelSchema }),
+      },
+    },
+    async ({ params, caller }) => {
+      const name = params["*"];
+      try {
+        // Without a name a chat is answered by the default model, but that is none here.
+        if (name === "") throw notFound("model", name);
+        const { base, modelId, step } = await dependencies.directory.resolve(name, caller);
+        if (modelId === null || step === null) return baseCard(name, base);
+        return trainedCard(await servedName(dependencies, name, { modelId, step, caller }));
+      } catch (error) {
+        const place = ["path", "model"];
+        throw locate(error, { model: place, not_found: place });
       }
-      return { object: "list", data };
     },
   );
   app.get(
@@ -38,8 +73,29 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
         response: answered("Their names.", { json: baseModelsSchema }),
       },
     },
-    () => baseModels,
+    () => baseModels().map(({ name }) => name),
   );
+
+  const baseCard = (id: string, base: string): object =>
+    card({ id, createdAt: startedAt, owner: "hone", root: base, parent: null, base });
+  const trainedCard = ({ name, model, createdAt }: ServedName): object =>
+    card({
+      id: name,
+      createdAt,
+      owner: model.entity,
+      root: fullName(model),
+      parent: model.baseModel,
+      base: model.baseModel,
+    });
+  const card = ({ id, createdAt, owner, root, parent, base }: Card): object => ({
+    id,
+    object: "model",
+    created: Math.floor(createdAt.getTime() / 1000),
+    owned_by: owner,
+    root,
+    parent,
+    max_model_len: baseModels().find(({ name }) => name === base)?.contextLength ?? null,
+  });
 }
 
 interface Card {
@@ -48,15 +104,18 @@ interface Card {
   readonly owner: string;
   readonly root: string;
   readonly parent: string | null;
+  /** Whose context length it has; a base that is not served has none. */
+  readonly base: string;
 }
 
-function card({ id, createdAt, owner, root, parent }: Card): object {
-  return {
-    id,
-    object: "model",
-    created: Math.floor(createdAt.getTime() / 1000),
-    owned_by: owner,
-    root,
-    parent,
-  };
+/** As the list has it, whatever spelling of the name was sent. */
+async function servedName(
+  { models, versions }: Pick<HttpDependencies, "models" | "versions">,
+  name: string,
+  { modelId, step, caller }: { readonly modelId: string; readonly step: number; readonly caller: Caller },
+): Promise<ServedName> {
+  const model = await models.find(modelId, caller);
+  if (parseModelName(name)?.version === "newest") return { name, model, createdAt: model.createdAt };
+  const version = await versions.findVersion(modelId, step);
+  return { name, model, createdAt: version?.createdAt ?? model.createdAt };
 }

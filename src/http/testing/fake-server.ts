@@ -18,6 +18,7 @@ import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
+import { createModelDirectory } from "../../models/model-directory.ts";
 import { createModelService } from "../../models/model-service.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import type { ApiDocument } from "../documentation/api-document.ts";
@@ -109,7 +110,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     checkConstraint: async (constraint, instances) =>
       checkConstraint(constraint, instances, { limits: defaultGrammarLimits, clock: new FakeClock() }),
-    baseModels,
+    baseModels: () => baseModels.map((name) => ({ name, contextLength: 1024 })),
+    directory: createModelDirectory({
+      store: models,
+      bases: baseModels,
+      defaultBase: "tiny",
+      dataFolder: "test/fixtures/no-such-folder",
+      build: "test",
+    }),
     keys: database.keys,
     models: createModelService({
       store: models,
