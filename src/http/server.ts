@@ -3,7 +3,6 @@
 import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
-import { newUuid } from "../domain/ids.ts";
 import { FailedLogins } from "./credentials/failed-logins.ts";
 import { RefusalAudit } from "./credentials/refusal-audit.ts";
 import { RevocationWatch } from "./credentials/revocation-watch.ts";
@@ -21,6 +20,7 @@ import { limitExposure } from "./exposure.ts";
 import { answerBesideRoutes, refuseConnection } from "./refuse-connection.ts";
 import { Connections } from "./connections.ts";
 import { measureRequests } from "./request-metrics.ts";
+import { idFor } from "./request-id.ts";
 import { RouteTable } from "./route-table.ts";
 import { chatCompletionRoutes } from "./routes/chat-completions.ts";
 import { checkpointRoutes } from "./routes/checkpoints.ts";
@@ -41,7 +41,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const { settings, metrics, logger, clock, audit } = dependencies;
   const app = fastify({
     logger: false,
-    genReqId: (request) => requestIdOf(request.headers["x-request-id"]),
+    genReqId: ({ headers }) => idFor(headers),
     bodyLimit: settings.otherBodyBytes,
     routerOptions: { maxParamLength: 1000 },
     // While closing, our own answer says so; and what `preClose` has not ended by then never will.
@@ -70,9 +70,11 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
   breakOffOnClose(app, clock, inFlight);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
-  limitExposure(app, dependencies.auth);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
+  });
+  limitExposure(app, dependencies.auth);
+  app.addHook("onRequest", async (request) => {
     // Before anything looks at the body of a request that no route takes.
     if (request.is404) throw routes.refusal(request.method, pathOf(request.url));
   });
@@ -113,11 +115,6 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   });
   await app.ready();
   return app;
-}
-
-/** The client's own id where it is harmless in a header and a log line. */
-function requestIdOf(given: string | string[] | undefined): string {
-  return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : newUuid();
 }
 
 function pathOf(url: string): string {

@@ -294,8 +294,68 @@ test("a client's own request id comes back where it is harmless, and only there"
     (await server.ask({ method: "GET", url: "/health", headers: { "x-request-id": id } })).headers[
       "x-request-id"
     ];
-  assert.equal(await ask("trace-1"), "trace-1");
-  assert.notEqual(await ask("a b"), "a b");
+  for (const id of ["trace-1", "req_a/b+c==", "a".repeat(128)]) assert.equal(await ask(id), id);
+  for (const id of ["a b", "a".repeat(129), "a,b", "<a>", "{}"])
+    assert.match(String(await ask(id)), /^[0-9a-f-]{36}$/);
+  await server.close();
+});
+
+test("a completion is named by the request's header, else its body, else as the answer's header says", async () => {
+  const server = await fakeServer();
+  const ids = async (header: string | undefined, body: object): Promise<unknown> => {
+    const headers = { authorization: bearer(), ...(header === undefined ? {} : { "x-request-id": header }) };
+    const answer = await server.ask(chat({ ...helloBody, ...body }, { headers }));
+    const { id, request_id: requestId } = answer.json<{ id: string; request_id: string }>();
+    assert.equal(id, `chatcmpl-${requestId}`);
+    return { requestId, header: answer.headers["x-request-id"] };
+  };
+  assert.deepEqual(await ids("trace-1", {}), { requestId: "trace-1", header: "trace-1" });
+  assert.deepEqual(await ids("trace-1", { request_id: "mine" }), { requestId: "trace-1", header: "trace-1" });
+  // The second is read in a worker.
+  for (const user of ["me", "m".repeat(1 << 18)]) {
+    const { requestId, header } = (await ids(undefined, { user })) as Record<string, string>;
+    assert.equal(requestId, header);
+  }
+  const { requestId, header } = (await ids(undefined, { request_id: "mine" })) as Record<string, string>;
+  assert.ok(requestId === "mine" && header !== "mine");
+  await server.close();
+});
+
+test("a header that cannot name a completion is refused there, and said to be at fault where it names one that runs", async () => {
+  const server = await fakeServer();
+  const headers = (id: string) => ({ headers: { authorization: bearer(), "x-request-id": id } });
+  const place = { loc: ["header", "x-request-id"] };
+  const strange = await server.ask(chat(helloBody, headers("a b")));
+  assert.match(checkError(strange, { status: 422, ...invalid, ...place }).error.message, /"a b".*128/);
+  const fault = {
+    location: ["identity", "requestId"],
+    message: "`identity.requestId` runs",
+    type: "value_error",
+  };
+  server.chat.script.refusal = new ServiceError({ code: "conflict", faults: [fault] });
+  const running = await server.ask(chat({ ...helloBody, request_id: "mine" }, headers("trace-1")));
+  const conflict = { status: 409, type: "conflict_error", code: "conflict", ...place };
+  assert.match(checkError(running, conflict).error.message, /x-request-id runs/);
+  await server.close();
+});
+
+test("HEAD is answered as GET is, without a body", async () => {
+  const server = await fakeServer();
+  const headers = { authorization: bearer() };
+  for (const url of ["/health", "/v1/models", "/v1/models/tiny", "/v1/models/none", "/version"]) {
+    const [got, asked] = await Promise.all(
+      (["GET", "HEAD"] as const).map((method) => server.ask({ method, url, headers })),
+    );
+    assert.deepEqual([asked.statusCode, asked.body], [got.statusCode, ""], url);
+    assert.equal(asked.headers["content-type"], got.headers["content-type"], url);
+  }
+  await server.close();
+});
+
+test("legacy fields for functions are named as ignored", async () => {
+  const server = await fakeServer();
+  const answer = await server.ask(chat({ ...helloBody, functions: [{ name: "f" }], function_call: "auto" }));
+  assert.deepEqual([answer.statusCode, answer.headers["x-hone-ignored"]], [200, "functions, function_call"]);
   await server.close();
 });
 

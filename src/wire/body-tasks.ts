@@ -17,6 +17,7 @@ import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint
 import type { BodyLimits } from "./body-limits.ts";
 import { readFeedbackBatch, type ReadFeedbackBatch } from "./feedback/read-feedback-batch.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
+import type { RequestId } from "./chat/completion-id.ts";
 import { respellGroup } from "./trajectory-pages.ts";
 
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
@@ -31,16 +32,23 @@ export interface BodyKinds {
   readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
+/** Who sent a body, and with which request. */
+export interface BodySender {
+  readonly caller: Caller;
+  readonly requestId: RequestId;
+}
+
 export type BodyKind = keyof BodyKinds;
 
 export const bodyTasks: {
-  readonly [Kind in BodyKind]: (bytes: Buffer, limits: BodyLimits, caller: Caller) => BodyKinds[Kind];
+  readonly [Kind in BodyKind]: (bytes: Buffer, limits: BodyLimits, sender: BodySender) => BodyKinds[Kind];
 } = {
-  chat: (bytes, limits) => readChatRequest(parseJsonBody(bytes, limits.json), limits),
+  chat: (bytes, limits, { requestId }) =>
+    readChatRequest(parseJsonBody(bytes, limits.json), limits, requestId),
   "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
   "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
   log: readLog,
-  "feedback batch": readFeedbackBatch,
+  "feedback batch": (bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller),
   feedback: (bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json)),
   "feedback replacement": (bytes, limits) => readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
   "stored group": (bytes) => ({ text: respellGroup(bytes) }),

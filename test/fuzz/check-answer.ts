@@ -12,7 +12,8 @@ export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
   const { status, headers, body } = answer;
   const faults: string[] = [];
   if (!(status >= 200 && status < 500)) faults.push(`the status is ${status}`);
-  if (!/^[\w.:-]{1,128}$/.test(headers.get("x-request-id") ?? "")) faults.push("there is no x-request-id");
+  if (!/^[\w.:/+=@-]{1,128}$/.test(headers.get("x-request-id") ?? ""))
+    faults.push("there is no x-request-id");
   for (const [name, value] of headers)
     if (longMarker.test(value)) faults.push(`the header ${name} repeats a long value`);
   if (status >= 400 && method !== "HEAD") {

@@ -1,17 +1,18 @@
 // Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
 // other request. Very large ones have a worker of their own, and do not hold up the large.
-import type { Caller } from "../../domain/access.ts";
+import type { FastifyRequest } from "fastify";
 import { WorkerPool } from "../../processes/worker-pool.ts";
+import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
 import type { GatheredBody } from "./gather-body.ts";
-import { bodyTasks, type BodyKind, type BodyKinds } from "../../wire/body-tasks.ts";
+import { bodyTasks, type BodyKind, type BodyKinds, type BodySender } from "../../wire/body-tasks.ts";
 
 export interface BodyTask {
   readonly kind: BodyKind;
   readonly pieces: GatheredBody["pieces"];
   readonly limits: BodyLimits;
-  readonly caller: Caller;
+  readonly sender: BodySender;
 }
 
 /** Up to here a body is read in less time than a worker takes to answer. */
@@ -46,14 +47,15 @@ export class BodyReader {
    */
   async read<Kind extends BodyKind>(
     kind: Kind,
-    { body, caller }: { readonly body: unknown; readonly caller: Caller },
+    request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
   ): Promise<BodyKinds[Kind]> {
     // A request without a content type has none.
-    const { pieces, byteCount } = (body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
+    const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const limits = this.#limits;
-    if (byteCount <= smallBytesMax) return bodyTasks[kind](Buffer.concat(pieces), limits, caller);
+    const sender: BodySender = { caller: request.caller, requestId: requestIdOf(request) };
+    if (byteCount <= smallBytesMax) return bodyTasks[kind](Buffer.concat(pieces), limits, sender);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
-    const task: BodyTask = { kind, pieces, limits, caller };
+    const task: BodyTask = { kind, pieces, limits, sender };
     const transfer = pieces.map((piece) => piece.buffer);
     // The worker ran the task of this kind.
     return (await pool.run(task, transfer)) as BodyKinds[Kind];

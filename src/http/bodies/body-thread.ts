@@ -5,8 +5,8 @@ import { bodyTasks, type BodyKind, type BodyKinds } from "../../wire/body-tasks.
 
 serveTasks((task) => {
   // Only a body reader starts this worker.
-  const { kind, pieces, limits, caller } = task as BodyTask;
-  const result = bodyTasks[kind](joined(pieces), limits, caller);
+  const { kind, pieces, limits, sender } = task as BodyTask;
+  const result = bodyTasks[kind](joined(pieces), limits, sender);
   return { result, transfer: buffersOf(result) };
 });
 

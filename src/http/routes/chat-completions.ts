@@ -7,6 +7,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { locate, type WirePlaces } from "../../wire/places.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
+import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
@@ -44,6 +45,7 @@ async function complete(
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): Promise<unknown> {
+  refuseStrangeId(request);
   const { request: chatRequest, form, places, ignored } = await bodies.read("chat", request);
   nameIgnored(reply, ignored);
   const signal = abandonedSignal(reply);

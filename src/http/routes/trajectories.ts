@@ -106,7 +106,8 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies
       reply.type("application/json; charset=utf-8");
       const respell = async (pieces: readonly Uint8Array<ArrayBuffer>[]) => {
         const byteCount = pieces.reduce((count, piece) => count + piece.length, 0);
-        const stored = { body: { pieces, byteCount }, caller: request.caller };
+        const { caller, id, headers } = request;
+        const stored = { body: { pieces, byteCount }, caller, id, headers };
         return (await bodies.read("stored group", stored)).text;
       };
       return reply.send(Readable.from(trajectoryPageText(withinContentBound(page), trajectories, respell)));

@@ -1,10 +1,10 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
 import type { ChatOutput, ChatRequest, ChatSampling, ConversationPrompt } from "../../domain/chat.ts";
-import { newUuid } from "../../domain/ids.ts";
 import type { Fault } from "../../domain/service-error.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
 import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
 import type { WirePlaces } from "../places.ts";
+import { completionId, freshRequestId, requestIdPlaces, type RequestId } from "./completion-id.ts";
 import { readWithUnserved } from "../body.ts";
 import { readConstraint } from "./chat-constraint.ts";
 import { chatForm, chatPlaces } from "./chat-fields.ts";
@@ -37,13 +37,17 @@ export interface ReadChatRequest {
  * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and with every option that cannot
  *   be honoured; where there are only the latter, they stand in the request
  */
-export function readChatRequest(value: unknown, limits: ChatLimits): ReadChatRequest {
+export function readChatRequest(
+  value: unknown,
+  limits: ChatLimits,
+  requestId = freshRequestId(),
+): ReadChatRequest {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
   return {
-    request: { ...toRequest(servedPart(body, unserved)), unserved },
+    request: { ...toRequest(servedPart(body, unserved), requestId), unserved },
     form: formOf(body),
-    places: chatPlaces(body),
+    places: { ...chatPlaces(body), ...requestIdPlaces(requestId) },
     ignored,
   };
 }
@@ -57,11 +61,11 @@ function servedPart(body: ChatRequestBody, unserved: readonly Fault[]): ChatRequ
   };
 }
 
-function toRequest(body: ChatRequestBody): Omit<ChatRequest, "unserved"> {
+function toRequest(body: ChatRequestBody, requestId: RequestId): Omit<ChatRequest, "unserved"> {
   const { stop } = body;
   return {
     identity: {
-      requestId: body.request_id ?? newUuid(),
+      requestId: completionId(requestId, body.request_id),
       model: body.model ?? null,
       user: body.user ?? null,
       priority: body.priority ?? 0,
