@@ -7,6 +7,7 @@ import { FailedLogins } from "./credentials/failed-logins.ts";
 import { RefusalAudit } from "./credentials/refusal-audit.ts";
 import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { allowOrigins, corsRules, markAnswer } from "./browsers/cors.ts";
 import { documentRoutes } from "./documentation/document-routes.ts";
 import { errorAnswer } from "./errors.ts";
 import { codeOf, refuseEncoding, translated } from "./framework-errors.ts";
@@ -16,7 +17,7 @@ import { BodyReader } from "./bodies/body-reader.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
-import { limitExposure } from "./exposure.ts";
+import { limitExposure } from "./browsers/exposure.ts";
 import { answerBesideRoutes, refuseConnection } from "./refuse-connection.ts";
 import { Connections } from "./connections.ts";
 import { measureRequests } from "./request-metrics.ts";
@@ -39,6 +40,7 @@ import { trajectoryRoutes } from "./routes/trajectories.ts";
  */
 export async function createHttpServer(dependencies: HttpDependencies): Promise<FastifyInstance> {
   const { settings, metrics, logger, clock, audit } = dependencies;
+  const cors = corsRules(settings.corsOrigins);
   const app = fastify({
     logger: false,
     genReqId: ({ headers }) => idFor(headers),
@@ -55,7 +57,10 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
       // Answered by us, with a body.
       requireHostHeader: false,
     },
-    frameworkErrors: (error, request, reply) => answerError(error, request, reply, dependencies),
+    frameworkErrors: (error, request, reply) => {
+      markAnswer(request, reply, cors);
+      answerError(error, request, reply, dependencies);
+    },
     clientErrorHandler: refuseConnection,
   });
   answerBesideRoutes(app);
@@ -73,7 +78,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
   });
-  limitExposure(app, dependencies.auth);
+  allowOrigins(app, cors);
+  limitExposure(app, dependencies.auth, cors);
   app.addHook("onRequest", async (request) => {
     // Before anything looks at the body of a request that no route takes.
     if (request.is404) throw routes.refusal(request.method, pathOf(request.url));

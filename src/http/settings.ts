@@ -150,6 +150,12 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Most records in one feedback batch; more are answered 413, and clients then send halves.",
   },
+  corsOrigins: {
+    kind: "list",
+    default: [],
+    about:
+      "Origins whose pages may use the API from a browser, such as `https://app.example:8443`; `*` lets all, where authentication is on. None unless given.",
+  },
   checkTests: {
     kind: "integer",
     default: 1000,

@@ -42,6 +42,7 @@ const flags = [
   "--training-niceness=19",
   "--jobs-queued-max=10",
   "--http-request-seconds=5",
+  "--http-cors-origins=https://app.example",
 ];
 
 const deadlineMs = 60_000;

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
-import type { ErrorBody } from "./errors.ts";
-import { bearer, fakeServer, type FakeServerOptions } from "./testing/fake-server.ts";
+import type { ErrorBody } from "../errors.ts";
+import { bearer, fakeServer, type FakeServerOptions } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
