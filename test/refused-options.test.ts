@@ -2,6 +2,7 @@
 // or chat for an engine that says it cannot.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { plainReplies } from "../src/chat/reply-abilities.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
@@ -50,6 +51,7 @@ const chat = createChatService({
       prompts: await directPrompts(folder),
       tokenizer: await loadTokenizer(folder),
       defaults: noDefaults([2]),
+      replies: plainReplies,
       contextLength: 64,
     },
   ],
@@ -77,7 +79,6 @@ const notServed: Readonly<Record<string, unknown>> = {
   structured_outputs: { choice: ["a"] },
   response_format: { type: "json_object" },
   reasoning_effort: "low",
-  include_reasoning: false,
   truncate_prompt_tokens: 5,
   add_special_tokens: true,
   documents: [{ text: "x" }],

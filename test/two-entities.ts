@@ -2,6 +2,7 @@
 // logs, feedback. Its stores and services are the real ones; its engine is the naive one, and nothing trains.
 import assert from "node:assert/strict";
 import type { LightMyRequestResponse } from "fastify";
+import { plainReplies } from "../src/chat/reply-abilities.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
@@ -99,7 +100,15 @@ function chatOver(engine: NaiveEngine, { models: store }: Database) {
     build: "test",
   });
   const defaults = noDefaults([2]);
-  const base = { model: { name: "tiny", folder }, engine, prompts, tokenizer, defaults, contextLength: 128 };
+  const base = {
+    model: { name: "tiny", folder },
+    engine,
+    prompts,
+    tokenizer,
+    defaults,
+    replies: plainReplies,
+    contextLength: 128,
+  };
   const metrics = createMetrics({ processMetrics: false });
   return createChatService({ directory, bases: [base], clock: systemClock, metrics, logger: silentLogger });
 }

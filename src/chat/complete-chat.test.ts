@@ -24,6 +24,7 @@ import type { PromptWriter } from "./prompts/write-prompt.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 import { noDefaults } from "./testing/no-defaults.ts";
 import { directPrompts } from "./testing/direct-prompts.ts";
+import { plainReplies } from "./reply-abilities.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
@@ -145,7 +146,7 @@ const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as con
 
 function serve(
   engine: ScriptedEngine,
-  options: Partial<Pick<ServedBase, "prompts">> & {
+  options: Partial<Pick<ServedBase, "prompts" | "replies">> & {
     model?: ResolvedModel;
     defaults?: Partial<GenerationDefaults>;
     isDeleted?: boolean;
@@ -158,6 +159,7 @@ function serve(
     prompts: options.prompts ?? prompts,
     tokenizer,
     defaults: { ...noDefaults([endOfText]), ...defaults },
+    replies: options.replies ?? plainReplies,
     contextLength: 4096,
   };
   return createChatService({

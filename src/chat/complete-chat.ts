@@ -55,7 +55,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const model = await dependencies.directory.resolve(request.identity.model, caller);
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
-    refuseCalls(request, base.model.name);
+    refuseCalls(request, base);
     refuseMissingFeatures(request, base.engine.capabilities);
     const plan = await planGeneration(request, model, base, { client: caller.keyId, signal });
     throwIfAborted(signal);
@@ -66,8 +66,12 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     let usage = usageAtStart(plan);
     let isHeaderSent = false;
     try {
-      const { tokenizer } = base;
-      for await (const batch of generationDeltas(generation, plan, { tokenizer, request })) {
+      const { tokenizer, replies } = base;
+      for await (const batch of generationDeltas(generation, plan, {
+        tokenizer,
+        request,
+        shownSpecialIds: replies.markIds,
+      })) {
         usage = batch.usage;
         if (!isHeaderSent) {
           isHeaderSent = true;
@@ -81,7 +85,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     } catch (error) {
       const mayLackAdapter = !isHeaderSent && error instanceof ServiceError && error.code === "internal";
       if (mayLackAdapter) await dependencies.directory.refuseDeleted(model);
-      throw locateRefusal(error, request);
+      throw locateRefusal(error, request, plan.reply.constraint);
     } finally {
       signal.removeEventListener("abort", abort);
       generation.abort();

@@ -5,6 +5,7 @@ import { joinedText } from "../domain/content-part.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
+import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
 import { resolveSampling, resolveStopping } from "./resolve-sampling.ts";
 import { noticeOf } from "./tools/tool-use.ts";
 import { servedLimits } from "./served-base.ts";
@@ -17,6 +18,7 @@ export interface GenerationPlan {
   readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs">;
   /** The token that is no stop reason when it ends a choice. */
   readonly endOfTextId: number | null;
+  readonly reply: ReplyPlan;
 }
 
 /**
@@ -47,12 +49,13 @@ export async function planGeneration(
   const { stopping, endOfTextId } = resolveStopping(request, base, room);
   const resolved = { badWordIds: prompt.badWordIds, vocabularySize: limits.vocabularySize };
   refuseStrangeTokens(request, resolved);
+  const reply = planReply(request, base, promptTokenIds);
   const logprobs = logprobMode(request, model);
   const generation: GenerationRequest = {
     id: identity.requestId,
     prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
     sampling: resolveSampling(request, base, resolved),
-    constraint: request.constraint,
+    constraint: reply.constraint,
     stopping,
     outputs: {
       topLogprobCount: logprobs === "off" ? null : (output.logprobs?.topCount ?? 0),
@@ -64,7 +67,7 @@ export async function planGeneration(
     transfer: identity.transfer,
   };
   const header = {
-    notice: noticeOf(request, base.model.name),
+    notice: noticeOf(request, base),
     model: model.name,
     fingerprint: model.fingerprint,
     role: roleOf(request.prompt),
@@ -76,7 +79,7 @@ export async function planGeneration(
       inChoices: model.isTrained && output.logprobs !== null && output.returnTokenIds !== false,
     },
   };
-  return { generation, header, endOfTextId };
+  return { generation, header, endOfTextId, reply };
 }
 
 /** The answer goes on with the last message where nothing opens a turn of its own. */

@@ -6,6 +6,7 @@ import type { BaseModel } from "../domain/model.ts";
 import { cut, ServiceError } from "../domain/service-error.ts";
 import { readJsonObject } from "../tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { ReplyAbilities } from "./reply-abilities.ts";
 import type { PromptWriter } from "./prompts/write-prompt.ts";
 
 export interface ServedBase {
@@ -15,6 +16,7 @@ export interface ServedBase {
   /** Of answers alone: what is tokenized may take long, and is a matter of `prompts`. */
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
+  readonly replies: ReplyAbilities;
   /** Tokens in prompt and answer together, as the model was made; the engine may hold fewer. */
   readonly contextLength: number;
 }

@@ -37,6 +37,18 @@ export const chatSettings = {
     max: 3600,
     about: "How long a prompt may wait for its turn to be rendered.",
   },
+  toolCalls: {
+    kind: "list",
+    default: [],
+    about:
+      "How base models write calls of tools, as `model=format`: `hermes`, `llama3`, `mistral` (a list), `mistral-named`, or `off`. By default it is found in a model's chat template.",
+  },
+  reasoning: {
+    kind: "list",
+    default: [],
+    about:
+      "Whether base models think between `<think>` and `</think>` before they answer, as `model=on` or `model=off`. By default it is found in a model's chat template.",
+  },
 } as const satisfies SettingsSchema;
 
 export type ChatSettings = SettingsOf<typeof chatSettings>;

@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { BaseModel } from "../domain/model.ts";
 import { packVocabulary, type TokenVocabulary } from "../domain/vocabulary.ts";
 import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
+import { readReplyAbilities, type ReplyAbilities } from "../chat/reply-abilities.ts";
 import type { ServedBase } from "../chat/served-base.ts";
 import { readGenerationDefaults } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
@@ -33,27 +34,28 @@ export function createServedBases(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
       const { contextLength, endOfTextIds } = readModelConfig(model.folder);
-      const [tokenizer, { defaults, notApplied }] = await Promise.all([
+      const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
         loadTokenizer(model.folder),
         readGenerationDefaults(model.folder, endOfTextIds),
-        // Used in the prompt threads alone; loaded here too, so that a broken one ends the start.
+        // Rendered in the prompt threads; loaded here too, so that a broken one ends the start.
         loadChatTemplate(model.folder, clock),
       ]);
       if (notApplied.length > 0) {
         logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
       }
+      const replies = readReplyAbilities(model.name, { template, tokenizer }, config.chat);
       const prompts = createPromptThreads(model.folder, config.chat);
       const engine = createChildEngine({
         modelFolder: model.folder,
         cacheFolder,
-        vocabulary: vocabularyOf(tokenizer),
+        vocabulary: vocabularyOf(tokenizer, replies),
         settings: config.engine,
         constraints: config.constraints,
         clock,
         logger: logger.child({ model: model.name }),
         logLevel: config.server.logLevel,
       });
-      return { model, engine, prompts, tokenizer, defaults, contextLength };
+      return { model, engine, prompts, tokenizer, defaults, replies, contextLength };
     }),
   );
 }
@@ -68,11 +70,11 @@ export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
   return { state: state.kind, reason: state.kind === "ready" ? "" : `${name}: ${state.reason}` };
 }
 
-/** Text that an answer may be made of: tokens that mark structure are no text. */
-function vocabularyOf(tokenizer: Tokenizer): TokenVocabulary {
+/** Text that an answer may be made of: tokens that mark structure are no text, but for what is read out of answers. */
+function vocabularyOf(tokenizer: Tokenizer, { markIds }: ReplyAbilities): TokenVocabulary {
   return packVocabulary(
     Array.from({ length: tokenizer.vocabularySize }, (_, id) =>
-      tokenizer.isSpecial(id) ? null : tokenizer.tokenBytes(id),
+      tokenizer.isSpecial(id) && !markIds.has(id) ? null : tokenizer.tokenBytes(id),
     ),
   );
 }

@@ -15,6 +15,8 @@ export interface ChatTemplate {
    * or when the final message to continue is not found in what was rendered; what `limits` say when one is reached
    */
   render(conversation: Conversation, limits?: ProgramLimits): string;
+  /** Whether the text stands in its source, or in that of its variant for tools. */
+  mentions(text: string): boolean;
 }
 
 export interface ChatTemplateOptions {
@@ -31,6 +33,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const standard = compile(options.source, options);
   const toolUse = options.toolUseSource === null ? standard : compile(options.toolUseSource, options);
   return {
+    mentions: (text) => [options.source, options.toolUseSource ?? ""].some((source) => source.includes(text)),
     render: (conversation, limits) => {
       const compiled = conversation.tools === null ? standard : toolUse;
       const renderMessages = (messages: Conversation): string => compiled(messages, limits);

@@ -7,6 +7,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import { plainReplies } from "../reply-abilities.ts";
 import { createChatService } from "../complete-chat.ts";
 import { noDefaults } from "../testing/no-defaults.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
@@ -80,6 +81,7 @@ checkChat("the chat over an engine", async (behaviour) =>
         prompts,
         tokenizer,
         defaults: noDefaults([2]),
+        replies: plainReplies,
         contextLength: 64,
       },
     ],

@@ -11,8 +11,9 @@ import type {
 } from "../../domain/chat.ts";
 import { choiceCountOf, type Generation, type GenerationEvent } from "../../domain/generation.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
+import { createAnswerReader, type AnswerReader } from "./answer-reader.ts";
 import { choiceReaders, withAddedText } from "./choice-reader.ts";
-import type { ChoiceReader } from "./choice-reader.ts";
+import { joinedPieces } from "./reply-pieces.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { withTexts } from "./prompt-logprobs.ts";
 
@@ -35,7 +36,7 @@ export interface DeltaBatch {
 export async function* generationDeltas(
   generation: Generation,
   plan: GenerationPlan,
-  options: { readonly tokenizer: Tokenizer; readonly request: Pick<ChatRequest, "stopping" | "output"> },
+  options: DeltaOptions,
 ): AsyncGenerator<DeltaBatch> {
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
@@ -57,7 +58,7 @@ export async function* generationDeltas(
       if (state.isFinished) continue;
       switch (event.kind) {
         case "tokens": {
-          const delta = takeTokens(event, state, usage);
+          const delta = takeTokens(event, state, { before: usage, plan });
           usage = delta.usage;
           deltas.push(delta);
           if (state.isFinished) generation.stopChoice(event.choice);
@@ -66,11 +67,7 @@ export async function* generationDeltas(
         case "choice-finished": {
           const index = deltas.findLastIndex((delta) => delta.choice === event.choice);
           const before = deltas[index] ?? emptyDelta(event.choice, state, usage);
-          deltas.splice(
-            index < 0 ? deltas.length : index,
-            1,
-            finishChoice(event, state, { before, endOfTextId: plan.endOfTextId }),
-          );
+          deltas.splice(index < 0 ? deltas.length : index, 1, finishChoice(event, state, { before, plan }));
           break;
         }
         default:
@@ -93,16 +90,23 @@ export function usageAtStart(plan: GenerationPlan): ChatUsage {
   return { promptTokens: plan.generation.prompt.tokenIds.length, completionTokens: 0, cachedTokens: 0 };
 }
 
+interface DeltaOptions {
+  readonly tokenizer: Tokenizer;
+  readonly request: Pick<ChatRequest, "stopping" | "output">;
+  /** Special tokens that are text. */
+  readonly shownSpecialIds: ReadonlySet<number>;
+}
+
 /** One choice while it is read. */
 interface ChoiceState {
-  readonly reader: ChoiceReader;
+  readonly reader: AnswerReader;
   tokenCount: number;
   isFinished: boolean;
 }
 
 function startChoices(
-  { generation }: GenerationPlan,
-  { tokenizer, request }: Parameters<typeof generationDeltas>[2],
+  { generation, reply }: GenerationPlan,
+  { tokenizer, request, shownSpecialIds }: DeltaOptions,
 ): readonly ChoiceState[] {
   const { stopping, output } = request;
   const openReader = choiceReaders(tokenizer, {
@@ -110,35 +114,39 @@ function startChoices(
     minTokens: generation.stopping.minTokens,
     stopTokenIds: new Set(generation.stopping.stopTokenIds),
     skipsSpecialTokens: output.skipSpecialTokens,
+    shownSpecialIds,
     hasLogprobs: generation.outputs.topLogprobCount !== null,
   });
   return Array.from({ length: choiceCountOf(generation) }, () => ({
-    reader: openReader(),
+    reader: createAnswerReader(openReader(), reply.form, output),
     tokenCount: 0,
     isFinished: false,
   }));
 }
 
 /** Moves the state on; `before` is the usage without these tokens. */
-function takeTokens(event: EventOf<"tokens">, state: ChoiceState, before: ChatUsage): ChatDelta {
-  const { matchedStop, ...piece } = state.reader.take(event.tokens);
+function takeTokens(
+  { choice, tokens }: EventOf<"tokens">,
+  state: ChoiceState,
+  { before, plan }: { readonly before: ChatUsage; readonly plan: GenerationPlan },
+): ChatDelta {
+  const { matchedStop, isComplete, ...piece } = state.reader.take(tokens);
   state.tokenCount += piece.tokenIds.length;
-  state.isFinished = matchedStop !== null;
+  state.isFinished = isComplete;
   const usage = { ...before, completionTokens: before.completionTokens + piece.tokenIds.length };
-  const finish: ChatFinish | null =
-    matchedStop === null ? null : { reason: "stop", stopReason: null, matchedStop };
-  return { ...emptyDelta(event.choice, state, usage), ...piece, finish };
+  const finish = isComplete ? finishOf({ reason: "stop", stopReason: null, matchedStop }, state, plan) : null;
+  return { ...emptyDelta(choice, state, usage), ...piece, finish };
 }
 
 /** The choice's last delta, `before`, with the end of its text and its finish. */
 function finishChoice(
   event: EventOf<"choice-finished">,
   state: ChoiceState,
-  { before, endOfTextId }: { readonly before: ChatDelta; readonly endOfTextId: number | null },
+  { before, plan }: { readonly before: ChatDelta; readonly plan: GenerationPlan },
 ): ChatDelta {
   state.isFinished = true;
-  const { text, unfinished, matchedStop } = state.reader.end();
-  const stopReason = event.stopTokenId === endOfTextId ? null : event.stopTokenId;
+  const { unfinished, matchedStop, ...piece } = state.reader.end();
+  const stopReason = event.stopTokenId === plan.endOfTextId ? null : event.stopTokenId;
   const finish: ChatFinish =
     matchedStop === null
       ? { reason: event.reason, stopReason, matchedStop: null }
@@ -148,7 +156,14 @@ function finishChoice(
     last === undefined || unfinished === ""
       ? before.logprobs
       : [...before.logprobs.slice(0, -1), withAddedText(last, unfinished)];
-  return { ...before, text: before.text + text, logprobs, finish };
+  return { ...before, ...joinedPieces(before, piece), logprobs, finish: finishOf(finish, state, plan) };
+}
+
+/** An answer that was not cut and calls tools ends for that. */
+function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: GenerationPlan): ChatFinish {
+  return finish.reason === "stop" && reader.callCount > 0
+    ? { ...finish, reason: reply.finishOfCalls }
+    : finish;
 }
 
 function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatDelta {

@@ -1,9 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../domain/chat.ts";
+import type { Engine } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { chatRequest } from "../testing/chat-request.ts";
+import { plainReplies, type ReplyAbilities } from "../reply-abilities.ts";
+import type { ServedBase } from "../served-base.ts";
 import { noticeOf, refuseCalls } from "./tool-use.ts";
+
+const engine: Pick<Engine, "capabilities"> = { capabilities: { features: new Set(["constraint"]) } };
+const base = baseOf(plainReplies);
+
+/** Of a base no more than what is looked at. */
+function baseOf(replies: ReplyAbilities, served: typeof engine = engine): ServedBase {
+  return { model: { name: "tiny", folder: "" }, engine: served, replies } as unknown as ServedBase;
+}
 
 const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
 const choices: readonly ToolChoice[] = [{ kind: "auto" }, { kind: "required" }, { kind: "named", name: "f" }];
@@ -11,7 +22,7 @@ const choices: readonly ToolChoice[] = [{ kind: "auto" }, { kind: "required" }, 
 test("a model that calls no tools refuses every choice but none, naming the setting", () => {
   for (const choice of choices)
     assert.throws(
-      () => refuseCalls(chatRequest({ prompt, calls: { choice } }), "tiny"),
+      () => refuseCalls(chatRequest({ prompt, calls: { choice } }), base),
       (error) => {
         assert.ok(error instanceof ServiceError && error.code === "invalid");
         assert.deepEqual(
@@ -23,11 +34,11 @@ test("a model that calls no tools refuses every choice but none, naming the sett
       },
     );
   for (const choice of [{ kind: "none" } as const, undefined])
-    refuseCalls(chatRequest({ prompt, calls: { choice } }), "tiny");
+    refuseCalls(chatRequest({ prompt, calls: { choice } }), base);
 });
 
 test("tools without a choice are told that no calls are read", () => {
-  assert.match(String(noticeOf(chatRequest({ prompt }), "tiny")), /chat\.toolCalls is off for tiny/);
-  assert.equal(noticeOf(chatRequest({ prompt, calls: { choice: { kind: "none" } } }), "tiny"), null);
-  assert.equal(noticeOf(chatRequest(), "tiny"), null);
+  assert.match(String(noticeOf(chatRequest({ prompt }), base)), /chat\.toolCalls is off for tiny/);
+  assert.equal(noticeOf(chatRequest({ prompt, calls: { choice: { kind: "none" } } }), base), null);
+  assert.equal(noticeOf(chatRequest(), base), null);
 });

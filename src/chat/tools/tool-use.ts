@@ -1,22 +1,74 @@
 // What a request means by its tools for the model that it names: whether calls are read out of its answers, and must be in
 // them. What is asked of a model that calls no tools is refused.
-import { chatFault, type ChatRequest } from "../../domain/chat.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import { chatFault, type ChatRequest, type ToolChoice } from "../../domain/chat.ts";
+import { ServiceError, type Fault } from "../../domain/service-error.ts";
+import type { JsonObject } from "../../domain/trajectory.ts";
+import type { ServedBase } from "../served-base.ts";
 
-/** The sentence for a client whose tools the model is shown, but cannot call; null where there is nothing to say. */
-export function noticeOf(request: ChatRequest, modelName: string): string | null {
-  const { prompt, calls } = request;
-  const hasTools = prompt.kind === "conversation" && prompt.tools !== null;
-  if (!hasTools || calls.choice !== undefined) return null;
-  return `tools are shown to the model, but no calls are read from its answer: chat.toolCalls is off for ${modelName}`;
+/** The tools that the model is shown; none for a prompt that is no conversation. */
+export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
+  return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
 }
 
-/** @throws ServiceError `invalid` for a choice that asks for calls */
-export function refuseCalls({ calls: { choice } }: ChatRequest, modelName: string): void {
-  if (choice === undefined || choice.kind === "none") return;
-  const message = `The model ${modelName} calls no tools (chat.toolCalls is off for it), so \`calls.choice\` can only be "none"; send that, or leave it out.`;
-  throw new ServiceError({
-    code: "invalid",
-    faults: [chatFault("calls.choice", { message, type: "value_error" })],
+/** What a tool calls, in the API's own spelling. */
+interface ToolFunction {
+  readonly name: string;
+  readonly parameters?: JsonObject | null;
+  readonly strict?: boolean | null;
+}
+
+export function functionOf(tool: JsonObject): ToolFunction {
+  // The request was checked.
+  return tool["function"] as unknown as ToolFunction;
+}
+
+/** Whether a call of the tool must keep its schema even where the model may call it or not. */
+export function isStrict(tool: JsonObject): boolean {
+  return functionOf(tool).strict === true;
+}
+
+/** What an answer may do with the tools: as the request has it, else as the model can. */
+export function toolChoiceOf(request: ChatRequest, { replies }: Pick<ServedBase, "replies">): ToolChoice {
+  if (toolsOf(request).length === 0 || replies.callFormat === null) return { kind: "none" };
+  return request.calls.choice ?? { kind: "auto" };
+}
+
+/** The sentence for a client whose tools the model is shown, but cannot call; null where there is nothing to say. */
+export function noticeOf(request: ChatRequest, { replies, model }: ServedBase): string | null {
+  const isTold = request.calls.choice !== undefined || replies.callFormat !== null;
+  if (isTold || toolsOf(request).length === 0) return null;
+  return `tools are shown to the model, but no calls are read from its answer: chat.toolCalls is off for ${model.name}`;
+}
+
+/**
+ * @throws ServiceError `invalid` for a choice that asks a model for calls that makes none, `unsupported` for calls that must
+ * keep a schema where the engine keeps none
+ */
+export function refuseCalls(request: ChatRequest, base: ServedBase): void {
+  const { choice } = request.calls;
+  const { model, replies, engine } = base;
+  if (replies.callFormat === null && choice !== undefined && choice.kind !== "none") {
+    const message = `The model ${model.name} calls no tools (chat.toolCalls is off for it), so \`calls.choice\` can only be "none"; send that, or leave it out.`;
+    const faults = [chatFault("calls.choice", { message, type: "value_error" })];
+    throw new ServiceError({ code: "invalid", faults });
+  }
+  if (engine.capabilities.features.has("constraint")) return;
+  const faults = schemaFaults(request, toolChoiceOf(request, base));
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
+}
+
+/** The fields that ask for calls which keep a schema. */
+function schemaFaults(request: ChatRequest, { kind }: ToolChoice): readonly Fault[] {
+  const type = "unsupported";
+  if (kind === "required" || kind === "named") {
+    const message =
+      '`calls.choice` asks for calls that keep a schema, which this server does not support; send "auto" or "none".';
+    return [chatFault("calls.choice", { message, type })];
+  }
+  if (kind === "none") return [];
+  const message = "strict is not supported by this server; leave it out, or send false.";
+  return toolsOf(request).flatMap((tool, index) => {
+    if (!isStrict(tool)) return [];
+    return [chatFault("prompt.tools", { message, type, below: [String(index), "function", "strict"] })];
   });
 }

@@ -263,18 +263,18 @@ test("a stream brings what is thought and the calls of tools piece by piece, eac
   server.chat.script.finish = "tool_calls";
   const chunks = await askStream(server, {});
   const deltas = chunks.slice(1).map((chunk) => choicesOf(chunk)[0]?.["delta"]);
-  const thought = (text: string) => ({ content: "", reasoning: text, reasoning_content: text });
+  const thought = (text: string) => ({ content: null, reasoning: text, reasoning_content: text });
   assert.deepEqual(deltas, [
     thought("Hm"),
     thought("."),
     { content: "Well", reasoning_content: null },
     {
-      content: "",
+      content: null,
       reasoning_content: null,
       tool_calls: [{ index: 0, id: "c0", type: "function", function: { name: "f", arguments: '{"x"' } }],
     },
     {
-      content: "",
+      content: null,
       reasoning_content: null,
       tool_calls: [
         { index: 0, function: { arguments: ":1}" } },

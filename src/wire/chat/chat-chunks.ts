@@ -24,6 +24,8 @@ export async function* chatChunks(
     choices,
     ...rest,
   });
+  const { top, inChoices } = header.tokenIds;
+  const showsTokens = top || inChoices || header.logprobs !== "off" || form.usageInEveryChunk;
   // The opening waits for the first event after the header, since that one knows what was cached.
   let isOpen = false;
   for await (const event of events) {
@@ -38,7 +40,7 @@ export async function* chatChunks(
     isOpen = true;
     if (event.kind === "usage") {
       if (form.includesUsage) yield chunk([], { usage: usageBody(event.usage) });
-    } else if (saysSomething(event)) {
+    } else if (saysSomething(event) || (showsTokens && event.tokenIds.length > 0)) {
       yield chunk([deltaBody(event, header, form)], usageOf(event.choiceTokens));
     }
   }
@@ -67,15 +69,21 @@ function untakenChoices(request: ChatRequest, delta: object): readonly object[] 
   }));
 }
 
-function saysSomething({ text, reasoning, toolCalls, tokenIds, finish }: ChatDelta): boolean {
-  return text !== "" || reasoning !== "" || toolCalls.length > 0 || tokenIds.length > 0 || finish !== null;
+/** Tokens alone say nothing: their text may be held back, or be none. */
+function saysSomething({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
+  return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
+}
+
+/** Null where a thought or a call has the chunk for itself: some clients take any text, an empty one too, for an answer's. */
+function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
+  return text === "" && (reasoning !== "" || toolCalls.length > 0) ? null : text;
 }
 
 function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   return {
     index: event.choice,
-    delta: { content: event.text, ...reasoningBody(event), ...callsBody(event) },
+    delta: { content: contentOf(event), ...reasoningBody(event), ...callsBody(event) },
     logprobs: hasLogprobs ? logprobsBody(event.logprobs, spellsIds(header, form)) : null,
     ...(event.finish === null ? { finish_reason: null } : finishBody(event.finish)),
     token_ids: header.tokenIds.top || header.tokenIds.inChoices ? event.tokenIds : null,

@@ -74,7 +74,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     skip_special_tokens: "output.skipSpecialTokens",
     // No tokenizer that is read puts blanks there: what a token adds to a text does not depend on its neighbours.
     spaces_between_special_tokens: "accepted",
-    include_reasoning: { refusedUnless: is(true) },
+    include_reasoning: "output.includeReasoning",
     stream: "answer form",
     stream_options: "answer form",
     return_tokens_as_token_ids: "answer form",

@@ -427,7 +427,6 @@ test("names every fault at once: types, ranges and combinations", () => {
 test("refuses every known option that chat cannot honour, by name, all at once", () => {
   const asked = {
     reasoning_effort: "low",
-    include_reasoning: false,
     length_penalty: 2,
     truncate_prompt_tokens: 5,
     prompt_logprobs: 0,

@@ -1,0 +1,82 @@
+// What a model's answers may hold beside text: thoughts and calls of tools. Found in its chat template, unless the operator
+// says otherwise.
+import { ServiceError } from "../domain/service-error.ts";
+import type { ChatTemplate } from "../tokenizer/chat-template.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import { thoughtMarks } from "./reply/read-thought.ts";
+import type { ChatSettings } from "./settings.ts";
+import type { CallFormat } from "./tools/call-format.ts";
+import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
+
+export interface ReplyAbilities {
+  /** How the model writes calls of tools; null where none are read out of its answers. */
+  readonly callFormat: CallFormat | null;
+  /** Whether it may think before it answers. */
+  readonly thinks: boolean;
+  /** The special tokens that mark calls and thoughts: they are text, which readers and constraints go by. */
+  readonly markIds: ReadonlySet<number>;
+}
+
+/** Answers that are text and nothing else. */
+export const plainReplies: ReplyAbilities = { callFormat: null, thinks: false, markIds: new Set() };
+
+/**
+ * @param name of the base model
+ * @throws ServiceError `invalid` for a setting that names no format
+ */
+export function readReplyAbilities(
+  name: string,
+  { template, tokenizer }: { readonly template: ChatTemplate; readonly tokenizer: Tokenizer },
+  settings: Pick<ChatSettings, "toolCalls" | "reasoning">,
+): ReplyAbilities {
+  const callFormat = callFormatOf(name, template, settings);
+  const thinks = thinksOf(name, template, settings);
+  const marks = new Set([
+    ...(callFormat?.marks ?? []),
+    ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : []),
+  ]);
+  const ids = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
+  const markIds = new Set(ids.filter((id) => tokenizer.isSpecial(id) && marks.has(tokenizer.tokenText(id))));
+  return { callFormat, thinks, markIds };
+}
+
+function callFormatOf(
+  name: string,
+  template: ChatTemplate,
+  { toolCalls }: Pick<ChatSettings, "toolCalls">,
+): CallFormat | null {
+  const formats: Readonly<Record<string, CallFormat>> = callFormats;
+  const value = settingOf("chat.toolCalls", toolCalls, name, ["auto", "off", ...Object.keys(formats)]);
+  if (value === "off") return null;
+  return value === "auto" ? detectCallFormat(template) : formats[value];
+}
+
+function thinksOf(
+  name: string,
+  template: ChatTemplate,
+  { reasoning }: Pick<ChatSettings, "reasoning">,
+): boolean {
+  const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]);
+  return value === "auto" ? template.mentions(thoughtMarks.end) : value === "on";
+}
+
+/** What a list of `model=value` says of a model; `auto` where it says nothing. */
+function settingOf(
+  setting: string,
+  items: readonly string[],
+  name: string,
+  values: readonly string[],
+): string {
+  const given = items.map((item) => {
+    const split = item.lastIndexOf("=");
+    return { item, model: item.slice(0, Math.max(0, split)), value: item.slice(split + 1) };
+  });
+  const wrong = given.find(({ model, value }) => model === "" || !values.includes(value));
+  if (wrong !== undefined) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `${setting} has ${JSON.stringify(wrong.item)}; it must be model=value with a value of ${values.join(", ")}.`,
+    });
+  }
+  return given.findLast(({ model }) => model === name)?.value ?? "auto";
+}

@@ -1,0 +1,64 @@
+// Reads one choice with all that is in it: tokens in; text, thought, calls of tools and log-probabilities out.
+import type { ChatOutput } from "../../domain/chat.ts";
+import type { GeneratedToken } from "../../domain/generation.ts";
+import type { ChoicePiece, ChoiceReader } from "./choice-reader.ts";
+import { emptyPiece, joinedPieces, type ReplyPiece } from "./reply-pieces.ts";
+import { createReplyReader, type ReplyForm } from "./reply-reader.ts";
+
+export interface AnswerReader {
+  /**
+   * Takes tokens in order, as far as the answer goes. `isComplete` says that it has ended, at a stop string or because it has
+   * all the calls that it may have; nothing may be taken after that.
+   */
+  take(tokens: readonly GeneratedToken[]): ChoicePiece & ReplyPiece & { readonly isComplete: boolean };
+  /** Ends the answer for the engine's reason. */
+  end(): ReplyPiece & Omit<ReturnType<ChoiceReader["end"]>, "text">;
+  /** How many tools the answer calls. */
+  readonly callCount: number;
+}
+
+export function createAnswerReader(
+  reader: ChoiceReader,
+  form: ReplyForm,
+  { includeReasoning }: Pick<ChatOutput, "includeReasoning">,
+): AnswerReader {
+  const reply = createReplyReader(form);
+  if (reply === null) {
+    return {
+      take: (tokens) => {
+        const piece = reader.take(tokens);
+        return { ...emptyPiece, ...piece, isComplete: piece.matchedStop !== null };
+      },
+      end: () => ({ ...emptyPiece, ...reader.end() }),
+      callCount: 0,
+    };
+  }
+  const shown = (piece: ReplyPiece): ReplyPiece => (includeReasoning ? piece : { ...piece, reasoning: "" });
+  return {
+    take: (tokens) => {
+      let all: ChoicePiece & ReplyPiece = { ...emptyPiece, tokenIds: [], logprobs: [], matchedStop: null };
+      let isComplete = false;
+      // One at a time: those behind the end of an answer are no part of it.
+      for (const token of tokens) {
+        const { text, tokenIds, logprobs, matchedStop } = reader.take([token]);
+        const piece = reply.push(text);
+        isComplete = matchedStop !== null || reply.isComplete;
+        all = {
+          ...joinedPieces(all, shown(isComplete ? joinedPieces(piece, reply.end()) : piece)),
+          tokenIds: [...all.tokenIds, ...tokenIds],
+          logprobs: [...all.logprobs, ...logprobs],
+          matchedStop,
+        };
+        if (isComplete) break;
+      }
+      return { ...all, isComplete };
+    },
+    end: () => {
+      const { text, ...rest } = reader.end();
+      return { ...shown(joinedPieces(reply.push(text), reply.end())), ...rest };
+    },
+    get callCount() {
+      return reply.callCount;
+    },
+  };
+}

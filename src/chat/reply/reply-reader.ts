@@ -1,0 +1,71 @@
+// Reads the text of an answer: what the model thought, what it says, and which tools it calls. Text in pieces of any size
+// gives the same whole. Knows no tokens; one reader reads one choice.
+import type { CallFormat, KnownTools } from "../tools/call-format.ts";
+import { Cursor, type Reading } from "./cursor.ts";
+import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
+import { readThought, type ThoughtStart } from "./read-thought.ts";
+
+/** How an answer is read. */
+export interface ReplyForm {
+  readonly thought: ThoughtStart;
+  /** Null where no calls are read. */
+  readonly calls: ReadCalls | null;
+}
+
+export interface ReadCalls extends KnownTools {
+  readonly format: CallFormat;
+}
+
+export interface ReplyReader {
+  /** Takes text as it comes; what may turn out to be something else is held back. */
+  push(text: string): ReplyPiece;
+  /** The text has ended; returns what was held back. */
+  end(): ReplyPiece;
+  /** Whether the answer has all the calls that it may have: what comes behind them is not read. */
+  readonly isComplete: boolean;
+  readonly callCount: number;
+}
+
+/** Null for an answer that is text and nothing else. */
+export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
+  if (thought === "none" && calls === null) return null;
+  const cursor = new Cursor();
+  const pieces = new ReplyPieces(() => calls?.format.newCallId() ?? "");
+  const reading = read(cursor, pieces, { thought, calls });
+  let isDone = false;
+  const readOn = (): void => {
+    if (!isDone) isDone = reading.next().done === true;
+  };
+  return {
+    push: (text) => {
+      cursor.append(text);
+      readOn();
+      return pieces.take();
+    },
+    end: () => {
+      cursor.end();
+      readOn();
+      return pieces.takeAll();
+    },
+    get isComplete() {
+      return isDone && !cursor.isEnded;
+    },
+    get callCount() {
+      return pieces.callCount;
+    },
+  };
+}
+
+function* read(cursor: Cursor, pieces: ReplyPieces, { thought, calls }: ReplyForm): Reading {
+  yield* readThought(cursor, pieces, thought);
+  if (calls !== null) yield* calls.format.read(cursor, pieces, calls);
+  else yield* readText(cursor, pieces);
+}
+
+function* readText(cursor: Cursor, pieces: ReplyPieces): Reading {
+  for (;;) {
+    pieces.addText(cursor.takeRest());
+    if (cursor.isEnded) return;
+    yield;
+  }
+}

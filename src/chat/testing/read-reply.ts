@@ -1,0 +1,53 @@
+// For tests: an answer read in pieces of text, and what it came to.
+import assert from "node:assert/strict";
+import type { ToolCallDelta } from "../../domain/chat.ts";
+import { joinedPieces, type ReplyPiece } from "../reply/reply-pieces.ts";
+import type { ThoughtStart } from "../reply/read-thought.ts";
+import { createReplyReader } from "../reply/reply-reader.ts";
+import type { CallFormat } from "../tools/call-format.ts";
+
+export interface ReadReply {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly toolCalls: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly argumentsText: string;
+  }[];
+  readonly isComplete: boolean;
+  /** As they came. */
+  readonly pieces: readonly ReplyPiece[];
+}
+
+export function readReply(
+  format: CallFormat | null,
+  texts: readonly string[],
+  {
+    thought = "none",
+    names = [],
+    areParallel = true,
+  }: {
+    readonly thought?: ThoughtStart;
+    readonly names?: readonly string[];
+    readonly areParallel?: boolean;
+  } = {},
+): ReadReply {
+  const calls = format === null ? null : { format, names: new Set(names), areParallel };
+  const reader = createReplyReader({ thought, calls });
+  assert.ok(reader !== null);
+  const pieces: ReplyPiece[] = [];
+  for (const text of texts) {
+    pieces.push(reader.push(text));
+    if (reader.isComplete) break;
+  }
+  const { isComplete } = reader;
+  pieces.push(reader.end());
+  const { text, reasoning, toolCalls } = pieces.reduce(joinedPieces);
+  assert.equal(reader.callCount, toolCalls.length);
+  return { text, reasoning, toolCalls: toolCalls.map(wholeCall), isComplete, pieces };
+}
+
+function wholeCall({ id, name, argumentsText }: ToolCallDelta): ReadReply["toolCalls"][number] {
+  assert.ok(id !== undefined && name !== undefined);
+  return { id, name, argumentsText };
+}

@@ -1,0 +1,84 @@
+// Which format a chat template writes, and that a format reads back what it writes.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { plainConversation } from "../../domain/chat.ts";
+import { systemClock } from "../../domain/clock.ts";
+import type { MessageRecord } from "../../domain/trajectory.ts";
+import { createChatTemplate, type ChatTemplate } from "../../tokenizer/chat-template.ts";
+import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import { readReply } from "../testing/read-reply.ts";
+import { callFormats, detectCallFormat } from "./call-formats.ts";
+
+const specialTokens = { bos_token: "<s>", eos_token: "</s>" };
+
+function fixtureTemplate(name: string): ChatTemplate {
+  const source = readFileSync(`test/fixtures/chat-templates/${name}.jinja`, "utf8");
+  return createChatTemplate({ source, toolUseSource: null, specialTokens, clock: systemClock });
+}
+
+const templates = {
+  hermes: await loadChatTemplate("test/fixtures/tool-model"),
+  llama3: fixtureTemplate("llama3"),
+  mistral: fixtureTemplate("mistral"),
+  "mistral-named": fixtureTemplate("mistral-named"),
+};
+
+for (const [name, template] of Object.entries(templates)) {
+  const format = callFormats[name as keyof typeof templates];
+
+  test(`the format of a template that writes ${name} is found`, () => {
+    assert.equal(detectCallFormat(template), format);
+  });
+
+  test(`${name}: what a template writes is read back as the same calls`, () => {
+    const argumentsOf = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 });
+    const call = fc.record({ name: fc.constantFrom("f", "get_weather", "a-b.c"), arguments: argumentsOf });
+    const countMax = name === "llama3" ? 1 : 3;
+    fc.assert(
+      fc.property(fc.array(call, { minLength: 1, maxLength: countMax }), (calls) => {
+        // Values of JSON alone, as a client's message has them.
+        const sent = JSON.parse(JSON.stringify(calls)) as typeof calls;
+        const { text, toolCalls } = readReply(format, [writtenTurn(template, sent)], {
+          names: ["f", "get_weather", "a-b.c"],
+        });
+        assert.deepEqual(
+          toolCalls.map((one) => ({ name: one.name, arguments: JSON.parse(one.argumentsText) as unknown })),
+          sent,
+        );
+        assert.match(text, /^(<\|im_end\|>|<\|eot_id\|>|<\/s>)$/);
+      }),
+      { numRuns: 200 },
+    );
+  });
+}
+
+test("templates that write calls otherwise, or none, have no format", async () => {
+  for (const name of ["qwen3-coder", "deepseek-r1"])
+    assert.equal(detectCallFormat(fixtureTemplate(name)), null);
+  for (const folder of ["models/hone-tiny", "test/fixtures/goldens/models/qwen3"])
+    assert.equal(detectCallFormat(await loadChatTemplate(folder)), null);
+});
+
+/** What the template writes for an answer with these calls. */
+function writtenTurn(template: ChatTemplate, calls: readonly { name: string; arguments: object }[]): string {
+  const user = { role: "user", content: "Hi" };
+  const toolCalls = calls.map((call) => {
+    const written = { ...call, arguments: JSON.stringify(call.arguments) };
+    return { id: "abcdef123", type: "function", function: written };
+  });
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const answer: MessageRecord = {
+    role: "assistant",
+    content: null,
+    tool_calls: toolCalls,
+  };
+  const render = (messages: readonly MessageRecord[]): string =>
+    template.render({ ...plainConversation, messages, tools, addGenerationPrompt: false });
+  const turn = render([user, answer]).slice(render([user]).length);
+  return turn.replace(
+    /^<\|im_start\|>assistant\n|^<\|start_header_id\|>assistant<\|end_header_id\|>\n\n/,
+    "",
+  );
+}

@@ -1,0 +1,141 @@
+// Reads one call that is written as a JSON object with the function's name and its arguments, in either order. It is a call
+// from where its name is known and its arguments have begun: before that it may be anything, and from there on it stays
+// one, even where its arguments turn out to be no JSON.
+import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
+import type { ReplyPieces } from "../reply/reply-pieces.ts";
+import { ObjectScanner } from "./object-scanner.ts";
+
+export interface CallMembers {
+  /** Names of the member that holds the arguments. */
+  readonly arguments: readonly string[];
+  readonly isFunction: (name: string) => boolean;
+}
+
+/**
+ * `none`: it is no call, and the cursor stands anywhere. `whole`: the cursor stands behind the object, or where it stops
+ * being one behind its arguments. `broken`: it stands where the arguments stop being JSON.
+ */
+export type CallOutcome = "none" | "whole" | "broken";
+
+export function* readCallObject(
+  cursor: Cursor,
+  pieces: ReplyPieces,
+  members: CallMembers,
+): Reading<CallOutcome> {
+  if (!(yield* cursor.takes("{"))) return "none";
+  const call = new HalfReadCall(cursor, pieces, members);
+  do {
+    const outcome = yield* call.readMember();
+    if (outcome === "broken") return "broken";
+    if (outcome === "malformed") return call.isBegun ? "whole" : "none";
+    yield* cursor.skip(isBlank);
+  } while (yield* cursor.takes(","));
+  yield* cursor.takes("}");
+  return call.isBegun ? "whole" : "none";
+}
+
+/** What some models write beside name and arguments. */
+const otherMembers: readonly string[] = ["id", "type"];
+
+class HalfReadCall {
+  readonly #cursor: Cursor;
+  readonly #pieces: ReplyPieces;
+  readonly #members: CallMembers;
+  #name: string | null = null;
+  /** Arguments that came before the name. */
+  #early: string | null = null;
+  isBegun = false;
+
+  constructor(cursor: Cursor, pieces: ReplyPieces, members: CallMembers) {
+    this.#cursor = cursor;
+    this.#pieces = pieces;
+    this.#members = members;
+  }
+
+  *readMember(): Reading<"read" | "malformed" | "broken"> {
+    const cursor = this.#cursor;
+    yield* cursor.skip(isBlank);
+    const member = yield* readString(cursor);
+    yield* cursor.skip(isBlank);
+    if (member === null || !(yield* cursor.takes(":"))) return "malformed";
+    yield* cursor.skip(isBlank);
+    if (!this.isBegun && this.#members.arguments.includes(member)) return yield* this.#readArguments();
+    if (!this.isBegun && member !== "name" && !otherMembers.includes(member)) return "malformed";
+    const value = yield* readString(cursor);
+    if (value === null) return "malformed";
+    if (this.isBegun || member !== "name") return "read";
+    if (this.#name !== null || !this.#members.isFunction(value)) return "malformed";
+    this.#name = value;
+    if (this.#early !== null) this.#begin(value, this.#early);
+    return "read";
+  }
+
+  *#readArguments(): Reading<"read" | "malformed" | "broken"> {
+    const isObject = (yield* this.#cursor.peek()) === "{";
+    if (!isObject || this.#early !== null) return "malformed";
+    if (this.#name !== null) {
+      this.#begin(this.#name, "");
+      return (yield* readObject(this.#cursor, this.#pieces.addArguments)) ? "read" : "broken";
+    }
+    let early = "";
+    const isWhole = yield* readObject(this.#cursor, (text) => (early += text));
+    this.#early = early;
+    return isWhole ? "read" : "malformed";
+  }
+
+  #begin(name: string, argumentsText: string): void {
+    this.isBegun = true;
+    this.#cursor.release();
+    this.#pieces.beginCall(name);
+    this.#pieces.addArguments(argumentsText);
+  }
+}
+
+/** Names are shorter: what is longer is no part of a call. */
+const stringLengthMax = 1024;
+
+/** The value of a JSON string; null where there is none. */
+function* readString(cursor: Cursor): Reading<string | null> {
+  if (!(yield* cursor.takes('"'))) return null;
+  let text = '"';
+  let isEscaped = false;
+  while (text.length <= stringLengthMax) {
+    const character = yield* cursor.peek();
+    if (character === "") return null;
+    cursor.advance(1);
+    text += character;
+    if (character === '"' && !isEscaped) return parsedString(text);
+    isEscaped = character === "\\" && !isEscaped;
+  }
+  return null;
+}
+
+function parsedString(text: string): string | null {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Gives away a JSON object as it comes.
+ *
+ * @returns false where it stops being one; an object that the end of the text cuts off is good as far as it goes
+ */
+export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<boolean> {
+  const scanner = new ObjectScanner();
+  for (;;) {
+    const { rest } = cursor;
+    let count = 0;
+    let isObject = true;
+    while (isObject && !scanner.isComplete && count < rest.length) {
+      isObject = scanner.accepts(rest[count]);
+      if (isObject) count += 1;
+    }
+    give(rest.slice(0, count));
+    cursor.advance(count);
+    if (!isObject || scanner.isComplete || cursor.isEnded) return isObject;
+    yield;
+  }
+}

@@ -1,0 +1,126 @@
+// What an answer is held to, as one constraint: the request's own, or calls of tools, or either; behind a thought where
+// there may be one. Says it in the interface's own words for such things, structural tags.
+import { unreachable } from "../../domain/assert.ts";
+import type { ChatRequest, ToolChoice } from "../../domain/chat.ts";
+import type { Constraint } from "../../domain/constraint.ts";
+import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
+import type { ReadCalls, ReplyForm } from "../reply/reply-reader.ts";
+import type { CallableTool } from "./call-format.ts";
+import { functionOf, isStrict, toolsOf } from "./tool-use.ts";
+
+/** Null where the answer is free. */
+export function constrainedReply(
+  request: ChatRequest,
+  choice: ToolChoice,
+  { thought, calls }: ReplyForm,
+): Constraint | null {
+  const { constraint } = request;
+  const withCalls = calls === null ? null : formatWithCalls(request, choice, calls);
+  if (withCalls === null && (constraint === null || thought === "none")) return constraint;
+  const format = withCalls ?? (constraint === null ? null : formatOf(constraint));
+  return {
+    ...(constraint ?? plainOptions),
+    kind: "structural-tag",
+    tag: { type: "structural_tag", format: behindThought(format, thought) },
+  };
+}
+
+const plainOptions = {
+  allowsAnyWhitespace: true,
+  whitespacePattern: null,
+  allowsAdditionalProperties: true,
+};
+
+/** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
+function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: ReadCalls): Json {
+  const { format, areParallel } = calls;
+  const tools = toolsOf(request);
+  switch (choice.kind) {
+    case "required":
+      return format.calls(tools.map(keepingSchema), areParallel);
+    case "named": {
+      const named = tools.filter((tool) => functionOf(tool).name === choice.name);
+      return format.calls(named.map(keepingSchema), areParallel);
+    }
+    default: {
+      const callable = tools.map((tool) => (isStrict(tool) ? keepingSchema(tool) : takingAny(tool)));
+      if (request.constraint !== null) {
+        if (!request.calls.areExempt) return null;
+        return { type: "or", elements: [format.calls(callable, areParallel), formatOf(request.constraint)] };
+      }
+      return tools.some(isStrict) ? format.textWithCalls(callable, areParallel) : null;
+    }
+  }
+}
+
+/** What a tool's arguments must keep where they must keep anything: they are an object, whether or not it says so. */
+export function argumentsSchema(tool: JsonObject): JsonObject {
+  return { type: "object", ...functionOf(tool).parameters };
+}
+
+function keepingSchema(tool: JsonObject): CallableTool {
+  return { name: functionOf(tool).name, schema: argumentsSchema(tool) };
+}
+
+function takingAny(tool: JsonObject): CallableTool {
+  return { name: functionOf(tool).name, schema: { type: "object" } };
+}
+
+/** A request's constraint as a format within a structural tag. */
+function formatOf(constraint: Constraint): Json {
+  switch (constraint.kind) {
+    case "json-schema":
+      return { type: "json_schema", json_schema: constraint.schema };
+    case "json-object":
+      return { type: "json_schema", json_schema: { type: "object" } };
+    case "regex":
+      return { type: "regex", pattern: constraint.pattern };
+    case "choice":
+      return { type: "or", elements: constraint.choices.map((value) => ({ type: "const_string", value })) };
+    case "grammar":
+      return { type: "grammar", grammar: constraint.text };
+    case "structural-tag":
+      return formatOfTag(constraint.tag);
+    default:
+      return unreachable(constraint);
+  }
+}
+
+/** In the older form a tag is free text with triggers. What is neither form stays as it is, and is refused as such. */
+function formatOfTag(tag: Json): Json {
+  if (!isObject(tag)) return tag;
+  const { format, structures, triggers } = tag;
+  if (format !== undefined) return format;
+  if (!Array.isArray(structures)) return tag;
+  const tags = structures.map((structure: Json) => {
+    if (!isObject(structure)) return structure;
+    const { begin, schema, end } = structure;
+    return {
+      begin: begin ?? null,
+      content: { type: "json_schema", json_schema: schema ?? null },
+      end: end ?? null,
+    };
+  });
+  return { type: "triggered_tags", triggers: triggers ?? null, tags };
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The format behind what the model thinks, with the line breaks that may stand between. */
+function behindThought(format: Json, start: ThoughtStart): Json {
+  if (start === "none") return format;
+  const thought = {
+    type: "tag",
+    begin: start === "open" ? "" : thoughtMarks.begin,
+    content: { type: "any_text" },
+    end: thoughtMarks.end,
+  };
+  const whole = { type: "sequence", elements: [thought, { type: "regex", pattern: "\\n{0,2}" }] };
+  return {
+    type: "sequence",
+    elements: [start === "open" ? whole : { type: "optional", content: whole }, format],
+  };
+}

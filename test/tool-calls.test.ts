@@ -1,0 +1,198 @@
+// Calls of tools and thoughts over HTTP, from a model of random weights whose chat template has both: where an answer
+// matters, a constraint decides it.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import OpenAI from "openai";
+import { zodFunction } from "openai/helpers/zod";
+import { z } from "zod";
+import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+let server: RunningServer;
+let openai: OpenAI;
+const dataFolder = newDataFolder();
+
+before(async () => {
+  server = await startServer({ dataFolder, flags: ["--model", "agent=test/fixtures/tool-model"] });
+  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 0 });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+const place = {
+  type: "object",
+  properties: { city: { enum: ["Paris", "Rome"] }, days: { type: "integer", minimum: 1, maximum: 9 } },
+  required: ["city", "days"],
+  additionalProperties: false,
+};
+const placeSchema = z.object({ city: z.enum(["Paris", "Rome"]), days: z.number().int().min(1).max(9) });
+const tool = (name: string, parameters: object = place, more: object = {}) => ({
+  type: "function",
+  function: { name, parameters, ...more },
+});
+const tools = [
+  tool("weather"),
+  tool("book", { type: "object", properties: {}, additionalProperties: false }),
+];
+const named = (name: string) => ({ type: "function", function: { name } });
+const written =
+  'Hm.\n<tool_call>\n{"name": "weather", "arguments": {"city": "Rome", "days": 3}}\n</tool_call>';
+
+interface Message {
+  readonly content: string | null;
+  readonly reasoning: string | null;
+  readonly tool_calls: readonly {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+async function ask(body: object, model = "agent") {
+  const messages = [{ role: "user", content: "What will the weather be?" }];
+  const answer = await call(server, "POST", "/v1/chat/completions", {
+    body: { model, messages, seed: 5, max_tokens: 200, ...body },
+  });
+  const choice = answer.status === 200 ? answer.body.choices[0] : null;
+  return {
+    status: answer.status,
+    message: choice?.message as Message,
+    finish: choice?.finish_reason as string,
+    fault: answer.body.detail?.[0] as { readonly loc: readonly string[]; readonly msg: string } | undefined,
+    notice: answer.headers.get("x-hone-notice"),
+    tokenCount: answer.body.usage?.completion_tokens as number,
+  };
+}
+
+test("required and named calls keep their tool's schema", async () => {
+  for (const [choice, finish] of [
+    ["required", "tool_calls"],
+    [named("weather"), "stop"],
+  ] as const) {
+    const { message, finish: reason } = await ask({ tools, tool_choice: choice, parallel_tool_calls: false });
+    assert.equal(reason, finish);
+    assert.equal(message.content, null);
+    assert.equal(message.tool_calls.length, 1);
+    const [{ id, function: called }] = message.tool_calls;
+    assert.match(id, /^chatcmpl-tool-/);
+    if (called.name === "weather") placeSchema.strict().parse(JSON.parse(called.arguments));
+    else assert.deepEqual([called.name, JSON.parse(called.arguments)], ["book", {}]);
+  }
+});
+
+test("calls are read out of an answer unless the choice is none", async () => {
+  const own = { tools, structured_outputs: { choice: [written] } };
+  for (const choice of [undefined, null, "auto"]) {
+    const { message, finish } = await ask({ ...own, tool_choice: choice });
+    assert.equal(finish, "tool_calls");
+    assert.equal(message.content, "Hm.");
+    const [{ function: called }] = message.tool_calls;
+    assert.deepEqual(called, { name: "weather", arguments: '{"city": "Rome", "days": 3}' });
+  }
+  for (const body of [
+    { ...own, tool_choice: "none" },
+    { ...own, tools: [] },
+  ]) {
+    const { message, finish } = await ask(body);
+    assert.deepEqual([message.content, message.tool_calls, finish], [written, [], "stop"]);
+  }
+});
+
+test("parallel_tool_calls false ends the answer behind the first call", async () => {
+  const two = `${written}\n${written.slice(4)}`;
+  const body = { tools, structured_outputs: { choice: [two] } };
+  const both = await ask(body);
+  const one = await ask({ ...body, parallel_tool_calls: false });
+  assert.deepEqual([both.message.tool_calls.length, one.message.tool_calls.length], [2, 1]);
+  assert.equal(one.finish, "tool_calls");
+  assert.ok(one.tokenCount < both.tokenCount);
+});
+
+test("with a response format the answer keeps it or calls tools", async () => {
+  const schema = { ...place, properties: { ...place.properties, city: { const: "Oslo" } } };
+  const format = { type: "json_schema", json_schema: { name: "x", schema } };
+  for (const seed of [1, 2, 3, 4]) {
+    const { message, finish } = await ask({ tools, response_format: format, seed, max_tokens: 1000 });
+    if (finish === "tool_calls") assert.ok(message.tool_calls.length > 0);
+    else assert.equal((JSON.parse(message.content ?? "") as { readonly city: string }).city, "Oslo");
+  }
+  const forced = await ask({
+    tools,
+    response_format: format,
+    tool_choice: "required",
+    parallel_tool_calls: false,
+  });
+  assert.equal(forced.message.tool_calls.length, 1);
+});
+
+test("a schema that is not kept exactly is refused in its place, unless nothing asks for it", async () => {
+  const odd = { type: "object", properties: { a: { $ref: "#/nowhere" } } };
+  for (const body of [
+    { tools: [...tools, tool("odd", odd)], tool_choice: "required" },
+    { tools: [...tools, tool("odd", odd, { strict: true })] },
+  ]) {
+    const { status, fault } = await ask(body);
+    assert.equal(status, 400);
+    assert.deepEqual(fault?.loc, ["body", "tools", "2", "function", "parameters"]);
+    assert.match(fault?.msg ?? "", /^The reference at #\/properties\/a\/\$ref leads nowhere/);
+  }
+  assert.equal((await ask({ tools: [tool("odd", odd)], max_tokens: 1 })).status, 200);
+});
+
+test("a model that calls no tools says so", async () => {
+  const told = await ask({ tools, max_tokens: 1 }, "hone-tiny");
+  assert.equal(told.status, 200);
+  assert.match(told.notice ?? "", /chat\.toolCalls is off for hone-tiny/);
+  assert.equal((await ask({ tools, max_tokens: 1 })).notice, null);
+  for (const choice of ["auto", "required", named("weather")]) {
+    const { status, fault } = await ask({ tools, tool_choice: choice }, "hone-tiny");
+    assert.deepEqual([status, fault?.loc], [422, ["body", "tool_choice"]]);
+    assert.match(fault?.msg ?? "", /chat\.toolCalls is off/);
+  }
+});
+
+test("the SDK runs tools until none is called", async () => {
+  const seen: unknown[] = [];
+  const runner = openai.chat.completions.runTools({
+    model: "agent",
+    messages: [{ role: "user", content: "Weather?" }],
+    tool_choice: { type: "function", function: { name: "weather" } },
+    tools: [
+      zodFunction({
+        name: "weather",
+        parameters: placeSchema,
+        function: (asked) => (seen.push(asked) > 0 ? "sunny" : ""),
+      }),
+    ],
+    max_tokens: 200,
+    seed: 3,
+  });
+  await runner.done();
+  assert.equal(seen.length, 1);
+  placeSchema.parse(seen[0]);
+});
+
+test("the SDK's stream helper gathers a call, and parse reads its arguments", async () => {
+  const body = {
+    model: "agent",
+    messages: [{ role: "user" as const, content: "Weather?" }],
+    tools: [zodFunction({ name: "weather", parameters: placeSchema })],
+    tool_choice: "required" as const,
+    parallel_tool_calls: false,
+    max_tokens: 200,
+    seed: 3,
+  };
+  const parsed = await openai.chat.completions.parse(body);
+  placeSchema.parse(parsed.choices[0].message.tool_calls?.[0].function.parsed_arguments);
+  const grown: string[] = [];
+  const stream = openai.chat.completions.stream(body);
+  stream.on("tool_calls.function.arguments.delta", ({ arguments: text }) => void grown.push(text));
+  const { choices } = await stream.finalChatCompletion();
+  assert.deepEqual(
+    choices[0].message.tool_calls?.[0].function.arguments,
+    parsed.choices[0].message.tool_calls?.[0].function.arguments,
+  );
+  assert.ok(grown.length > 3 && grown[0] === "", "the name comes first, and then the arguments grow");
+  assert.equal(choices[0].finish_reason, "tool_calls");
+});
