@@ -1,6 +1,5 @@
 // The worker's side of a pool: says when it can work, and answers each task with its result or with what it threw.
-import { parentPort } from "node:worker_threads";
-import { present } from "../domain/assert.ts";
+import { parentPort, workerData } from "node:worker_threads";
 import { ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
 
 /** A result, and what of it is handed over rather than copied. */
@@ -30,13 +29,19 @@ export type TaskOutcome =
       } | null;
     };
 
-/** Answers every task of the thread that started this one; tasks come one at a time. */
+/** What the pool's workers were given. */
+export function taskData(): unknown {
+  return parentPort === null ? JSON.parse(process.argv[2] ?? "null") : workerData;
+}
+
+/** Answers every task of the pool that started this thread or process; tasks come one at a time. */
 export function serveTasks(handle: (task: unknown, beginNextStage: () => void) => TaskResult): void {
-  const port = present(parentPort, "the port of a worker's parent");
-  const post = (message: WorkerMessage, transfer: readonly ArrayBuffer[] = []): void =>
-    port.postMessage(message, [...transfer]);
+  const post = (message: WorkerMessage, transfer: readonly ArrayBuffer[] = []): void => {
+    if (parentPort === null) process.send?.(message);
+    else parentPort.postMessage(message, [...transfer]);
+  };
   const beginNextStage = (): void => post({ kind: "stage" });
-  port.on("message", (task: unknown) => {
+  (parentPort ?? process).on("message", (task: unknown) => {
     try {
       const { result, transfer } = handle(task, beginNextStage);
       post({ kind: "done", result }, transfer);

@@ -173,6 +173,31 @@ test("a task whose signal aborts frees its place in the line, and is no longer w
   await assert.rejects(run(workers, { kind: "double", value: 1 }, { signal }), { code: "cancelled" });
 });
 
+test("processes do as threads: results, refusals, stages, and an end where they take too much", async (context) => {
+  const workers = pool(context, {
+    isProcess: true,
+    data: "a folder",
+    stageMs: [60_000, 200],
+    memoryMebibytes: 48,
+  });
+  workers.prepare();
+  assert.equal(await run(workers, { kind: "data" }), "a folder");
+  assert.equal(await run(workers, { kind: "double", value: 1 }), 2);
+  await assert.rejects(run(workers, { kind: "refuse" }), { name: "ServiceError", code: "conflict" });
+  await assert.rejects(run(workers, { kind: "throw" }), { message: "a bug" });
+  await assert.rejects(
+    run(workers, { kind: "hang", stage: 1 }),
+    (error) => error instanceof TaskTimeout && error.stage === 1,
+  );
+  await assert.rejects(run(workers, { kind: "fill" }), { code: "too_large" });
+  await assert.rejects(run(workers, { kind: "exit" }), /ended with 7/);
+  assert.equal(await run(workers, { kind: "double", value: 2 }), 4);
+  const hung = run(workers, { kind: "hang", stage: 0 });
+  hung.catch(() => undefined);
+  await workers.close();
+  await assert.rejects(hung, { code: "unavailable" });
+});
+
 test("closing fails what runs and what waits", async (context) => {
   const workers = pool(context);
   const tasks = [run(workers, { kind: "hang", stage: 0 }), run(workers, { kind: "double", value: 1 })];

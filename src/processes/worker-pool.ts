@@ -1,9 +1,10 @@
-// Worker threads that take tasks one at a time: for work that would hold up the event loop, or may never end. Started
+// Workers, in threads or processes of their own, that take tasks one at a time: for work that would hold up the event loop, or may never end. Started
 // when they are needed, and no reason for the process to go on. What a task means is said by the worker's module.
 import { ServiceError } from "../domain/service-error.ts";
 import type { Deadline } from "./child.ts";
 import { WaitingLine } from "./waiting-line.ts";
-import { WorkerThread, type Job, type WorkerOptions } from "./worker-thread.ts";
+import type { WorkerOptions } from "./task-worker.ts";
+import { WorkerThread, type Job } from "./worker-thread.ts";
 
 export interface WorkerPoolOptions extends WorkerOptions {
   readonly workerCount: number;

@@ -1,21 +1,9 @@
 // One place of a pool: a worker that does one task at a time, is ended when a stage of it takes too long, and is started
 // anew for the next. Knows nothing of who waits.
-import { Worker, type Transferable } from "node:worker_threads";
+import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
 import type { TaskOutcome, WorkerMessage } from "./serve-tasks.ts";
-
-export interface WorkerOptions {
-  /** A module that calls `serveTasks`. */
-  readonly module: URL;
-  /** What the module finds as its `workerData`. */
-  readonly data?: unknown;
-  /** How long each stage of a task may take, in order, from when a worker takes it. */
-  readonly stageMs: readonly number[];
-  /** Of a worker's objects; buffers are not counted. */
-  readonly memoryMebibytes: number;
-  /** Whether a worker ends when no task waits for it, so that the memory of its last one is free again. */
-  readonly endsWhenIdle?: boolean;
-}
+import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
 
 /** A task with whoever waits for its result. */
 export interface Job {
@@ -42,7 +30,7 @@ const startMs = 60_000;
 export class WorkerThread {
   readonly #options: WorkerOptions;
   readonly #onIdle: () => void;
-  #worker: Worker | null = null;
+  #worker: TaskWorker | null = null;
   #isReady = false;
   #job: Job | null = null;
   #stage = 0;
@@ -98,24 +86,18 @@ export class WorkerThread {
     this.#isReady = false;
   }
 
-  #start(): Worker {
-    const { module, data, memoryMebibytes } = this.#options;
-    const worker = new Worker(module, {
-      // What this process was started with, such as a program on its command line, is not for its workers.
-      execArgv: [],
-      workerData: data,
-      resourceLimits: { maxOldGenerationSizeMb: memoryMebibytes },
-    });
+  #start(): TaskWorker {
+    const worker = startWorker(this.#options);
     const endIfCurrent = (error: Error): void => {
       if (this.#worker === worker) void this.end(error);
     };
-    worker.on("message", (message: WorkerMessage) => {
+    worker.on("message", (message) => {
       if (this.#worker === worker) this.#receive(message);
     });
-    worker.on("error", (cause: Error & { readonly code?: string }) =>
+    worker.on("error", (cause) =>
       endIfCurrent(cause.code === "ERR_WORKER_OUT_OF_MEMORY" ? tookTooMuch(cause) : cause),
     );
-    worker.on("exit", (code) => endIfCurrent(new Error(`A worker ended with ${code} at a task.`)));
+    worker.on("exit", (how) => endIfCurrent(new Error(`A worker ended with ${String(how)} at a task.`)));
     return worker;
   }
 

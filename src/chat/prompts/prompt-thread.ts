@@ -1,6 +1,5 @@
 // The worker that makes prompts for one base model, whose folder is its data.
-import { workerData } from "node:worker_threads";
-import { serveTasks } from "../../processes/serve-tasks.ts";
+import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../tokenizer/render-prompt.ts";
@@ -21,7 +20,7 @@ export type ThreadResult = {
 } | null;
 
 // Only prompt threads start this worker.
-const folder = workerData as string;
+const folder = taskData() as string;
 const [tokenizer, template] = await Promise.all([loadTokenizer(folder), loadChatTemplate(folder)]);
 
 function write({ task, limits }: ThreadTask, onRendered: () => void): NonNullable<ThreadResult> {

@@ -1,8 +1,8 @@
 // For tests: a worker that does what it is told.
-import { threadId, workerData } from "node:worker_threads";
+import { threadId } from "node:worker_threads";
 import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { serveTasks } from "../serve-tasks.ts";
+import { serveTasks, taskData } from "../serve-tasks.ts";
 
 export type SmallTask =
   | { readonly kind: "double"; readonly value: number }
@@ -29,7 +29,7 @@ function resultOf(task: SmallTask, beginNextStage: () => void): unknown {
     case "wait":
       return waitAt(task.gate);
     case "data":
-      return workerData;
+      return taskData();
     case "thread":
       return threadId;
     case "refuse":
