@@ -30,8 +30,11 @@ const sources: Readonly<Record<string, string>> = {
     "{% for m in messages %}<{{ m.role }} {{ m.name }} {{ m.tool_call_id }}>{{ m.content }}" +
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
   "shows whole messages": "{% for m in messages %}{{ m | tojson }}{% endfor %}",
+  "shows what else it is given":
+    "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort, enable_thinking, mine] | tojson }}" +
+    "{{ messages[-1].content or 'none' }}|{% if add_generation_prompt %}go{% endif %}",
   "thinks unless told not to":
-    "{{ messages | length }}{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}" +
+    "{{ messages | length }}{{ messages[-1].content }}{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}" +
     "{% if preserve_thinking is defined %}{{ preserve_thinking }}{% endif %}{% if add_generation_prompt %}go{% endif %}",
 };
 
@@ -69,22 +72,25 @@ const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
   const { request } = readChatRequest(body, defaultsOf(httpSettings));
   const limits = { modelName: "m", contextLength: 100_000, vocabularySize };
-  const task = { prompt: request.prompt, badWords: [], ...limits };
+  const task = { prompt: request.prompt, badWords: [], keepLast: null, ...limits };
   return writePrompt(tokenizer, template, task).tokenIds;
 }
 
-/** What stands before the answer of a recorded conversation that kept no prompt ids. */
-function trainedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
+/** What stands before the answer of a recorded conversation that kept no prompt ids, but its request's other fields. */
+function trainedPrompt(
+  { messages, tools: given, ...asked }: JsonObject,
+  template: ChatTemplate,
+): readonly number[] {
   const answer = { role: "assistant", content: "x" };
-  const choice = { finish_reason: "stop", message: answer, token_ids: [40], logprobs: null };
+  const choice = { finish_reason: "stop", message: answer, token_ids: [40], logprobs: null, ...asked };
   const job = {
     model_id: "00000000-0000-4000-8000-000000000000",
     trajectory_groups: [
       {
         trajectories: [
           {
-            messages_and_choices: [...(body["messages"] as readonly JsonObject[]), choice],
-            tools: body["tools"] ?? null,
+            messages_and_choices: [...(messages as readonly JsonObject[]), choice],
+            tools: given ?? null,
           },
         ],
       },
@@ -103,15 +109,29 @@ function trainedPrompt(body: JsonObject, template: ChatTemplate): readonly numbe
   return Array.from(tokenIds).slice(0, -1);
 }
 
+/** What a request may ask of its prompt. */
+const asked: readonly JsonObject[] = [
+  { tools: null },
+  { tools },
+  { documents: [{ title: "t", text: "d" }], chat_template_kwargs: { mine: 1, documents: null } },
+  {
+    reasoning_effort: "none",
+    chat_template_kwargs: { reasoning_effort: "high", add_generation_prompt: false },
+  },
+  { reasoning_effort: "low", chat_template_kwargs: { enable_thinking: false }, add_special_tokens: true },
+  { add_generation_prompt: false },
+];
+
 function check(template: ChatTemplate): void {
   for (const [kind, messages] of Object.entries(conversations)) {
-    for (const body of [
-      { messages, tools: null },
-      { messages, tools },
-    ]) {
+    for (const rest of asked) {
+      const body = { messages, ...rest };
       assert.deepEqual(trainedPrompt(body, template), servedPrompt(body, template), kind);
     }
   }
+  const last = { role: "assistant", content: "I think" };
+  const continued = { messages: [...conversations["text"], last], continue_final_message: true };
+  assert.deepEqual(trainedPrompt(continued, template), servedPrompt(continued, template));
 }
 
 for (const name of readdirSync(root)) {

@@ -78,12 +78,6 @@ const notServed: Readonly<Record<string, unknown>> = {
   kv_transfer_params: { a: 1 },
   structured_outputs: { choice: ["a"] },
   response_format: { type: "json_object" },
-  reasoning_effort: "low",
-  truncate_prompt_tokens: 5,
-  add_special_tokens: true,
-  documents: [{ text: "x" }],
-  chat_template: "x",
-  chat_template_kwargs: { a: 1 },
   vendor_xargs: { a: 1 },
   vllm_xargs: { a: 1 },
 };
@@ -122,14 +116,13 @@ for (const [field, value] of Object.entries(notServed)) {
 
 test("what nobody serves and what the engine lacks are refused together, each once", async () => {
   const { detail, error } = await refusal({
-    documents: [{ text: "x" }],
     prompt_logprobs: 1,
     min_p: 0.1,
     cache_salt: "s",
     structured_outputs: { regex: "a", _backend: "x" },
   });
   const backend = "structured_outputs._backend";
-  const names = ["documents", "prompt_logprobs", backend, "min_p", "cache_salt"];
+  const names = ["prompt_logprobs", backend, "min_p", "cache_salt"];
   assert.deepEqual(
     detail.map(({ loc }) => loc),
     names.map((name) => ["body", ...name.split(".")]),

@@ -1,8 +1,9 @@
 // What a chat request means for the model it names: every default resolved, every limit checked, ready for the engine.
 // Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
-import type { ChatHeader, ChatPrompt, ChatRequest } from "../domain/chat.ts";
+import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../domain/chat.ts";
 import { joinedText } from "../domain/content-part.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
 import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
@@ -37,6 +38,7 @@ export async function planGeneration(
   const prompt = await base.prompts.write(
     {
       prompt: request.prompt,
+      keepLast: keptTokens(request, limits),
       badWords: request.sampling.badWords ?? [],
       modelName: base.model.name,
       contextLength: limits.contextLength,
@@ -80,6 +82,23 @@ export async function planGeneration(
     },
   };
   return { generation, header, endOfTextId, reply };
+}
+
+/** How many tokens of the prompt are kept; null keeps all. */
+function keptTokens(
+  { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
+  { contextLength, positionCountMax }: EngineLimits,
+): number | null {
+  if (truncation === null || (truncation >= 1 && truncation <= contextLength)) return truncation;
+  const positionCount = Math.min(contextLength, positionCountMax);
+  const room = positionCount - (maxTokens ?? 1);
+  if (truncation === -1 && room >= 1) return room;
+  const message =
+    truncation === -1
+      ? `\`prompt.truncation\` is -1, and \`stopping.maxTokens\` ${maxTokens} leaves a prompt none of this model's ${positionCount} tokens; send a smaller one.`
+      : `\`prompt.truncation\` is ${truncation}, more than this model's maximum context length of ${contextLength} tokens; send at most that, or -1.`;
+  const faults = [chatFault("prompt.truncation", { message, type: "value_error" })];
+  throw new ServiceError({ code: "unsupported", faults });
 }
 
 /** The answer goes on with the last message where nothing opens a turn of its own. */

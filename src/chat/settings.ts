@@ -23,6 +23,13 @@ export const chatSettings = {
     max: 256 * 1024 * 1024,
     about: "Longest text or list that rendering a conversation may make, in characters or items.",
   },
+  templateCharacters: {
+    kind: "integer",
+    default: 256 * 1024,
+    min: 1024,
+    max: 16 * 1024 * 1024,
+    about: "Longest chat template that a request may bring.",
+  },
   promptsWaitingMax: {
     kind: "integer",
     default: 1024,

@@ -13,6 +13,8 @@ export interface Conversation {
   readonly documents: readonly JsonObject[] | null;
   /** Further variables for the template; they hide the standard ones, but not the messages. */
   readonly templateArguments: JsonObject;
+  /** Shown to the template, which says whether it means anything; `none` also turns thinking off. */
+  readonly reasoningEffort: string | null;
   /** Ends the prompt with what opens the assistant's turn. */
   readonly addGenerationPrompt: boolean;
   /** Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes `addGenerationPrompt`. */
@@ -24,6 +26,7 @@ export const plainConversation: Omit<Conversation, "messages"> = {
   tools: null,
   documents: null,
   templateArguments: {},
+  reasoningEffort: null,
   addGenerationPrompt: true,
   continueFinalMessage: false,
 };
@@ -43,7 +46,6 @@ export interface ConversationPrompt extends PromptOptions, Conversation {
   readonly template: string | null;
   /** Adds the tokenizer's special tokens to those of the template. */
   readonly addSpecialTokens: boolean;
-  readonly reasoningEffort: string | null;
 }
 
 /** A text that the model goes on writing as it stands. */

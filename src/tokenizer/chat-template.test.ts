@@ -65,6 +65,54 @@ test("trims blocks and writes JSON as Python does", () => {
   );
 });
 
+test("has what templates use beside Jinja's own: loop controls, blocks of generation, stripping of characters", () => {
+  const loop =
+    "{% for i in range(9) %}{% if i == 2 %}{% continue %}{% endif %}{% if i == 4 %}{% break %}{% endif %}{{ i }}{% endfor %}";
+  assert.equal(render(loop, {}), "013");
+  assert.equal(render("{% generation %}a{% endgeneration %}b", {}), "ab");
+  assert.equal(render("[{{ ' \n\na \n'.strip('\n') }}]", {}), "[ \n\na ]");
+  assert.equal(render("[{{ '\n a\n \n'.lstrip('\n').rstrip('\n') }}]", {}), "[ a\n ]");
+  assert.equal(render("[{{ ' a '.strip() }}{{ '--a-b-'.strip('-').upper() }}]", {}), "[aA-B]");
+  assert.throws(() => render("{{ missing.strip('a') }}", {}), { code: "unsupported" });
+});
+
+test("a template that is nested too deeply, or ends too early, is refused in such words", () => {
+  const deep = 100_000;
+  for (const source of [
+    `{{ ${"(".repeat(deep)}1${")".repeat(deep)} }}`,
+    `{{ 1${" + 1".repeat(deep)} }}`,
+    "{% if true %}".repeat(deep),
+  ])
+    assert.throws(() => render(source, {}), { code: "unsupported", message: /it is nested too deeply/ });
+  for (const source of ["{% if true %}", "{{ 1 +", "{{ [1,"])
+    assert.throws(() => render(source, {}), { code: "unsupported", message: /it ends within/ });
+});
+
+test("shows how much to think, and hides that behind a template's own arguments", () => {
+  const source = "{{ reasoning_effort }} {{ enable_thinking }}";
+  assert.equal(render(source, {}), " ");
+  assert.equal(render(source, { reasoningEffort: "low" }), "low true");
+  assert.equal(render(source, { reasoningEffort: "none" }), "none false");
+  assert.equal(
+    render(source, { reasoningEffort: "none", templateArguments: { enable_thinking: true } }),
+    "none true",
+  );
+});
+
+test("another template renders with what the model gives its own, and a model without one needs it", () => {
+  const options = { toolUseSource: null, specialTokens: { bos_token: "<s>" }, clock };
+  const none = createChatTemplate({ source: null, ...options });
+  assert.ok(!none.mentions(""));
+  const conversation = { messages: [user("a")], ...plainConversation };
+  assert.throws(() => none.render(conversation), {
+    code: "unsupported",
+    message: /no chat template of its own; send one as `prompt\.template`/,
+  });
+  const other = none.withSource("{{ bos_token }}{{ messages[0].content }}");
+  assert.equal(other.render(conversation), "<s>a");
+  assert.equal(other.render({ ...conversation, tools: [{}] }), "<s>a", "also with tools");
+});
+
 test("uses the tool template when tools are given", () => {
   assert.equal(render(turns, { tools: [{ type: "function" }] }), 'tools: [{"type": "function"}]');
 });

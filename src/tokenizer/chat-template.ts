@@ -17,10 +17,13 @@ export interface ChatTemplate {
   render(conversation: Conversation, limits?: ProgramLimits): string;
   /** Whether the text stands in its source, or in that of its variant for tools. */
   mentions(text: string): boolean;
+  /** Another template, with what this model gives its own; throws ServiceError `unsupported` when its syntax is wrong. */
+  withSource(source: string): ChatTemplate;
 }
 
 export interface ChatTemplateOptions {
-  readonly source: string;
+  /** Null when the model has none: `render` then refuses. */
+  readonly source: string | null;
   /** Used instead of `source` when tools are given; null when the model has none. */
   readonly toolUseSource: string | null;
   /** Template variables such as `bos_token`. */
@@ -30,10 +33,12 @@ export interface ChatTemplateOptions {
 
 /** Compiles a model's templates; throws ServiceError `unsupported` when their syntax is wrong. */
 export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
-  const standard = compile(options.source, options);
-  const toolUse = options.toolUseSource === null ? standard : compile(options.toolUseSource, options);
+  const { source, toolUseSource } = options;
+  const standard = source === null ? refuseToRender : compile(source, options);
+  const toolUse = toolUseSource === null ? standard : compile(toolUseSource, options);
   return {
-    mentions: (text) => [options.source, options.toolUseSource ?? ""].some((source) => source.includes(text)),
+    mentions: (text) => [source, toolUseSource].some((one) => one?.includes(text) === true),
+    withSource: (other) => createChatTemplate({ ...options, source: other, toolUseSource: null }),
     render: (conversation, limits) => {
       const compiled = conversation.tools === null ? standard : toolUse;
       const renderMessages = (messages: Conversation): string => compiled(messages, limits);
@@ -46,6 +51,12 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
 
 type Render = (conversation: Conversation, limits?: ProgramLimits) => string;
 
+function refuseToRender(): never {
+  const message = "This model has no chat template of its own; send one as `prompt.template`.";
+  const faults = [chatFault("prompt.template", { message, type: "missing" })];
+  throw new ServiceError({ code: "unsupported", faults });
+}
+
 function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
   const program: JinjaProgram = compileJinja(source, clock);
   const format = detectContentFormat(program.tree);
@@ -55,11 +66,18 @@ function compile(source: string, { specialTokens, clock }: ChatTemplateOptions):
       tools: conversation.tools,
       documents: conversation.documents,
       add_generation_prompt: conversation.addGenerationPrompt,
+      ...effortVariables(conversation),
       ...conversation.templateArguments,
       messages: toTemplateMessages(conversation.messages, format),
     };
     return program.run(variables, limits);
   };
+}
+
+/** What vLLM shows of the effort, whose interface this is: by its name, and to templates that know thinking or none. */
+function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, unknown>> {
+  if (reasoningEffort === null) return {};
+  return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };
 }
 
 /** Marks the end of the final content in the rendered text. The blank shows whether the template trims it. */

@@ -19,11 +19,16 @@ export function detectContentFormat(tree: unknown): ContentFormat {
   return nodes.some((node) => node.type === "For" && isContent(node.iterable, aliases)) ? "parts" : "string";
 }
 
-function* nodesOf(value: unknown): Generator<Node> {
-  if (typeof value !== "object" || value === null) return;
-  if (isNode(value)) yield value;
-  const members = value instanceof Map ? [...value].flat() : Object.values(value);
-  for (const member of members) yield* nodesOf(member);
+/** Without recursion: a chain of operators is as deep as it is long. */
+function* nodesOf(tree: unknown): Generator<Node> {
+  const waiting: unknown[] = [tree];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (isNode(value)) yield value;
+    for (const member of value instanceof Map ? [...value].flat() : Object.values(value))
+      waiting.push(member);
+  }
 }
 
 function isNode(value: unknown): value is Node {

@@ -34,6 +34,7 @@ export function compileJinja(source: string, clock: Clock): JinjaProgram {
     run: (variables, limits) => {
       const environment = new Environment();
       const interpreter: VendorInterpreter = new Interpreter(environment);
+      stripCharacters(interpreter);
       if (limits !== undefined) keepWithin(limits, interpreter, clock);
       try {
         for (const [name, value] of Object.entries({ ...globals(clock), ...variables }))
@@ -43,12 +44,8 @@ export function compileJinja(source: string, clock: Clock): JinjaProgram {
         return result;
       } catch (cause) {
         if (cause instanceof ServiceError) throw cause;
-        const reason = cause instanceof Error ? cause.message : String(cause);
-        throw new ServiceError({
-          code: "unsupported",
-          message: `The chat template cannot render these messages: ${cut(reason)}`,
-          cause,
-        });
+        const message = `The chat template cannot render these messages: ${reasonOf(cause)}`;
+        throw new ServiceError({ code: "unsupported", message, cause });
       }
     },
   };
@@ -79,17 +76,77 @@ function keepWithin(limits: ProgramLimits, interpreter: VendorInterpreter, clock
   };
 }
 
+/** Makes `strip` and its like heed the characters that they are given, as Python's do: the vendored ones strip blanks whatever is said. */
+function stripCharacters(interpreter: VendorInterpreter): void {
+  const evaluate = interpreter.evaluate.bind(interpreter);
+  interpreter.evaluate = (node, environment) => {
+    const call = stripCallIn(node);
+    if (call === null) return evaluate(node, environment);
+    const text = interpreter.evaluate(call.object, environment);
+    // What is no text has no such method, which the vendor says.
+    if (typeof text.value !== "string") return evaluate(node, environment);
+    // Every text of the vendor's is made so.
+    const Text = text.constructor as new (value: string) => typeof text;
+    return new Text(stripped(text.value, call));
+  };
+}
+
+interface StripCall {
+  readonly object: unknown;
+  readonly characters: string;
+  readonly method: string;
+}
+
+/** The vendor's node of `object.strip("characters")`, where it is one. */
+function stripCallIn(node: unknown): StripCall | null {
+  // Nodes of other types are told apart before anything else is read; parts that a slice leaves out are undefined.
+  const call = node as
+    | {
+        readonly type: string;
+        readonly args: readonly { readonly type: string; readonly value: string }[];
+        readonly callee: {
+          readonly type: string;
+          readonly object: unknown;
+          readonly property: { readonly value: unknown };
+        };
+      }
+    | undefined;
+  if (call?.type !== "CallExpression" || call.callee.type !== "MemberExpression") return null;
+  const [characters] = call.args;
+  const method = call.callee.property.value;
+  const isStrip = method === "strip" || method === "lstrip" || method === "rstrip";
+  if (!isStrip || call.args.length !== 1 || characters.type !== "StringLiteral") return null;
+  return { object: call.callee.object, characters: characters.value, method };
+}
+
+function stripped(text: string, { characters, method }: StripCall): string {
+  let start = 0;
+  let end = text.length;
+  if (method !== "rstrip") while (start < end && characters.includes(text[start])) start++;
+  if (method !== "lstrip") while (end > start && characters.includes(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
 function parse(source: string): Template["parsed"] {
   try {
     return new Template(source).parsed;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ServiceError({
-      code: "unsupported",
-      message: `The chat template has an error: ${reason}`,
-      cause,
-    });
+    const message = `The chat template has an error: ${
+      // The parser reads on behind the last token.
+      cause instanceof TypeError ? "it ends within a statement or an expression" : reasonOf(cause)
+    }`;
+    throw new ServiceError({ code: "unsupported", message, cause });
   }
+}
+
+/** What was thrown, in words for whoever wrote the template. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof RangeError) {
+    return cause.message.includes("call stack")
+      ? "it is nested too deeply"
+      : "it makes too long a text or list";
+  }
+  return cut(cause instanceof Error ? cause.message : String(cause));
 }
 
 /** The names every template may use; a request's variables of the same name hide them. */

@@ -2,29 +2,21 @@
 // one template or a list of named ones ("default", "tool_use").
 import { systemClock } from "../domain/clock.ts";
 import type { Clock } from "../domain/clock.ts";
-import { ServiceError } from "../domain/service-error.ts";
 import { createChatTemplate } from "./chat-template.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 import { readJsonObject, readTextFile } from "./load-tokenizer.ts";
 import { specialTokensOf } from "./tokenizer.ts";
 
 /**
- * Loads the chat template of a model folder.
+ * Loads the chat template of a model folder; one without any renders what brings a template of its own.
  *
- * @throws ServiceError `unsupported` when the folder has none, or its syntax is wrong
+ * @throws ServiceError `unsupported` when its syntax is wrong
  */
 export async function loadChatTemplate(folder: string, clock: Clock = systemClock): Promise<ChatTemplate> {
   const config = (await readJsonObject(folder, "tokenizer_config.json")) ?? {};
   const named = namedTemplates(config.chat_template);
-  const source = (await readTextFile(folder, "chat_template.jinja")) ?? named.get("default");
-  if (source === undefined) {
-    throw new ServiceError({
-      code: "unsupported",
-      message: `The model folder ${folder} has no chat template: neither chat_template.jinja, nor chat_template in tokenizer_config.json.`,
-    });
-  }
   return createChatTemplate({
-    source,
+    source: (await readTextFile(folder, "chat_template.jinja")) ?? named.get("default") ?? null,
     toolUseSource: named.get("tool_use") ?? null,
     specialTokens: specialTokensOf(config),
     clock,

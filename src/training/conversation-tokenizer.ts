@@ -17,14 +17,16 @@ export function createConversationTokenizer(
   return {
     vocabularySize,
     encode: (text) => tokenizer.encode(text, { addSpecialTokens: false }),
-    renderPrompt: (messages, tools, promptArguments) =>
-      renderPrompt(tokenizer, template, {
+    renderPrompt: (messages, tools, { addSpecialTokens = false, ...asked }) => {
+      const conversation = {
         // What has no role the template refuses, or leaves out, as it would in serving.
         messages: messages as readonly MessageRecord[],
         ...plainConversation,
         tools,
-        ...promptArguments,
-      }),
+        ...asked,
+      };
+      return renderPrompt(tokenizer, template, conversation, { addSpecialTokens });
+    },
     idOfToken: (text, bytes) => {
       idOfBytes ??= indexTokens(tokenizer);
       return idOfBytes.get(keyOf(bytes === null ? Buffer.from(text, "utf8") : Buffer.from(bytes))) ?? null;

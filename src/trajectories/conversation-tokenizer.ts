@@ -6,7 +6,14 @@ import type { TokenLookup } from "./recorded-choice.ts";
 
 /** What a request may say of its prompt beside messages and tools; what is absent is as serving has it unasked. */
 export type PromptArguments = Partial<
-  Pick<Conversation, "documents" | "templateArguments" | "addGenerationPrompt" | "continueFinalMessage">
+  Pick<
+    Conversation,
+    "documents" | "templateArguments" | "reasoningEffort" | "addGenerationPrompt" | "continueFinalMessage"
+  > & {
+    readonly addSpecialTokens: boolean;
+    /** A field of the request, in its own spelling, without which its prompt cannot be rendered again. */
+    readonly lost: string;
+  }
 >;
 
 export interface ConversationTokenizer {
@@ -16,7 +23,7 @@ export interface ConversationTokenizer {
   renderPrompt(
     messages: readonly JsonObject[],
     tools: readonly JsonObject[] | null,
-    promptArguments: PromptArguments,
+    promptArguments: Omit<PromptArguments, "lost">,
   ): readonly number[];
   /** Plain text, nothing added. */
   encode(text: string): readonly number[];

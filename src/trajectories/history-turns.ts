@@ -166,9 +166,13 @@ function behindRendered(
     const detail = `The messages before it cannot be rendered: ${cut(why)}`;
     return { reason: "unrenderable", location: place, detail };
   };
+  const { lost, ...given } = promptArguments;
+  if (lost !== undefined) {
+    return refused(`its ${lost} is not applied in training; send the choice with its prompt_token_ids.`);
+  }
   let promptTokenIds: readonly number[];
   try {
-    promptTokenIds = tokenizer.renderPrompt(messages, toolsOf(history), promptArguments);
+    promptTokenIds = tokenizer.renderPrompt(messages, toolsOf(history), given);
   } catch (error) {
     return refused(error instanceof Error ? error.message : String(error));
   }

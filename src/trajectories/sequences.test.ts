@@ -299,13 +299,34 @@ test("a prompt is rendered with what its record says of it, the choice's own wor
     tokenizer,
   );
   trajectorySequences(trajectory([named({ documents: [{ text: "d" }] })]), tokenizer);
+  const effort = { reasoning_effort: "none", add_special_tokens: true };
+  const hidden = { chat_template_kwargs: { reasoning_effort: "high", other: 2 } };
+  trajectorySequences(trajectory([named({ ...effort, ...hidden })]), tokenizer);
   const templateArguments = { enable_thinking: false };
   assert.deepEqual(seen, [
     { templateArguments },
     { templateArguments: { other: 1 }, continueFinalMessage: true, addGenerationPrompt: false },
     { templateArguments, addGenerationPrompt: false },
     { documents: [{ text: "d" }] },
+    { templateArguments: { other: 2 }, reasoningEffort: "none", addSpecialTokens: true },
   ]);
+});
+
+test("a prompt that cannot be rendered again drops its history, unless its tokens are there", () => {
+  const all: readonly JsonObject[] = [{ chat_template: "x" }, { truncate_prompt_tokens: 5 }];
+  for (const asked of all) {
+    const [name] = Object.keys(asked);
+    const rendered = choice("a", { logprobs: logprobsOf(["a"]), ...asked });
+    const { sequences, untrained } = trajectorySequences(trajectory([user("x"), rendered]), toyTokenizer);
+    assert.deepEqual(sequences, []);
+    assert.equal(untrained[0]?.reason, "unrenderable");
+    assert.match(
+      untrained[0].detail,
+      new RegExp(`its ${name} is not applied in training; send .* prompt_token_ids`),
+    );
+    const exact = { prompt_token_ids: [1], token_ids: [5], logprobs: null, ...asked };
+    assert.equal(trajectorySequences(trajectory([choice("a", exact)]), toyTokenizer).sequences.length, 1);
+  }
 });
 
 test("refuses records that contradict themselves or belong to another model", () => {

@@ -44,9 +44,13 @@ const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 /** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
 const promptFields = {
   documents: nullable(Type.Array(anyObject), { description: "As the request had them." }),
+  chat_template: nullable(Type.String(), { description: "As the request had it." }),
   chat_template_kwargs: nullable(anyObject, { description: "As the request had them." }),
+  reasoning_effort: nullable(Type.String(), { description: "As the request had it." }),
   add_generation_prompt: nullable(Type.Boolean(), { description: "As the request had it." }),
   continue_final_message: nullable(Type.Boolean(), { description: "As the request had it." }),
+  add_special_tokens: nullable(Type.Boolean(), { description: "As the request had it." }),
+  truncate_prompt_tokens: nullable(Type.Integer(), { description: "As the request had it." }),
 };
 
 /** A message or a recorded Choice; which of the two it must be is checked apart. */

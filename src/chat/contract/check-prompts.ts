@@ -20,6 +20,7 @@ export function promptTask(
   return {
     prompt: isMessages(prompt) ? chatPrompt({ messages: prompt }) : prompt,
     badWords: [],
+    keepLast: null,
     ...limits,
     ...changes,
   };
@@ -138,6 +139,40 @@ export function checkPrompts(
       (await write(prompts, promptTask(tokenPrompt([399, 1, 2]), limits))).tokenIds,
       [399, 1, 2],
     );
+  });
+
+  test(`${name}: a template of the request is used, with the model's special tokens`, async (context) => {
+    const prompts = await make(`${root}/qwen3`, context);
+    const tokenizer = await loadTokenizer(`${root}/qwen3`);
+    const template = "{{ messages[0].content }}{{ mine }}{{ eos_token }}{{ reasoning_effort }}";
+    const conversation = { messages: userSays("Hi"), template, templateArguments: { mine: "!" } };
+    const prompt = chatPrompt({ ...conversation, reasoningEffort: "low" });
+    const expected = tokenizer.encode("Hi!<|im_end|>low", { addSpecialTokens: false });
+    assert.deepEqual((await write(prompts, promptTask(prompt))).tokenIds, expected);
+    const kept = promptTask(prompt, { keepLast: 3, contextLength: 4 });
+    assert.deepEqual((await write(prompts, kept)).tokenIds, expected.slice(-3));
+    for (const [source, message] of [
+      ["{{ raise_exception('No, ' + messages[0].content) }}", /^No, Hi$/],
+      ["{% if %}", /The chat template has an error/],
+      ["{{ messages[0].content[:0] }}", /empty prompt/],
+    ] as const) {
+      const wrong = promptTask(chatPrompt({ messages: userSays("Hi"), template: source }));
+      await assert.rejects(write(prompts, wrong), { name: "ServiceError", code: "unsupported", message });
+    }
+  });
+
+  test(`${name}: the last tokens are kept where that is asked for, of any prompt`, async (context) => {
+    const prompts = await make(`${root}/qwen3`, context);
+    const { tokenIds: all } = await write(prompts, promptTask(userSays("Hi there")));
+    const kept = async (prompt: Parameters<typeof promptTask>[0], keepLast: number): Promise<unknown> =>
+      (await write(prompts, promptTask(prompt, { keepLast, contextLength: all.length }))).tokenIds;
+    assert.deepEqual(await kept(userSays("Hi there"), 4), all.slice(-4));
+    assert.deepEqual(await kept(tokenPrompt(all), 1), all.slice(-1));
+    assert.deepEqual(await kept(tokenPrompt([1, 2]), 5), [1, 2]);
+    const message = /maximum context length is \d+ tokens/;
+    await assert.rejects(kept(userSays("Hi there"), all.length), { code: "unsupported", message });
+    const long = promptTask(userSays("z".repeat(10_000)), { keepLast: 2, contextLength: 3 });
+    assert.equal((await write(prompts, long)).tokenIds.length, 2);
   });
 
   test(`${name}: an aborted request is cancelled`, async (context) => {

@@ -1,6 +1,5 @@
 // How much there is to render, told without rendering it.
 import { unreachable } from "../../domain/assert.ts";
-import type { ChatPrompt } from "../../domain/chat.ts";
 import type { PromptTask } from "./write-prompt.ts";
 
 /** Whether the texts, names and values of a task are at most `max` together; counts no further. */
@@ -19,11 +18,12 @@ export function isWithin(max: number, { prompt, badWords }: PromptTask): boolean
   return [...contentOf(prompt), badWords].every(count);
 }
 
-function contentOf(prompt: ChatPrompt): readonly unknown[] {
+function contentOf(prompt: PromptTask["prompt"]): readonly unknown[] {
   switch (prompt.kind) {
     case "conversation":
       return [prompt.messages, prompt.tools, prompt.documents, prompt.templateArguments];
     case "text":
+    case "rendered":
       return [prompt.text];
     case "tokens":
       return [prompt.tokenIds];

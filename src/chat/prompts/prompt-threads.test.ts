@@ -6,7 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { defaultsOf } from "../../domain/settings.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { promptTask, userSays } from "../contract/check-prompts.ts";
+import { chatPrompt } from "../testing/chat-request.ts";
 import { chatSettings, type ChatSettings } from "../settings.ts";
 import { createPromptThreads } from "./prompt-threads.ts";
 import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
@@ -161,9 +163,72 @@ test("so many large prompts may wait, and so long", async (context) => {
   await assert.rejects(impatient.write(large), { code: "overloaded", message: /chat\.promptWaitSeconds/ });
 });
 
+/** A conversation that brings a template. */
+const templated = (template: string): Partial<PromptTask> => ({
+  prompt: chatPrompt({ messages: userSays("Hi"), template }),
+});
+
+const tooSlow = /not rendered these messages within 0\.3 s/;
+
+/** Templates that never end, or take more than there is, with the settings under which each is refused, and how. */
+const hostileTemplates: Readonly<Record<string, readonly [source: string, Partial<ChatSettings>, RegExp]>> = {
+  "a loop": [
+    "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+    { renderSeconds: 0.3 },
+    tooSlow,
+  ],
+  "one endless filter": [
+    "{% set shared = namespace(list=[1]) %}{% for i in range(60) %}{% set shared.list = [shared.list, shared.list] %}{% endfor %}{{ shared.list | tojson }}",
+    { renderSeconds: 0.3 },
+    tooSlow,
+  ],
+  "a source that takes for ever to read": [" ".repeat(250_000), { renderSeconds: 0.3 }, tooSlow],
+  "deep nesting": [`{{ ${"[".repeat(100_000)} }}`, {}, /nested too deeply/],
+  "a recursion": ["{% macro f(x) %}{{ x(x) }}{% endmacro %}{{ f(f) }}", {}, /nested too deeply/],
+  "growth without end": [
+    "{% set shared = namespace(list=range(100000)) %}{% for i in range(60) %}{% set shared.list = shared.list + shared.list %}{% endfor %}",
+    {},
+    /makes more than \d+ characters, or as long a list/,
+  ],
+  "more values than there is memory for": [
+    "{% set shared = namespace(list=range(100000), all=[]) %}{% for i in range(6) %}{% set shared.list = shared.list + shared.list %}{% endfor %}" +
+      "{% for i in range(1000) %}{% set shared.all = shared.all + [shared.list + [i]] %}{% endfor %}",
+    {},
+    /needs more than 512 MiB of memory/,
+  ],
+  "a long source": ["x".repeat(262_145), {}, /262145 characters; at most 262144 are read/],
+};
+
+for (const [name, [source, changes, message]] of Object.entries(hostileTemplates)) {
+  test(`a request's template is refused by its field, and the next is rendered: ${name}`, async (context) => {
+    const { start } = threadsFor(context, changes);
+    await assert.rejects(start("", templated(source)).written, (error: unknown) => {
+      assert.ok(error instanceof ServiceError && error.code === "unsupported", String(error));
+      assert.match(error.message, message);
+      assert.deepEqual(
+        error.faults.map(({ location }) => location),
+        [["prompt", "template"]],
+      );
+      return true;
+    });
+    const { tokenIds } = await start("", templated("{{ messages[0].content }}")).written;
+    assert.ok(tokenIds.length > 0);
+  });
+}
+
+test("a template of a request that never ends holds up no other prompt, small or large", async (context) => {
+  const { start, write } = threadsFor(context);
+  const hostile = start("", templated(hostileTemplates["a loop"][0]));
+  for (const text of ["one", large, "two"]) assert.ok((await write(text)).tokenIds.length > 0);
+  assert.ok(!hostile.isSettled());
+  hostile.abort();
+  await assert.rejects(hostile.written, { code: "cancelled" });
+});
+
 test("stopping fails what runs and what waits", async (context) => {
   const { threads, start } = threadsFor(context);
-  const all = [start("endless"), start(emojiWord), start("hi")];
+  const own = start("", templated(hostileTemplates["a loop"][0]));
+  const all = [start("endless"), start(emojiWord), start("hi"), own];
   await threads.stop();
   for (const { written } of all) await assert.rejects(written, { code: "unavailable" });
 });

@@ -1,16 +1,19 @@
 // Makes the prompts of one base model in threads of its own, so that no template and no text holds up the event loop.
 // Small ones have a thread that the others hold for moments only: what turns out not to be small goes on among the large.
+// A template of a request, which may be anything, is run in a process of its own, and only its text comes here.
 import { present } from "../../domain/assert.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
-import { ServiceError } from "../../domain/service-error.ts";
-import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
+import type { ServiceError } from "../../domain/service-error.ts";
+import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
 import { promptName, promptRefusal } from "../../tokenizer/prompt-faults.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
 import type { ChatSettings } from "../settings.ts";
+import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
 import { isWithin } from "./prompt-size.ts";
 import type { ThreadResult, ThreadTask } from "./prompt-thread.ts";
-import type { PromptTask, PromptWriter, WrittenPrompt } from "./write-prompt.ts";
+import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
+import { askedKind, type PromptTask, type PromptWriter, type WrittenPrompt } from "./write-prompt.ts";
 
 export interface PromptThreads extends PromptWriter, Service {
   readonly waitingCount: number;
@@ -22,8 +25,6 @@ const smallSize = 16_384;
 const smallRenderMs = 50;
 /** The same where the renderer does not notice the time, and for tokenizing: the thread is then started anew. */
 const smallStageMs = [150, 1000];
-/** How much longer than its limit a template may go on that does not notice it. */
-const graceMs = 100;
 /**
  * More than a template can fill in its time. V8 ends the whole process where one allocation goes far beyond a thread's
  * limit, so what bounds a template's memory is its time and the longest value it may make.
@@ -40,27 +41,28 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
     time: { ...limits.time, ms: Math.min(smallRenderMs, limits.time.ms) },
     characters: { ...limits.characters, max: Math.min(smallSize, limits.characters.max) },
   };
-  const newPool = (stageMs: readonly number[]): WorkerPool =>
+  const newPool = (worker: Pick<WorkerPoolOptions, "stageMs"> & Partial<WorkerPoolOptions>): WorkerPool =>
     new WorkerPool({
       module: new URL("./prompt-thread.js", import.meta.url),
       data: folder,
       workerCount: 1,
-      stageMs,
       memoryMebibytes,
+      ...worker,
       line: {
         lengthMax: settings.promptsWaitingMax,
         lengthSetting: "chat.promptsWaitingMax",
         wait: { ms: settings.promptWaitSeconds * 1000, setting: "chat.promptWaitSeconds" },
       },
     });
-  const small = newPool(smallStageMs);
-  const large = newPool([limits.time.ms + graceMs, settings.encodeSeconds * 1000]);
+  const small = newPool({ stageMs: smallStageMs });
+  const large = newPool({ stageMs: [limits.time.ms + graceMs, settings.encodeSeconds * 1000] });
+  const templates = createRequestTemplates(newPool, limits, settings);
 
   const trySmall = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
     try {
       return await run(small, { task, limits: smallLimits, isTrial: true }, options);
     } catch (error) {
-      if (hasBrokenThread(error)) return null;
+      if (hasBrokenWorker(error)) return null;
       throw error;
     }
   };
@@ -68,24 +70,32 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
     try {
       return await run(large, { task, limits, isTrial: false }, options);
     } catch (error) {
-      throw hasBrokenThread(error) ? refusal(error, task, limits, settings) : error;
+      throw hasBrokenWorker(error) ? refusal(error, task, limits, settings) : error;
     }
   };
   const life = serviceOf("prompt threads", {
     // Nobody waits: the first request finds it up, or waits for it.
     start: async () => small.prepare(),
-    stop: async () => void (await Promise.all([small.close(), large.close()])),
+    stop: async () => void (await Promise.all([small.close(), large.close(), templates.close()])),
   });
   return {
     ...life,
-    write: async (task, options) => {
+    write: async (asked, options) => {
+      const { prompt } = asked;
+      const task = bringsTemplate(prompt)
+        ? { ...asked, prompt: await templates.render(prompt, options) }
+        : asked;
       const written = isWithin(smallSize, task) ? await trySmall(task, options) : null;
       return written ?? present(await writeLarge(task, options), "the result of what is no trial");
     },
     get waitingCount() {
-      return small.waitingCount + large.waitingCount;
+      return small.waitingCount + large.waitingCount + templates.waitingCount;
     },
   };
+}
+
+function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt {
+  return prompt.kind === "conversation" && prompt.template !== null;
 }
 
 async function run(pool: WorkerPool, task: ThreadTask, options: TaskOptions): Promise<WrittenPrompt | null> {
@@ -94,14 +104,9 @@ async function run(pool: WorkerPool, task: ThreadTask, options: TaskOptions): Pr
   return result === null ? null : { ...result, tokenIds: Array.from(result.tokenIds) };
 }
 
-/** Whether a task took the time or the memory that its thread had. */
-function hasBrokenThread(error: unknown): error is ServiceError {
-  return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
-}
-
 function refusal(
   error: ServiceError,
-  { prompt: { kind } }: PromptTask,
+  { prompt }: PromptTask,
   { time }: RenderLimits,
   { encodeSeconds }: ChatSettings,
 ): ServiceError {
@@ -110,6 +115,7 @@ function refusal(
     error instanceof TaskTimeout
       ? `tokenized within ${encodeSeconds} s (chat.encodeSeconds)`
       : `rendered in ${memoryMebibytes} MiB of memory`;
+  const kind = askedKind(prompt);
   const message = `The ${promptName(kind)} cannot be ${what}. Send less text, and no word of many thousand letters.`;
   return promptRefusal(kind, message);
 }

@@ -1,16 +1,25 @@
 // A chat request's prompt as token ids, through the one renderer that training uses too, and its bad words. Takes as
 // long as the template and the text make it: serving calls it in threads of its own (prompt-threads).
-import { unreachable } from "../../domain/assert.ts";
 import type { ChatPrompt } from "../../domain/chat.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
 import type { ChatTemplate } from "../../tokenizer/chat-template.ts";
-import { promptName, promptRefusal, promptTooLong } from "../../tokenizer/prompt-faults.ts";
-import { encodePrompt, renderPrompt, type RenderOptions } from "../../tokenizer/render-prompt.ts";
+import { encodePrompt, fitPrompt } from "../../tokenizer/encode-prompt.ts";
+import { promptName, promptRefusal } from "../../tokenizer/prompt-faults.ts";
+import { renderPrompt, type RenderOptions } from "../../tokenizer/render-prompt.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
+
+/** A conversation that a template of the request has rendered already. */
+export interface RenderedPrompt {
+  readonly kind: "rendered";
+  readonly text: string;
+  readonly addSpecialTokens: boolean;
+}
 
 /** What of a request is rendered and tokenized, and for which limits of the model. */
 export interface PromptTask {
-  readonly prompt: ChatPrompt;
+  readonly prompt: ChatPrompt | RenderedPrompt;
+  /** Keeps the last so many tokens, at least 1; null keeps all. */
+  readonly keepLast: number | null;
   /** Not empty texts. */
   readonly badWords: readonly string[];
   readonly modelName: string;
@@ -57,30 +66,29 @@ export function writePrompt(
 function promptTokens(
   tokenizer: Tokenizer,
   template: ChatTemplate,
-  { prompt, contextLength }: PromptTask,
+  { prompt, contextLength, keepLast }: PromptTask,
   options: Pick<RenderOptions, "limits" | "onRendered">,
 ): readonly number[] {
-  const { kind } = prompt;
-  switch (kind) {
-    case "conversation":
-      return renderPrompt(tokenizer, template, prompt, { ...options, contextLength });
-    case "text":
-      options.onRendered?.();
-      return encodePrompt(tokenizer, prompt.text, { ...prompt, contextLength });
-    case "tokens": {
-      options.onRendered?.();
-      const { length } = prompt.tokenIds;
-      if (length === 0) throw promptRefusal(kind, "The prompt is empty; send at least one token id.");
-      if (length >= contextLength) throw promptTooLong(kind, contextLength, String(length));
-      return prompt.tokenIds;
-    }
-    default:
-      return unreachable(kind);
+  const fit = { contextLength, keepLast };
+  if (prompt.kind === "conversation") {
+    const { addSpecialTokens } = prompt;
+    const used = prompt.template === null ? template : template.withSource(prompt.template);
+    return renderPrompt(tokenizer, used, prompt, { ...options, ...fit, addSpecialTokens });
   }
+  options.onRendered?.();
+  const kind = askedKind(prompt);
+  return prompt.kind === "tokens"
+    ? fitPrompt(prompt.tokenIds, { kind, ...fit })
+    : encodePrompt(tokenizer, prompt.text, { kind, addSpecialTokens: prompt.addSpecialTokens, ...fit });
+}
+
+/** What the request held. */
+export function askedKind({ kind }: PromptTask["prompt"]): ChatPrompt["kind"] {
+  return kind === "rendered" ? "conversation" : kind;
 }
 
 function unknownToken(id: number, tokenizer: Tokenizer, task: PromptTask): ServiceError {
-  const { kind } = task.prompt;
+  const kind = askedKind(task.prompt);
   const token = JSON.stringify(tokenizer.tokenText(id));
   const message = `The ${promptName(kind)} cannot hold the token ${token} (id ${id}); the model ${task.modelName} knows ids below ${task.vocabularySize}.`;
   return promptRefusal(kind, message);

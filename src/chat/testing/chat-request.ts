@@ -19,7 +19,6 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     addSpecialTokens: false,
     truncation: null,
     echo: false,
-    reasoningEffort: null,
   },
   sampling: {
     temperature: null,

@@ -37,6 +37,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkTextParts(body["messages"], findings);
   checkStop(body["stop"], findings);
   checkLists(body, findings);
+  checkTemplateArguments(body["chat_template_kwargs"], findings);
   checkConstraint(body, findings);
   checkCalls(body, findings);
 }
@@ -68,6 +69,20 @@ function checkStop(stop: unknown, findings: Findings): void {
   stop.forEach((text, index) => {
     if (text === "") valueError(findings, message, "stop", String(index));
   });
+}
+
+/** What renders a conversation has these arguments beside its variables: they are no variables. */
+const otherArguments: Readonly<Record<string, string>> = {
+  chat_template: "send chat_template as a field of the request",
+  tokenize: "a prompt is always tokenized; leave it out",
+};
+
+function checkTemplateArguments(given: unknown, findings: Findings): void {
+  if (!isObject(given)) return;
+  for (const [name, cure] of Object.entries(otherArguments)) {
+    if (!Object.hasOwn(given, name)) continue;
+    valueError(findings, `${name} is no variable of a chat template: ${cure}.`, "chat_template_kwargs", name);
+  }
 }
 
 function checkLists(body: Body, findings: Findings): void {

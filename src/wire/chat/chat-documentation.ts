@@ -132,7 +132,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: "auto",
   },
   reasoning_effort: {
-    about: "How much the model is to think; the chat template decides what comes of it.",
+    about:
+      "How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking, which only `none` makes false.",
     otherwise: "the template's own",
     example: "low",
   },
@@ -214,8 +215,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: false,
   },
   truncate_prompt_tokens: {
-    about: "Keeps the last so many tokens of the prompt; -1 as many as fit.",
-    range: "not 0",
+    about: "Keeps the last so many tokens of the prompt; -1 as many as fit beside max_completion_tokens.",
+    range: "not 0, and at most the context length",
     otherwise: "a prompt that does not fit is refused",
     example: 512,
   },
@@ -264,17 +265,21 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: true,
   },
   documents: {
-    about: "Documents that the chat template shows to the model, if it does.",
+    about: "Documents that the chat template shows to the model, if it does; all their values are texts.",
     otherwise: "none",
     example: [{ title: "Cats", text: "A cat has four legs." }],
   },
   chat_template: {
-    about: "A Jinja template instead of the model's own, rendered within limits of size and time.",
+    about:
+      "A Jinja template instead of the model's own, rendered within limits of size and time; needed where the model has none.",
+    range: "at most 262,144 characters, unless configured otherwise",
     otherwise: "the model's own",
     example: "{% for message in messages %}{{ message.content }}\n{% endfor %}",
   },
   chat_template_kwargs: {
-    about: "Further variables for the chat template.",
+    about:
+      "Further variables for the chat template. They hide its own, but neither the messages nor what a field of the request says.",
+    range: "neither `chat_template` nor `tokenize`, which are no variables",
     default: {},
     example: { enable_thinking: false },
   },

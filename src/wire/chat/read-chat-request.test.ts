@@ -248,6 +248,42 @@ test("reads every field into its place", () => {
   const tool = { type: "function", function: { name: "f", other: 1 } };
   reads({ tools: [tool] }, { prompt: { tools: [tool] } });
   reads({ tools: [] }, {});
+  reads(
+    {
+      documents: [{ title: "t", text: "x" }],
+      chat_template: "x",
+      chat_template_kwargs: { a: 1 },
+      add_special_tokens: true,
+      truncate_prompt_tokens: -1,
+      reasoning_effort: "minimal",
+    },
+    {
+      prompt: {
+        documents: [{ title: "t", text: "x" }],
+        template: "x",
+        templateArguments: { a: 1 },
+        addSpecialTokens: true,
+        truncation: -1,
+        reasoningEffort: "minimal",
+      },
+    },
+  );
+});
+
+test("a field of the request wins over a template's argument of its name", () => {
+  const documents = [{ text: "x" }];
+  const given = { a: 1, tools: 2, documents: 3, add_generation_prompt: false, reasoning_effort: "low" };
+  reads({ chat_template_kwargs: given }, { prompt: { templateArguments: given } });
+  reads(
+    {
+      chat_template_kwargs: given,
+      tools: [],
+      documents,
+      add_generation_prompt: true,
+      reasoning_effort: "none",
+    },
+    { prompt: { templateArguments: { a: 1 }, documents, reasoningEffort: "none" } },
+  );
 });
 
 function messagesOf(body: object): readonly MessageRecord[] {
@@ -324,7 +360,14 @@ test("refuses what is out of range", () => {
     [{ truncate_prompt_tokens: -2 }, ".truncate_prompt_tokens", /greater than or equal to -1/],
     [{ truncate_prompt_tokens: 0 }, ".truncate_prompt_tokens", /must be an integer >= 1 or -1, got 0/],
     [{ logprobs: true, top_logprobs: 21 }, ".top_logprobs", /less than or equal to 20/],
-    [{ reasoning_effort: "huge" }, ".reasoning_effort", /'low', 'medium' or 'high'/],
+    [{ reasoning_effort: "huge" }, ".reasoning_effort", /'none', 'minimal', 'low', 'medium' or 'high'/],
+    [{ documents: [{ title: "a", text: 5 }] }, ".documents.0.text", /valid string/],
+    [
+      { chat_template_kwargs: { chat_template: "x" } },
+      ".chat_template_kwargs.chat_template",
+      /send chat_template as a field/,
+    ],
+    [{ chat_template_kwargs: { tokenize: false } }, ".chat_template_kwargs.tokenize", /always tokenized/],
     [{ response_format: { type: "yaml" } }, ".response_format.type", /'text', 'json_object'/],
     [{ request_id: "" }, ".request_id", /at least 1 character/],
     [{ stop: "" }, ".stop", /empty string/],
@@ -426,14 +469,8 @@ test("names every fault at once: types, ranges and combinations", () => {
 
 test("refuses every known option that chat cannot honour, by name, all at once", () => {
   const asked = {
-    reasoning_effort: "low",
     length_penalty: 2,
-    truncate_prompt_tokens: 5,
     prompt_logprobs: 0,
-    add_special_tokens: true,
-    documents: [{ text: "x" }],
-    chat_template: "x",
-    chat_template_kwargs: { a: 1 },
     vendor_xargs: { a: 1 },
   };
   refuses(

@@ -3,6 +3,7 @@ import type { ChatOutput, ChatRequest, ChatSampling, ConversationPrompt } from "
 import type { Fault } from "../../domain/service-error.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
 import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
+import { templateArgumentsOf } from "../../trajectories/prompt-arguments.ts";
 import type { WirePlaces } from "../places.ts";
 import { completionId, freshRequestId, requestIdPlaces, type RequestId } from "./completion-id.ts";
 import { readWithUnserved } from "../body.ts";
@@ -97,13 +98,14 @@ function promptOf(body: ChatRequestBody): ConversationPrompt {
     tools: jsonUnlessEmpty(body.tools),
     documents: jsonUnlessEmpty(body.documents),
     template: body.chat_template ?? null,
-    templateArguments: jsonUnlessEmpty(body.chat_template_kwargs) ?? {},
+    // It came out of JSON.
+    templateArguments: templateArgumentsOf(body as JsonObject),
+    reasoningEffort: body.reasoning_effort ?? null,
     addGenerationPrompt: body.add_generation_prompt ?? !continueFinalMessage,
     continueFinalMessage,
     addSpecialTokens: body.add_special_tokens ?? false,
     truncation: body.truncate_prompt_tokens ?? null,
     echo: body.echo ?? false,
-    reasoningEffort: body.reasoning_effort ?? null,
   };
 }
 

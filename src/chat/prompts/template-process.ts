@@ -1,0 +1,65 @@
+// The process that renders conversations with templates of requests, for one base model, whose folder is its data. A
+// template may be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
+import { createContext, Script } from "node:vm";
+import { chatFault, type Conversation } from "../../domain/chat.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
+import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import {
+  RenderLimitError,
+  renderConversation,
+  renderedTooSlowly,
+  type RenderLimits,
+} from "../../tokenizer/render-prompt.ts";
+
+/** Answered with the rendered text. */
+export interface TemplateTask {
+  readonly source: string;
+  readonly conversation: Conversation;
+  readonly limits: RenderLimits;
+}
+
+// Only prompt threads start this process.
+const modelTemplate = await loadChatTemplate(taskData() as string);
+
+serveTasks((sent) => {
+  const task = sent as TemplateTask;
+  try {
+    return { result: withinTime(task.limits.time, () => render(task)), transfer: [] };
+  } catch (error) {
+    throw atTemplate(error);
+  }
+});
+
+function render({ source, conversation, limits }: TemplateTask): string {
+  return renderConversation(modelTemplate.withSource(source), conversation, limits);
+}
+
+const context = createContext({ work: null as unknown });
+const call = new Script("work()");
+
+/** Ends what does not look at its limits itself, such as the reading of a template, also where this process has lost its parent. */
+function withinTime(time: RenderLimits["time"], work: () => string): string {
+  context["work"] = work;
+  try {
+    // The script returns what `work` does.
+    return call.runInContext(context, { timeout: Math.ceil(time.ms) }) as string;
+  } catch (error) {
+    // It is no Error of ours: the other context has a class of its own.
+    const isTimeUp =
+      typeof error === "object" &&
+      error !== null &&
+      "code" in error &&
+      error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+    throw isTimeUp ? renderedTooSlowly(time) : error;
+  }
+}
+
+/** What is wrong with the template, rather than with a message, is said of the template. */
+function atTemplate(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  if (error.faults.length > 0 && !(error instanceof RenderLimitError)) return error;
+  const { code, message } = error;
+  const faults = [chatFault("prompt.template", { message, type: "value_error" })];
+  return new ServiceError({ code, faults, cause: error });
+}

@@ -1,0 +1,176 @@
+// What a chat request may say of its prompt, over HTTP: what the model is given, as tokens and as text. One server serves all.
+import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
+import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+const golden = "test/fixtures/goldens/models/qwen3";
+/** The golden model, whose tokenizer begins texts with a special token where it is asked to. */
+const folder = join(mkdtempSync(join(tmpdir(), "hone-model-")), "tiny");
+const dataFolder = newDataFolder();
+let server: RunningServer;
+
+function makeModel(): void {
+  const copied = ["config.json", "model.safetensors", "tokenizer_config.json", "chat_template.jinja"];
+  mkdirSync(folder);
+  for (const file of copied) copyFileSync(join(golden, file), join(folder, file));
+  const files = JSON.parse(readFileSync(join(golden, "tokenizer.json"), "utf8")) as Record<string, unknown>;
+  const token = "<|endoftext|>";
+  const single = [{ SpecialToken: { id: token, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }];
+  const special_tokens = { [token]: { id: token, ids: [0], tokens: [token] } };
+  const post_processor = { type: "TemplateProcessing", single, pair: single, special_tokens };
+  writeFileSync(join(folder, "tokenizer.json"), JSON.stringify({ ...files, post_processor }));
+}
+
+before(async () => {
+  makeModel();
+  server = await startServer({ dataFolder, flags: ["--model", folder, "--built-in-model", "off"] });
+  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+after(async () => {
+  await server?.kill();
+  removeDataFolder(dataFolder);
+  rmSync(join(folder, ".."), { recursive: true });
+});
+
+const tokenizer = await loadTokenizer(golden);
+const textOf = (ids: readonly number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });
+const hi = [{ role: "user", content: "Hi" }];
+
+async function ask(path: string, body: object): Promise<{ readonly status: number; readonly body: any }> {
+  return call(server, "POST", path, { body });
+}
+
+async function promptIds(body: object): Promise<readonly number[]> {
+  const asked = { messages: hi, max_tokens: 1, return_token_ids: true, ...body };
+  const answer = await ask("/v1/chat/completions", asked);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const ids = answer.body.prompt_token_ids as readonly number[];
+  assert.equal(answer.body.usage.prompt_tokens, ids.length);
+  return ids;
+}
+
+const promptText = async (body: object): Promise<string> => textOf(await promptIds(body));
+
+async function refused(body: object, status: number, place: string, message: RegExp): Promise<void> {
+  const answer = await ask("/v1/chat/completions", { messages: hi, max_tokens: 1, ...body });
+  assert.equal(answer.status, status, JSON.stringify(answer.body));
+  assert.equal(answer.body.detail[0].loc.join("."), place);
+  assert.match(answer.body.error.message, message);
+}
+
+const opened = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
+
+test("documents, tools, names and roles of any kind are shown to the template", async () => {
+  const documents = [{ title: "T", text: "words" }];
+  assert.equal(await promptText({ documents }), `<|im_start|>system\n[T] words\n<|im_end|>\n${opened}`);
+  const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
+  const shown = '{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}';
+  assert.equal(
+    await promptText({ tools: [tool], tool_choice: "none" }),
+    `<|im_start|>system\n# Tools\n${shown}\n<|im_end|>\n${opened}`,
+  );
+  const messages = [
+    { role: "developer", content: "D" },
+    { role: "user", name: "Ann", content: [{ type: "text", text: "a" }, "b"] },
+    { role: "function", name: "f", content: "1" },
+    { role: "pirate", content: "Arr" },
+  ];
+  assert.equal(
+    await promptText({ messages }),
+    "<|im_start|>developer\nD<|im_end|>\n<|im_start|>user Ann\na\nb<|im_end|>\n" +
+      "<|im_start|>function f\n1<|im_end|>\n<|im_start|>pirate\nArr<|im_end|>\n<|im_start|>assistant\n",
+  );
+  await refused({ documents: [{ title: "T", text: 5 }] }, 422, "body.documents.0.text", /valid string/);
+});
+
+test("arguments are variables of the template, which fields of the request win over", async () => {
+  const quiet = `${opened}<think>\n\n</think>\n\n`;
+  assert.equal(await promptText({ chat_template_kwargs: { enable_thinking: false } }), quiet);
+  assert.equal(await promptText({ chat_template_kwargs: { enable_thinking: true, unknown: [1] } }), opened);
+  const closed = "<|im_start|>user\nHi<|im_end|>\n";
+  const kwargs = { chat_template_kwargs: { add_generation_prompt: false, messages: [] } };
+  assert.equal(await promptText(kwargs), closed);
+  assert.equal(await promptText({ ...kwargs, add_generation_prompt: true }), opened);
+  for (const name of ["chat_template", "tokenize"]) {
+    const place = `body.chat_template_kwargs.${name}`;
+    await refused({ chat_template_kwargs: { [name]: "x" } }, 422, place, /is no variable of a chat template/);
+  }
+});
+
+test("how much to think is shown to the template, and none turns thinking off", async () => {
+  const chat_template = "{{ messages[0].content }} {{ reasoning_effort }} {{ enable_thinking }}";
+  for (const reasoning_effort of ["minimal", "low", "medium", "high"]) {
+    assert.equal(await promptText({ reasoning_effort, chat_template }), `Hi ${reasoning_effort} true`);
+  }
+  assert.equal(await promptText({ reasoning_effort: "none", chat_template }), "Hi none false");
+  assert.equal(await promptText({ reasoning_effort: "none" }), `${opened}<think>\n\n</think>\n\n`);
+  const kept = { reasoning_effort: "none", chat_template_kwargs: { enable_thinking: true } };
+  assert.equal(await promptText(kept), opened);
+  assert.equal(await promptText({ reasoning_effort: null }), opened);
+  await refused({ reasoning_effort: "huge" }, 422, "body.reasoning_effort", /'none', 'minimal', 'low'/);
+});
+
+test("a template of the request is used, and what is wrong with it is said", async () => {
+  const chat_template = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{{ eos_token }}{% endfor %}";
+  assert.equal(await promptText({ chat_template }), "[user] Hi<|im_end|>");
+  assert.equal(await promptText({ chat_template: null }), opened);
+  const place = "body.chat_template";
+  await refused({ chat_template: "{{ raise_exception('Only dogs') }}" }, 400, place, /^Only dogs$/);
+  await refused({ chat_template: "{% if %}" }, 400, place, /The chat template has an error/);
+  await refused({ chat_template: "x".repeat(300_000) }, 400, place, /chat_template has 300000 characters/);
+  const deep = `{{ ${"(".repeat(50_000)} }}`;
+  await refused({ chat_template: deep }, 400, place, /nested too deeply/);
+});
+
+test("a template that never ends is refused, and others are answered", async () => {
+  const loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+  const hostile = refused({ chat_template: loop }, 400, "body.chat_template", /within 0\.8 s/);
+  assert.equal(await promptText({}), opened);
+  await hostile;
+  assert.equal(await promptText({ chat_template: "Hi" }), "Hi");
+});
+
+test("a final message that is continued ends the prompt; a turn need not be opened", async () => {
+  const messages = [...hi, { role: "assistant", content: "Well, " }];
+  assert.equal(await promptText({ messages, continue_final_message: true }), `${opened}Well, `);
+  const closed = `${opened}Well, <|im_end|>\n`;
+  assert.equal(await promptText({ messages, add_generation_prompt: false }), closed);
+  const hidden = { messages, continue_final_message: true, chat_template: "x" };
+  await refused(hidden, 400, "body.continue_final_message", /does not show it/);
+});
+
+test("special tokens of the tokenizer are added where that is asked for", async () => {
+  const plain = await promptIds({ add_special_tokens: false });
+  assert.deepEqual(await promptIds({}), plain);
+  assert.deepEqual(await promptIds({ add_special_tokens: true }), [0, ...plain]);
+});
+
+test("the last tokens of a prompt are kept, as many as are said or as fit", async () => {
+  const all = await promptIds({});
+  assert.deepEqual(await promptIds({ truncate_prompt_tokens: 3 }), all.slice(-3));
+  assert.deepEqual(await promptIds({ truncate_prompt_tokens: 256 }), all);
+  assert.deepEqual(await promptIds({ truncate_prompt_tokens: -1 }), all);
+  const messages = [{ role: "user", content: "z".repeat(1000) }];
+  assert.equal((await promptIds({ messages, truncate_prompt_tokens: -1, max_tokens: 6 })).length, 250);
+  assert.equal((await promptIds({ messages, truncate_prompt_tokens: -1, max_tokens: null })).length, 255);
+  const place = "body.truncate_prompt_tokens";
+  await refused(
+    { truncate_prompt_tokens: 257 },
+    400,
+    place,
+    /257, more than .* context length of 256 tokens/,
+  );
+  await refused(
+    { truncate_prompt_tokens: -1, max_tokens: 256 },
+    400,
+    place,
+    /max_tokens 256 leaves a prompt none/,
+  );
+  await refused({ truncate_prompt_tokens: 0 }, 422, place, /must be an integer >= 1 or -1, got 0/);
+  await refused({ messages, truncate_prompt_tokens: 256 }, 400, "body.messages", /has 256 input tokens/);
+});
