@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../domain/chat.ts";
-import type { Engine } from "../../domain/generation.ts";
+import type { Engine, EngineFeature } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { chatRequest } from "../testing/chat-request.ts";
 import { plainReplies, type ReplyAbilities } from "../reply-abilities.ts";
 import type { ServedBase } from "../served-base.ts";
+import { hermes } from "./hermes.ts";
 import { noticeOf, refuseCalls } from "./tool-use.ts";
 
 const engine: Pick<Engine, "capabilities"> = { capabilities: { features: new Set(["constraint"]) } };
@@ -35,6 +36,34 @@ test("a model that calls no tools refuses every choice but none, naming the sett
     );
   for (const choice of [{ kind: "none" } as const, undefined])
     refuseCalls(chatRequest({ prompt, calls: { choice } }), base);
+});
+
+test("calls that must keep a schema are refused where the engine keeps none, or the schema is no object's", () => {
+  const refuses = (
+    served: typeof engine,
+    tool: object,
+    choice: ToolChoice,
+    place: readonly string[],
+  ): void => {
+    const tools = [{ type: "function", function: { name: "f", ...tool } }];
+    const request = chatRequest({ prompt: { tools }, calls: { choice } });
+    const replies = { ...plainReplies, callFormat: hermes };
+    assert.throws(
+      () => refuseCalls(request, baseOf(replies, served)),
+      (error) => {
+        assert.ok(error instanceof ServiceError && error.code === "unsupported");
+        assert.deepEqual(error.faults[0]?.location, place);
+        return true;
+      },
+    );
+  };
+  const none = { capabilities: { features: new Set<EngineFeature>() } };
+  refuses(none, {}, { kind: "required" }, ["calls", "choice"]);
+  refuses(none, {}, { kind: "named", name: "f" }, ["calls", "choice"]);
+  refuses(none, { strict: true }, { kind: "auto" }, ["prompt", "tools", "0", "function", "strict"]);
+  const place = ["prompt", "tools", "0", "function", "parameters", "type"];
+  refuses(engine, { parameters: { type: "string" } }, { kind: "required" }, place);
+  refuses(engine, { parameters: { type: "array" }, strict: true }, { kind: "auto" }, place);
 });
 
 test("tools without a choice are told that no calls are read", () => {

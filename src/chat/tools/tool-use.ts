@@ -1,7 +1,7 @@
 // What a request means by its tools for the model that it names: whether calls are read out of its answers, and must be in
 // them. What is asked of a model that calls no tools is refused.
 import { chatFault, type ChatRequest, type ToolChoice } from "../../domain/chat.ts";
-import { ServiceError, type Fault } from "../../domain/service-error.ts";
+import { cut, ServiceError, type Fault } from "../../domain/service-error.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import type { ServedBase } from "../served-base.ts";
 
@@ -42,7 +42,7 @@ export function noticeOf(request: ChatRequest, { replies, model }: ServedBase): 
 
 /**
  * @throws ServiceError `invalid` for a choice that asks a model for calls that makes none, `unsupported` for calls that must
- * keep a schema where the engine keeps none
+ * keep a schema where the engine keeps none, or one that is no object's
  */
 export function refuseCalls(request: ChatRequest, base: ServedBase): void {
   const { choice } = request.calls;
@@ -52,13 +52,27 @@ export function refuseCalls(request: ChatRequest, base: ServedBase): void {
     const faults = [chatFault("calls.choice", { message, type: "value_error" })];
     throw new ServiceError({ code: "invalid", faults });
   }
-  if (engine.capabilities.features.has("constraint")) return;
-  const faults = schemaFaults(request, toolChoiceOf(request, base));
+  const { kind } = toolChoiceOf(request, base);
+  const faults = engine.capabilities.features.has("constraint")
+    ? argumentFaults(request, kind)
+    : schemaFaults(request, kind);
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
+/** The tools whose schema calls must keep, though it takes no object. */
+function argumentFaults(request: ChatRequest, kind: ToolChoice["kind"]): readonly Fault[] {
+  return toolsOf(request).flatMap((tool, index) => {
+    const isKept = kind === "required" || kind === "named" || (kind === "auto" && isStrict(tool));
+    const type = functionOf(tool).parameters?.["type"] ?? "object";
+    if (!isKept || type === "object") return [];
+    const message = `The arguments of a function are an object, and the type of these is ${cut(JSON.stringify(type))}; send "object".`;
+    const below = [String(index), "function", "parameters", "type"];
+    return [chatFault("prompt.tools", { message, type: "unsupported", below })];
+  });
+}
+
 /** The fields that ask for calls which keep a schema. */
-function schemaFaults(request: ChatRequest, { kind }: ToolChoice): readonly Fault[] {
+function schemaFaults(request: ChatRequest, kind: ToolChoice["kind"]): readonly Fault[] {
   const type = "unsupported";
   if (kind === "required" || kind === "named") {
     const message =

@@ -1,0 +1,51 @@
+// What is found of a model's answers in its template, and what the operator says instead.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import { readReplyAbilities, type ReplyAbilities } from "./reply-abilities.ts";
+import { callFormats } from "./tools/call-formats.ts";
+
+async function abilities(
+  folder: string,
+  settings: { readonly toolCalls?: readonly string[]; readonly reasoning?: readonly string[] } = {},
+): Promise<ReplyAbilities> {
+  const [template, tokenizer] = await Promise.all([loadChatTemplate(folder), loadTokenizer(folder)]);
+  return readReplyAbilities("m", { template, tokenizer }, { toolCalls: [], reasoning: [], ...settings });
+}
+
+const folder = "test/fixtures/tool-model";
+
+test("a template that writes calls and thoughts is read so, with its marks as text", async () => {
+  const { callFormat, thinks, markIds } = await abilities(folder);
+  assert.equal(callFormat, callFormats.hermes);
+  assert.equal(thinks, true);
+  assert.deepEqual([...markIds], [3, 4, 5, 6]);
+});
+
+test("the built-in model calls no tools and thinks nothing", async () => {
+  const { callFormat, thinks, markIds } = await abilities("models/hone-tiny");
+  assert.deepEqual([callFormat, thinks, markIds.size], [null, false, 0]);
+});
+
+test("the operator's word counts, of this model alone, and the last one", async () => {
+  const other = await abilities(folder, { toolCalls: ["x=off"], reasoning: ["x=off"] });
+  assert.deepEqual([other.callFormat, other.thinks], [callFormats.hermes, true]);
+  const off = await abilities(folder, { toolCalls: ["m=llama3", "m=off"], reasoning: ["m=off"] });
+  assert.deepEqual([off.callFormat, off.thinks, off.markIds.size], [null, false, 0]);
+  const on = await abilities("models/hone-tiny", { toolCalls: ["m=mistral-named"], reasoning: ["m=on"] });
+  assert.deepEqual([on.callFormat, on.thinks], [callFormats["mistral-named"], true]);
+});
+
+test("a setting that says nothing is refused by its name", async () => {
+  const refused = { name: "ServiceError", code: "invalid" };
+  for (const item of ["hermes", "m=xml", "=off", "m="])
+    await assert.rejects(abilities(folder, { toolCalls: [item] }), {
+      ...refused,
+      message: `chat.toolCalls has "${item}"; it must be model=value with a value of auto, off, hermes, llama3, mistral, mistral-named.`,
+    });
+  await assert.rejects(abilities(folder, { reasoning: ["m=hermes"] }), {
+    ...refused,
+    message: /^chat\.reasoning has/,
+  });
+});

@@ -1,0 +1,67 @@
+// Where a thought stands when an answer begins, and how calls are read.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import type { ThoughtStart } from "../reply/read-thought.ts";
+import { plainReplies } from "../reply-abilities.ts";
+import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
+import { hermes } from "./hermes.ts";
+import { planReply, type ReplyPlan } from "./reply-plan.ts";
+
+const tokenizer = await loadTokenizer("test/fixtures/tool-model");
+const replies = { ...plainReplies, thinks: true, callFormat: hermes };
+
+function planOf(changes: RequestChanges, prompt = "<|im_start|>assistant\n", thinks = true): ReplyPlan {
+  const tokenIds = tokenizer.encode(`${"before ".repeat(40)}${prompt}`, { addSpecialTokens: false });
+  return planReply(chatRequest(changes), { replies: { ...replies, thinks }, tokenizer }, tokenIds);
+}
+
+test("the prompt says whether a thought is open, may come, or is over", () => {
+  const says = (expected: ThoughtStart, prompt: string, changes: RequestChanges = {}, thinks = true): void =>
+    assert.equal(planOf(changes, prompt, thinks).form.thought, expected, prompt);
+  const opening = "<|im_start|>assistant\n";
+  says("possible", opening);
+  says("none", opening, {}, false);
+  says("open", `${opening}<think>`);
+  says("open", `${opening}<think>\n\n`);
+  says("none", `${opening}<think>\n\n</think>\n\n`);
+  says("possible", `<think>\n${opening}`);
+  says("none", "so far", { prompt: { addGenerationPrompt: false } });
+  const continued = (content: string): RequestChanges => ({
+    prompt: {
+      messages: [{ role: "assistant", content }],
+      continueFinalMessage: true,
+      addGenerationPrompt: false,
+    },
+  });
+  says("open", "<think>Hm, so", continued("<think>Hm, so"));
+  says("none", "<think>Hm</think>Yes", continued("<think>Hm</think>Yes"));
+  says("none", "Yes", continued("Yes"));
+  says("possible", opening, continued(" "));
+});
+
+test("calls are read where tools may be called, and of a named function one", () => {
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const callsOf = (calls: RequestChanges["calls"]): ReplyPlan["form"]["calls"] =>
+    planOf({ prompt: { tools }, ...(calls === undefined ? {} : { calls }) }).form.calls;
+  assert.deepEqual(callsOf(undefined), { format: hermes, names: new Set(["f"]), areParallel: true });
+  assert.equal(callsOf({ areParallel: false })?.areParallel, false);
+  assert.equal(callsOf({ choice: { kind: "none" } }), null);
+  assert.equal(callsOf({ choice: { kind: "named", name: "f" } })?.areParallel, false);
+  assert.equal(planOf({}).form.calls, null);
+});
+
+test("a prompt that is no conversation is answered by text", () => {
+  const request = {
+    ...chatRequest(),
+    prompt: {
+      kind: "text",
+      text: "<think>",
+      addSpecialTokens: false,
+      truncation: null,
+      echo: false,
+    } as const,
+  };
+  const ids = tokenizer.encode("<think>", { addSpecialTokens: false });
+  assert.deepEqual(planReply(request, { replies, tokenizer }, ids).form, { thought: "none", calls: null });
+});
