@@ -126,6 +126,66 @@ test("with a response format the answer keeps it or calls tools", async () => {
   assert.equal(forced.message.tool_calls.length, 1);
 });
 
+test("strict tools may be called or not, and calls keep their schema", async () => {
+  const strict = [tool("weather", place, { strict: true })];
+  const free = await ask({ tools: strict, max_tokens: 30 });
+  assert.deepEqual(free.message.tool_calls, []);
+  // The id of the mark that begins a call.
+  const called = await ask({ tools: strict, logit_bias: { 5: 100 }, parallel_tool_calls: false });
+  assert.equal(called.finish, "tool_calls");
+  placeSchema.strict().parse(JSON.parse(called.message.tool_calls[0].function.arguments));
+});
+
+/** Thinks for a few tokens: the bias is on the mark that ends a thought. */
+const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { 4: 6 } };
+
+test("what the model thinks is told apart, and a constraint begins behind it", async () => {
+  const body = { ...thinking, structured_outputs: { choice: ["Yes.", "No."] } };
+  const { message, finish, tokenCount } = await ask(body);
+  assert.equal(finish, "stop");
+  assert.ok(
+    message.reasoning !== null && message.reasoning !== "" && !message.reasoning.includes("</think>"),
+  );
+  assert.ok(["Yes.", "No."].includes(message.content ?? ""));
+  const hidden = await ask({ ...body, include_reasoning: false });
+  assert.deepEqual([hidden.message.reasoning, hidden.message.content], [null, message.content]);
+  assert.equal(hidden.tokenCount, tokenCount);
+  const called = await ask({ ...thinking, tools, tool_choice: "required", parallel_tool_calls: false });
+  assert.equal(called.message.tool_calls.length, 1);
+  assert.ok(called.message.reasoning !== null);
+});
+
+test("a thought that does not end is all there is", async () => {
+  const { message, finish } = await ask({ ...thinking, logit_bias: { 4: -100 }, max_tokens: 10 });
+  assert.deepEqual([message.content, finish], [null, "length"]);
+  assert.ok((message.reasoning ?? "").length > 0);
+});
+
+test("a stream brings the thought first, under both of its names, and then the answer", async () => {
+  const body = {
+    model: "agent",
+    stream: true,
+    messages: [{ role: "user", content: "Hm?" }],
+    seed: 5,
+    ...thinking,
+  };
+  const { body: lines } = await call(server, "POST", "/v1/chat/completions", {
+    body: { ...body, structured_outputs: { choice: ["Yes."] } },
+  });
+  const events = String(lines)
+    .split("\n")
+    .filter((line) => line.startsWith("data: {"));
+  const deltas = events.map(
+    (line) => JSON.parse(line.slice(6)).choices[0].delta as Record<string, string | null>,
+  );
+  const kinds = deltas.slice(1).map(({ content, reasoning, reasoning_content: same }) => {
+    assert.equal(reasoning ?? null, same);
+    return content === null ? "thought" : content === "" ? "nothing" : "text";
+  });
+  assert.deepEqual([...new Set(kinds.filter((kind) => kind !== "nothing"))], ["thought", "text"]);
+  assert.equal(deltas.map(({ content }) => content ?? "").join(""), "Yes.");
+});
+
 test("a schema that is not kept exactly is refused in its place, unless nothing asks for it", async () => {
   const odd = { type: "object", properties: { a: { $ref: "#/nowhere" } } };
   for (const body of [

@@ -197,12 +197,14 @@ function asMessage(item: HistoryItem): JsonObject {
 }
 
 function messageOfChoice({ message }: ChoiceRecord): JsonObject {
-  const toolCalls = message["tool_calls"];
+  const { content = null, tool_calls: toolCalls, reasoning, reasoning_content: reasoningContent } = message;
   const hasToolCalls = Array.isArray(toolCalls) && toolCalls.length > 0;
+  const thought = reasoning ?? reasoningContent ?? null;
   return {
     role: "assistant",
-    content: message["content"] ?? null,
+    content,
     ...(hasToolCalls ? { tool_calls: toolCalls } : {}),
+    ...(thought === null ? {} : { reasoning_content: thought }),
   };
 }
 

@@ -61,6 +61,24 @@ test("templates that write calls otherwise, or none, have no format", async () =
     assert.equal(detectCallFormat(await loadChatTemplate(folder)), null);
 });
 
+test("the page of tools shows a call of each format", () => {
+  const page = readFileSync("docs/tools.md", "utf8");
+  const shown = [...page.matchAll(/^\| `([\w-]+)`[^|]* \| `([^`]+)`/gm)].filter(
+    ([, name]) => name in callFormats,
+  );
+  assert.deepEqual(
+    shown.map(([, name]) => name),
+    Object.keys(callFormats),
+  );
+  for (const [, name, answer] of shown) {
+    const { toolCalls } = readReply(callFormats[name as keyof typeof callFormats], [answer], {
+      names: ["weather"],
+    });
+    const calls = toolCalls.map((call) => [call.name, call.argumentsText]);
+    assert.deepEqual(calls, [["weather", '{"city": "Rome"}']], name);
+  }
+});
+
 /** What the template writes for an answer with these calls. */
 function writtenTurn(template: ChatTemplate, calls: readonly { name: string; arguments: object }[]): string {
   const user = { role: "user", content: "Hi" };

@@ -55,7 +55,7 @@ const reasoning = "What the model thought; under both names.";
 
 const messageSchema = Type.Object({
   role: Type.String(),
-  content: orNull(Type.String(), { description: "Null where the message only calls tools." }),
+  content: orNull(Type.String(), { description: "Null where the message only calls tools, or only thinks." }),
   reasoning: orNull(Type.String(), { description: reasoning }),
   reasoning_content: orNull(Type.String(), { description: reasoning }),
   tool_calls: Type.Array(toolCallSchema),

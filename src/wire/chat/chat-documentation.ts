@@ -110,7 +110,7 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: 0.9,
   },
   tools: {
-    about: "Functions that the chat template shows to the model.",
+    about: "Functions that the chat template shows to the model, and that it may call.",
     range: "at most 1,024 unless configured otherwise",
     otherwise: "none",
     example: [
@@ -138,7 +138,7 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: "low",
   },
   include_reasoning: {
-    about: "Whether what the model thought is returned, as `reasoning`.",
+    about: "Whether what the model thought is returned, as `reasoning`; its tokens count anyway.",
     default: true,
     example: false,
   },

@@ -93,8 +93,8 @@ function messageBody(role: string, { text, reasoning, toolCalls }: GatheredChoic
   const thought = reasoning === "" ? null : reasoning;
   return {
     role,
-    // A message that only calls tools has no content.
-    content: text === "" && toolCalls.length > 0 ? null : text,
+    // A message that only calls tools, or only thinks, has no content.
+    content: text === "" && (toolCalls.length > 0 || thought !== null) ? null : text,
     refusal: null,
     annotations: null,
     audio: null,

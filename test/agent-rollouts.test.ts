@@ -1,0 +1,119 @@
+// Rollouts of an agent, from chat to job over HTTP: the model thinks, calls a tool, reads its result and answers. Its
+// weights are random; what it says is what a constraint or a bias makes it say.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+import { registerModel } from "./served-jobs.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+interface Choice extends Body {
+  readonly finish_reason: string;
+  readonly message: Body & {
+    readonly content: string | null;
+    readonly reasoning: string | null;
+    readonly tool_calls: readonly { readonly id: string; readonly function: { readonly name: string } }[];
+  };
+  readonly token_ids: readonly number[];
+  readonly prompt_token_ids: readonly number[];
+}
+
+const dataFolder = newDataFolder();
+let server: RunningServer;
+before(async () => {
+  const flags = ["--model", "tiny=test/fixtures/tool-model", "--built-in-model", "off"];
+  server = await startServer({ dataFolder, flags });
+});
+after(async () => {
+  await server.terminate();
+  removeDataFolder(dataFolder);
+});
+
+const question = { role: "user", content: "What will the weather be?" };
+const city = {
+  type: "object",
+  properties: { city: { enum: ["Paris", "Rome"] } },
+  required: ["city"],
+  additionalProperties: false,
+};
+const tools = [{ type: "function", function: { name: "weather", parameters: city } }];
+const endOfThought = 4;
+/** A few tokens of thought, then its end. */
+const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { [endOfThought]: 6 } };
+
+async function ask(model: string, body: Body): Promise<readonly Choice[]> {
+  const answer = await call(server, "POST", "/v1/chat/completions", {
+    body: { model, n: 3, max_tokens: 400, seed: 7, ...body },
+  });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body.choices;
+}
+
+/** Three rollouts of two turns; what is recorded of each. */
+async function rollOut(model: string): Promise<readonly (readonly Body[])[]> {
+  const called = await ask(model, {
+    messages: [question],
+    tools,
+    tool_choice: "required",
+    parallel_tool_calls: false,
+    ...thinking,
+  });
+  return Promise.all(
+    called.map(async (choice) => {
+      const { message, finish_reason: finish } = choice;
+      assert.equal(finish, "tool_calls", "enough room for thought and call");
+      assert.equal(message.content, null);
+      const result = { role: "tool", tool_call_id: message.tool_calls[0].id, content: "sunny" };
+      const messages = [question, message, result];
+      const constraint = { structured_outputs: { choice: ["It will rain.", "It will not."] } };
+      const [answered] = await ask(model, { messages, tools, n: 1, ...constraint });
+      assert.ok(answered.message.content?.startsWith("It will"));
+      return [question, { ...choice, chat_template_kwargs: thinking.chat_template_kwargs }, result, answered];
+    }),
+  );
+}
+
+/** Trains on the rollouts; what the job warns of, and how far its log-probabilities are from the recorded ones. */
+async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
+  const trajectories = rollouts.map((items, reward) => ({ messages_and_choices: items, tools, reward }));
+  const created = await call(server, "POST", "/v1/preview/training-jobs", {
+    body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
+  });
+  assert.equal(created.status, 200, JSON.stringify(created.body));
+  const job = await eventually("the job ends", async () => {
+    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${created.body.id}`);
+    assert.ok(!["failed", "cancelled"].includes(body.state), JSON.stringify(body));
+    return body.state === "succeeded" ? body : null;
+  });
+  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`);
+  assert.deepEqual(job.warnings, []);
+  const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];
+  assert.ok(difference > 0 && difference < 1e-4, `the difference is ${difference}`);
+}
+
+test("turns that call tools and think train by their tokens", async () => {
+  const modelId = await registerModel(server, "exact");
+  const rollouts = await rollOut(modelId);
+  const thoughts = rollouts.map(([, choice]) => (choice as unknown as Choice).message.reasoning);
+  assert.ok(thoughts.some((thought) => thought !== null && thought !== ""));
+  await train(modelId, rollouts);
+});
+
+test("the same turns train where a library kept log-probabilities alone: prompts are rendered with calls and thoughts", async () => {
+  const modelId = await registerModel(server, "rendered");
+  const rollouts = await rollOut(modelId);
+  const kept = rollouts.map((items) =>
+    items.map((item) => {
+      const { token_ids: _ids, prompt_token_ids: _promptIds, ...rest } = item;
+      return rest;
+    }),
+  );
+  await train(modelId, kept);
+});
