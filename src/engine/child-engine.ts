@@ -66,6 +66,7 @@ const capabilities: EngineCapabilities = {
     "bad-words",
     "min-tokens",
     "cache-salt",
+    "prompt-logprobs",
   ]),
 };
 

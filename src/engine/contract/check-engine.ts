@@ -4,6 +4,7 @@ import { checkConstraints } from "./constraints.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
 import { checkPriorities } from "./priorities.ts";
+import { checkPromptLogprobs } from "./prompt-logprobs.ts";
 import { checkRefusals } from "./refusals.ts";
 import { checkRestrictions } from "./restrictions.ts";
 import { checkSampling } from "./sampling.ts";
@@ -14,6 +15,7 @@ export function checkEngine(under: EngineUnderTest): void {
   checkSampling(under);
   checkRestrictions(under);
   checkConstraints(under);
+  checkPromptLogprobs(under);
   checkEnding(under);
   checkPriorities(under);
   checkRefusals(under);

@@ -22,13 +22,19 @@ export const adapter: AdapterReference = {
 interface Golden {
   readonly greedy_prompt_ids: readonly number[];
   readonly greedy_ids: readonly number[];
+  readonly rendered_ids: readonly number[];
+  readonly rendered_prompt_logprobs: readonly (number | null)[];
 }
 
 // The fixture is this project's own.
 const golden = JSON.parse(readFileSync(`${modelFolder}/golden.json`, "utf8")) as Golden;
 
-/** A prompt, and the tokens that the reference implementation answers it with. */
-export const recorded = { prompt: golden.greedy_prompt_ids, answer: golden.greedy_ids } as const;
+/** A prompt, and the tokens that the reference implementation answers it with; another, and how probable it finds that. */
+export const recorded = {
+  prompt: golden.greedy_prompt_ids,
+  answer: golden.greedy_ids,
+  scored: { tokenIds: golden.rendered_ids, logprobs: golden.rendered_prompt_logprobs },
+} as const;
 
 export interface EngineUnderTest {
   /** What the tests call it. */

@@ -117,7 +117,7 @@ function alternativesOf(
 }
 
 /** The indices of the `count` greatest values in order, the lower index first among equals. */
-function greatest(values: Float32Array, count: number): readonly number[] {
+export function greatest(values: Float32Array, count: number): readonly number[] {
   const best: number[] = [];
   const size = Math.min(count, values.length);
   if (size === 0) return best;

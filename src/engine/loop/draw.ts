@@ -110,7 +110,7 @@ function nothingAllowed({ request }: RunningRequest): ServiceError {
   return new ServiceError({ code: "unsupported", message });
 }
 
-function brokenModel(): ServiceError {
+export function brokenModel(): ServiceError {
   const message = "The model's scores are not finite numbers: this version of the model cannot be used.";
   return new ServiceError({ code: "internal", message });
 }

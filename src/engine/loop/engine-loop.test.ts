@@ -5,7 +5,8 @@ import { choiceCountOf, type GenerationRequest } from "../../domain/generation.t
 import { seededRandom } from "../../domain/random.ts";
 import { fakeLogits, fakeShape, FakeRunner } from "../testing/fake-runner.ts";
 import { drawPlainly } from "../testing/plain-sampler.ts";
-import { observedLoop, requestOf, runTogether, smallLimits } from "../testing/run-loop.ts";
+import { observedLoop, requestOf, runTogether, smallLimits, type Transcript } from "../testing/run-loop.ts";
+import { scoreTokens } from "./prompt-logprobs.ts";
 
 /** What the fake model answers, computed without an engine. */
 const expectedIds = (request: GenerationRequest, choice: number): readonly number[] => {
@@ -201,6 +202,56 @@ test("a model whose scores are not numbers fails the request and not the engine"
   runner.isBroken = false;
   const [fine] = await runTogether(runner, [requestOf([1])]);
   assert.equal(fine.ids().length, 16);
+});
+
+/** The kinds of what was emitted, those that follow one another once. */
+const kindsOf = ({ events }: Transcript): readonly string[] =>
+  events.map(({ kind }) => kind).filter((kind, index, kinds) => kind !== kinds[index - 1]);
+
+test("a prompt's log-probabilities come part by part, once for all choices, before anything else", async () => {
+  const tokenIds = Array.from({ length: 75 }, (_, index) => (index * 11) % 60);
+  const request = requestOf(tokenIds, { promptLogprobCount: 2, choiceCount: 5, maxTokens: 2 });
+  for (const limits of [{}, { logprobTokensPerStepMax: 7 }, { slotCountMax: 2 }, { promptChunkTokens: 75 }]) {
+    const [transcript] = await runTogether(new FakeRunner(), [request], { ...smallLimits, ...limits });
+    assert.deepEqual(kindsOf(transcript).slice(0, 3), ["prompt-logprobs", "prompt-computed", "tokens"]);
+    const expected = tokenIds.slice(1).flatMap((id, index) => {
+      const logits_V = fakeLogits(tokenIds.slice(0, index + 1), null);
+      return scoreTokens(logits_V, [id], { vocabularySize: fakeShape.vocabularySize, alternativeCount: 2 });
+    });
+    assert.deepEqual(transcript.promptLogprobs(), [null, ...expected]);
+  }
+});
+
+test("a prompt of one token has no log-probabilities but its place", async () => {
+  const [transcript] = await runTogether(new FakeRunner(), [requestOf([7], { promptLogprobCount: 0 })]);
+  assert.deepEqual(transcript.promptLogprobs(), [null]);
+  assert.deepEqual(kindsOf(transcript).slice(0, 2), ["prompt-logprobs", "prompt-computed"]);
+});
+
+test("what is emitted of a prompt is not emitted again when another choice takes it over", async () => {
+  const tokenIds = Array.from({ length: 60 }, (_, index) => index);
+  const limits = { ...smallLimits, slotCountMax: 1, logprobTokensPerStepMax: 8 };
+  const { loop, transcript } = observedLoop(new FakeRunner(), limits);
+  loop.submit(0, requestOf(tokenIds, { promptLogprobCount: 0, choiceCount: 2, maxTokens: 2 }));
+  for (let step = 0; step < 3; step++) await loop.step();
+  loop.stopChoice(0, 0);
+  while (loop.hasWork) await loop.step();
+  assert.deepEqual(
+    transcript(0)
+      .promptLogprobs()
+      .map((token) => token?.id ?? null),
+    [null, ...tokenIds.slice(1)],
+  );
+  assert.equal(transcript(0).ids(1).length, 2);
+});
+
+test("a request whose prompt is scored with what are no numbers fails alone", async () => {
+  const runner = new FakeRunner();
+  runner.isBroken = true;
+  const prompt = Array.from({ length: 60 }, () => 3);
+  const [broken] = await runTogether(runner, [requestOf(prompt, { promptLogprobCount: 0 })]);
+  assert.match(broken.failure ?? "", /^internal: The model's scores are not finite/);
+  assert.deepEqual(broken.events, []);
 });
 
 test("tokens carry log-probabilities where they are asked for", async () => {

@@ -11,6 +11,7 @@ import { failureOf } from "../../processes/failure.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
 import type { ModelRunner } from "../model-runner.ts";
+import { logprobTokensPerStep } from "./prompt-logprobs.ts";
 import { Lanes } from "./lanes.ts";
 import { runCall } from "./run-call.ts";
 import {
@@ -24,13 +25,15 @@ import {
 } from "./scheduler.ts";
 import { openRequest, successorOf, type RunningRequest, type Sequence } from "./sequence.ts";
 import { Drawer } from "./draw.ts";
-import { failRequest, settleDraws, type Draw, type LoopOutput } from "./settle.ts";
+import { failRequest, settleDraws, settlePromptLogprobs, type Draw, type LoopOutput } from "./settle.ts";
 
 export interface LoopOptions {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
+  /** Absent where the vocabulary's size decides. */
+  readonly logprobTokensPerStepMax?: number;
   /** Absent where no request brings a constraint. */
   readonly constraints?: Constraints;
   /** Called with all that came of a call, and at the end of each step, then also with nothing. */
@@ -65,7 +68,12 @@ export class EngineLoop {
   constructor(runner: ModelRunner, options: LoopOptions) {
     this.#runner = runner;
     this.#emit = options.emit;
-    this.#budget = { ...options, bytesPerPosition: positionBytes(runner.shape) };
+    this.#budget = {
+      ...options,
+      bytesPerPosition: positionBytes(runner.shape),
+      logprobTokensPerStepMax:
+        options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
+    };
     this.#drawer = new Drawer(runner.shape.vocabularySize);
     this.#lanes = new Lanes(runner, options.kvCacheBytesMax);
     this.#constraints = options.constraints;
@@ -170,7 +178,8 @@ export class EngineLoop {
     this.#settleHeld();
     const calls = this.#schedule();
     for (const call of calls) {
-      const scored = await runCall(call, this.#lanes, this.#runner);
+      const { scored, promptLogprobs } = await runCall(call, this.#lanes, this.#runner);
+      if (promptLogprobs.length > 0) this.#emit(settlePromptLogprobs(promptLogprobs));
       this.#settle(call, this.#drawer.draw(scored));
     }
     if (calls.length === 0) this.#drawer.pause(this.#rows());

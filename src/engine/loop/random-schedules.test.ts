@@ -50,6 +50,7 @@ function randomRequest(random: Random): GenerationRequest {
     stopTokenIds: ids(pick([0, 0, 60, 250])),
     topLogprobCount: pick([0, 2]),
     priority: pick([0, 0, 0, 1, -2]),
+    promptLogprobCount: pick([null, null, 0, 2]),
   });
 }
 
@@ -103,6 +104,7 @@ function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
     kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
     tokensPerStepMax: pick([1, 16, 64]),
     promptChunkTokens: pick([3, 8, 16, 64]),
+    logprobTokensPerStepMax: pick([2, 100]),
   };
 }
 
@@ -148,8 +150,13 @@ function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, con
   const twin = expected[number];
   assert.equal(actual.failure, null, context);
   const computedCount = actual.events.filter(({ kind }) => kind === "prompt-computed").length;
-  assert.equal(computedCount, Math.min(1, actual.events.length), context);
-  if (computedCount > 0) assert.equal(actual.events[0].kind, "prompt-computed", context);
+  const hasMore = actual.events.some(({ kind }) => kind !== "prompt-logprobs");
+  assert.equal(computedCount, hasMore ? 1 : 0, context);
+  const begin = actual.events.findIndex(({ kind }) => kind === "prompt-computed");
+  actual.events.forEach(({ kind }, index) => {
+    assert.equal(kind === "prompt-logprobs", begin < 0 || index < begin, `${context}: event ${index}`);
+  });
+  checkPrompt(actual, twin, context);
   for (const choice of requestChoices(number)) {
     const ids = actual.ids(choice);
     assert.deepEqual(ids, twin.ids(choice).slice(0, ids.length), `${context}, choice ${choice}`);
@@ -170,6 +177,20 @@ function checkVisit({ number, stops, abortedAt }: Visit, actual: Transcript, con
       });
     });
   }
+}
+
+/** The log-probabilities of the prompt are those of the twin, as far as they came. */
+function checkPrompt(actual: Transcript, twin: Transcript, context: string): void {
+  const tokens = actual.promptLogprobs();
+  if (actual.ids().length > 0) assert.equal(tokens.length, twin.promptLogprobs().length, context);
+  tokens.forEach((token, index) => {
+    const expectedToken = twin.promptLogprobs()[index];
+    assert.equal(token?.id, expectedToken?.id, context);
+    if (token !== null) {
+      const difference = Math.abs(token.logprob - (expectedToken?.logprob ?? NaN));
+      assert.ok(difference <= tolerance, `${context}, token ${index} of the prompt: off by ${difference}`);
+    }
+  });
 }
 
 /** For each token its log-probability and those of its alternatives. */

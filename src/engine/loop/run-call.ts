@@ -1,12 +1,15 @@
 // Runs one planned call of a step: makes room for what it computes, hands the tokens to the runner, and counts them as
-// computed. Draws nothing; says for which sequences a next token can now be drawn. A row that was preempted computes its
-// answer again as it did the first time, token by token: as parts of a prompt they would get other last digits, and the
-// request perhaps another answer than undisturbed.
+// computed. Draws nothing; says for which sequences a next token can now be drawn, and how probable the tokens of prompts
+// were. A row that was preempted computes its answer again as it did the first time, token by token: as parts of a prompt
+// they would get other last digits, and the request perhaps another answer than undisturbed.
+import type { PromptLogprob } from "../../domain/generation.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { ModelRunner } from "../model-runner.ts";
+import { scoreTokens } from "./prompt-logprobs.ts";
 import { slotOf, type Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
 import type { PlannedCall, PromptChunk } from "./scheduler.ts";
-import type { Sequence } from "./sequence.ts";
+import type { RunningRequest, Sequence } from "./sequence.ts";
 
 /** Next-token scores of a sequence whose every token is computed; valid until the next call. */
 export interface ScoredSequence {
@@ -14,22 +17,36 @@ export interface ScoredSequence {
   readonly logits_V: Float32Array;
 }
 
+/** The next tokens of a prompt with their log-probabilities, or why they have none, which ends the request. */
+export interface PromptLogprobs {
+  readonly running: RunningRequest;
+  readonly outcome: readonly (PromptLogprob | null)[] | ServiceError;
+}
+
+export interface CallResult {
+  readonly scored: readonly ScoredSequence[];
+  /** In the order of their prompts' tokens. */
+  readonly promptLogprobs: readonly PromptLogprobs[];
+}
+
+const nothing: CallResult = { scored: [], promptLogprobs: [] };
+
 /** A lane or a prompt may have gone since the step was planned; what is left of the call is run. */
 export async function runCall(
   call: PlannedCall<Sequence>,
   lanes: Lanes,
   runner: ModelRunner,
-): Promise<readonly ScoredSequence[]> {
+): Promise<CallResult> {
   const lane = lanes.find(call.laneId);
-  if (lane === undefined) return [];
+  if (lane === undefined) return nothing;
   if (call.kind === "decode") return decodeRows(lane, lanes, runner);
   const chunks = call.chunks.filter(({ prompt }) => prompt.slot !== null);
   return prefillChunks(chunks, { lane, lanes, runner });
 }
 
-async function decodeRows(lane: Lane, lanes: Lanes, runner: ModelRunner): Promise<readonly ScoredSequence[]> {
+async function decodeRows(lane: Lane, lanes: Lanes, runner: ModelRunner): Promise<CallResult> {
   const rows = lane.rows.slice(0, lane.arrangeRows());
-  if (rows.length === 0) return [];
+  if (rows.length === 0) return nothing;
   lanes.makeRoom(lane, Math.max(...rows.map(({ computedCount }) => computedCount + 1)));
   const logits_BV = await runner.decode(
     lane.kv,
@@ -37,31 +54,80 @@ async function decodeRows(lane: Lane, lanes: Lanes, runner: ModelRunner): Promis
     rows.map(({ inputTokenId }) => inputTokenId),
   );
   const { vocabularySize } = runner.shape;
-  return rows.flatMap((sequence, row) => {
+  const scored = rows.flatMap((sequence, row) => {
     sequence.computedCount += 1;
     if (!sequence.isComputed) return [];
     const logits_V = logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize);
     return [{ sequence, logits_V }];
   });
+  return { scored, promptLogprobs: [] };
 }
 
 async function prefillChunks(
   chunks: readonly PromptChunk<Sequence>[],
   { lane, lanes, runner }: { readonly lane: Lane; readonly lanes: Lanes; readonly runner: ModelRunner },
-): Promise<readonly ScoredSequence[]> {
-  if (chunks.length === 0) return [];
+): Promise<CallResult> {
+  if (chunks.length === 0) return nothing;
   lanes.makeRoom(lane, Math.max(...chunks.map(({ start, count }) => start + count)));
-  const logits = await runner.prefill(
+  const results = await runner.prefill(
     lane.kv,
     lane.adapter,
-    chunks.map(({ prompt, start, count }) => ({
-      slot: slotOf(prompt),
-      tokenIds: prompt.running.request.prompt.tokenIds.slice(start, start + count),
-      logits: start + count === prompt.tokenCount ? "last" : "none",
+    chunks.map((chunk) => ({
+      slot: slotOf(chunk.prompt),
+      tokenIds: chunk.prompt.running.request.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
+      logits: newTokensOf(chunk).ids.length > 0 ? "all" : isLast(chunk) ? "last" : "none",
     })),
   );
-  return chunks.flatMap(({ prompt, count }, index) => {
+  const { vocabularySize } = runner.shape;
+  const promptLogprobs = chunks.flatMap((chunk, index) => logprobsOf(chunk, results[index], vocabularySize));
+  const scored = chunks.flatMap(({ prompt, count }, index) => {
     prompt.computedCount += count;
-    return prompt.isComputed ? [{ sequence: prompt, logits_V: logits[index] }] : [];
+    const logits_V = results[index].subarray(-vocabularySize);
+    return prompt.isComputed ? [{ sequence: prompt, logits_V }] : [];
   });
+  return { scored, promptLogprobs };
+}
+
+function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {
+  return start + count === prompt.tokenCount;
+}
+
+/**
+ * Tokens whose log-probabilities a chunk gives and no chunk before it gave, which there may be where choices run in
+ * portions: `firstRow` of the scores after its tokens is for the first of them.
+ */
+interface NewTokens {
+  readonly ids: readonly number[];
+  readonly firstRow: number;
+}
+
+function newTokensOf({ prompt, start, count }: PromptChunk<Sequence>): NewTokens {
+  const { request, emittedLogprobCount } = prompt.running;
+  // The first token of a prompt comes after nothing.
+  const first = Math.max(1, emittedLogprobCount);
+  const isNext = prompt.needsLogprobs && first > start;
+  const ids = isNext ? request.prompt.tokenIds.slice(first, start + count + 1) : [];
+  return { ids, firstRow: first - 1 - start };
+}
+
+function logprobsOf(
+  chunk: PromptChunk<Sequence>,
+  logits_TV: Float32Array,
+  vocabularySize: number,
+): readonly PromptLogprobs[] {
+  const { running, needsLogprobs } = chunk.prompt;
+  const { promptLogprobCount } = running.request.outputs;
+  if (promptLogprobCount === null || !needsLogprobs) return [];
+  const { ids, firstRow } = newTokensOf(chunk);
+  const first = running.emittedLogprobCount === 0 ? [null] : [];
+  if (first.length + ids.length === 0) return [];
+  try {
+    const rows = logits_TV.subarray(firstRow * vocabularySize);
+    const scored = scoreTokens(rows, ids, { vocabularySize, alternativeCount: promptLogprobCount });
+    running.emittedLogprobCount += first.length + scored.length;
+    return [{ running, outcome: [...first, ...scored] }];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return [{ running, outcome: error }];
+  }
 }

@@ -24,6 +24,7 @@ const budget: StepBudget = {
   bytesPerPosition: 10,
   tokensPerStepMax: 100,
   promptChunkTokens: 40,
+  logprobTokensPerStepMax: 30,
 };
 
 const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
@@ -35,6 +36,7 @@ const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {
   positionCountMax: tokenCount + 20,
   priority: 0,
   arrival: name,
+  needsLogprobs: false,
   ...more,
 });
 
@@ -97,6 +99,17 @@ test("computes a long prompt in parts of the same size, whatever else runs", () 
     { started: [prompt(1, 90, { computedCount: 80 })], lanes: [lane("a", 1, 0)] },
     { admitted: [], lanes: { a: "1:80+10" } },
   );
+});
+
+test("computes few tokens of prompts whose log-probabilities are wanted, and lets others pass meanwhile", () => {
+  const needy = (name: number, tokenCount: number): NamedPrompt =>
+    prompt(name, tokenCount, { needsLogprobs: true });
+  check(
+    { started: [needy(1, 90), needy(2, 20), prompt(3, 40)] },
+    { admitted: [], lanes: { a: "3:0+40 1:0+30" } },
+  );
+  check({ started: [needy(1, 10), needy(2, 20)] }, { admitted: [], lanes: { a: "2:0+20 1:0+10" } });
+  check({ started: [needy(1, 10), needy(2, 21)] }, { admitted: [], lanes: { a: "1:0+10" } });
 });
 
 test("gives the oldest prompt its part even where the rows use up the tokens of the step", () => {

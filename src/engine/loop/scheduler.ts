@@ -28,6 +28,8 @@ export interface PlannedPrompt extends SlotHolder {
   readonly tokenCount: number;
   /** Tokens that need no computing any more. One that waits may have some: what was found in memory. */
   readonly computedCount: number;
+  /** Log-probabilities of its tokens are wanted, and so scores after each, not after the last alone. */
+  readonly needsLogprobs: boolean;
 }
 
 /** What a lane holds, with everything that was promised to admitted requests. */
@@ -45,6 +47,8 @@ export interface StepBudget {
   readonly bytesPerPosition: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
+  /** Of prompts whose log-probabilities are wanted: scores after every token take memory and time. */
+  readonly logprobTokensPerStepMax: number;
 }
 
 /** Tokens [start, start + count) of a prompt. */
@@ -238,20 +242,28 @@ class Room {
   }
 }
 
-/** One chunk of each prompt, in their order, while the budget lasts; the first always gets its chunk. */
+/**
+ * One chunk of each prompt, in their order, while the budget lasts; the first always gets its chunk. A prompt whose
+ * log-probabilities are wanted lets others pass in a step in which there is no room for its scores.
+ */
 function chooseChunks<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
   decodingCount: number,
   budget: StepBudget,
 ): readonly PromptChunk<Prompt>[] {
   const chunks: PromptChunk<Prompt>[] = [];
+  const { promptChunkTokens, logprobTokensPerStepMax } = budget;
   let left = budget.tokensPerStepMax - decodingCount;
+  let logprobsLeft = logprobTokensPerStepMax;
   for (const prompt of prompts) {
-    const { tokenCount, computedCount } = prompt;
-    const count = Math.min(budget.promptChunkTokens, tokenCount - computedCount);
+    const { tokenCount, computedCount, needsLogprobs } = prompt;
+    const countMax = needsLogprobs ? Math.min(promptChunkTokens, logprobTokensPerStepMax) : promptChunkTokens;
+    const count = Math.min(countMax, tokenCount - computedCount);
+    if (needsLogprobs && count > logprobsLeft) continue;
     if (count > left && chunks.length > 0) break;
     chunks.push({ prompt, start: computedCount, count });
     left -= count;
+    if (needsLogprobs) logprobsLeft -= count;
   }
   return chunks;
 }

@@ -21,6 +21,8 @@ export interface RunningRequest {
   adapter: LoadedAdapter | null;
   /** One for each choice. */
   readonly sequences: readonly Sequence[];
+  /** Tokens of the prompt whose log-probabilities were emitted. */
+  emittedLogprobCount: number;
   /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
   isPromptComputed: boolean;
 }
@@ -97,6 +99,14 @@ export class Sequence {
     return prompt.tokenIds.length + stopping.maxTokens;
   }
 
+  /** Whether log-probabilities of the prompt are wanted and were not all emitted. */
+  get needsLogprobs(): boolean {
+    const { request, emittedLogprobCount } = this.running;
+    return (
+      request.outputs.promptLogprobCount !== null && emittedLogprobCount < request.prompt.tokenIds.length
+    );
+  }
+
   /** Slots that it and its followers come to need. */
   get slotCount(): number {
     return 1 + this.followers.length;
@@ -145,6 +155,7 @@ export function openRequest(
     prompt: new PromptTokens(request.prompt.tokenIds),
     adapter: null,
     sequences,
+    emittedLogprobCount: 0,
     isPromptComputed: false,
   };
   for (let choice = 0; choice < choiceCountOf(request); choice++) {

@@ -1,9 +1,10 @@
 // Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and what
 // the caller is to know is put into events. Moves no slots and draws nothing.
 import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
-import type { ServiceError } from "../../domain/service-error.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { failureOf } from "../../processes/failure.ts";
 import type { Failure } from "../../processes/protocol.ts";
+import type { PromptLogprobs } from "./run-call.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
 /** What happened to one request; `key` is the number it was submitted under. */
@@ -31,6 +32,15 @@ export function settleDraws(draws: readonly Draw[]): readonly LoopOutput[] {
     const { key } = sequence.running;
     const events = outcome.kind === "token" ? takeToken(sequence, outcome.token) : [complete(sequence)];
     return [...promptComputed(sequence), ...events].map((event) => ({ kind: "event", key, event }) as const);
+  });
+}
+
+/** Settles log-probabilities of prompts; to be called before the draws of the same call are settled. */
+export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): readonly LoopOutput[] {
+  return parts.flatMap(({ running, outcome }) => {
+    if (running.sequences.every(({ isFinished }) => isFinished)) return [];
+    if (outcome instanceof ServiceError) return [failRequest(running, outcome)];
+    return [{ kind: "event", key: running.key, event: { kind: "prompt-logprobs", tokens: outcome } }];
   });
 }
 

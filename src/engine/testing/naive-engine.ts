@@ -13,6 +13,8 @@ import {
   type GeneratedToken,
   type Generation,
   type GenerationRequest,
+  type PromptLogprob,
+  type RankedToken,
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
 import { seededRandom } from "../../domain/random.ts";
@@ -53,6 +55,7 @@ export class NaiveEngine implements Engine {
       "min-tokens",
       "priority",
       "cache-salt",
+      "prompt-logprobs",
     ]),
   };
   readonly #options: NaiveOptions;
@@ -137,6 +140,15 @@ export class NaiveEngine implements Engine {
     try {
       const allowanceAfter = allowances(request, this.#options.vocabulary);
       const adapter = model.loadAdapter(request.prompt.adapter);
+      const { promptLogprobCount } = request.outputs;
+      if (promptLogprobCount !== null) {
+        const { tokenIds } = request.prompt;
+        const logits_TV = await model.logitsAfterEach(tokenIds, adapter);
+        const scored = tokenIds
+          .slice(1)
+          .map((id, row) => rankedTokenOf(id, logits_TV[row], promptLogprobCount));
+        stream.push({ kind: "prompt-logprobs", tokens: [null, ...scored] });
+      }
       stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
       const nextScores = async (answer: readonly number[]): Promise<Scores> => ({
         logits: await model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter),
@@ -218,6 +230,15 @@ function tokenOf(id: number, logits: readonly number[], topLogprobCount: number 
     logprob: logprobs[id],
     alternatives: best.map((other) => ({ id: other, logprob: logprobs[other] })),
   };
+}
+
+function rankedTokenOf(id: number, logits: readonly number[], alternativeCount: number): PromptLogprob {
+  const logprobs = plainLogprobs(logits);
+  const ranked = (one: number): RankedToken => {
+    const rank = logits.filter((logit) => logit >= logits[one]).length;
+    return { id: one, logprob: logprobs[one], rank };
+  };
+  return { ...ranked(id), alternatives: rankedIds(logits).slice(0, alternativeCount).map(ranked) };
 }
 
 function unsupported(message: string): ServiceError {

@@ -51,13 +51,34 @@ export class NaiveModel {
 
   /** The scores of the token after these. */
   async logitsAfter(tokenIds: readonly number[], adapter: LoadedAdapter | null): Promise<readonly number[]> {
+    const [logits_V] = await this.#logits(tokenIds, [tokenIds.length - 1], adapter);
+    return logits_V;
+  }
+
+  /** The scores of the token after each of these. */
+  logitsAfterEach(
+    tokenIds: readonly number[],
+    adapter: LoadedAdapter | null,
+  ): Promise<readonly (readonly number[])[]> {
+    return this.#logits(tokenIds, [...tokenIds.keys()], adapter);
+  }
+
+  async #logits(
+    tokenIds: readonly number[],
+    places: readonly number[],
+    adapter: LoadedAdapter | null,
+  ): Promise<readonly (readonly number[])[]> {
     const session = await this.#session(adapter === null ? null : loraFormOf(adapter.rank));
     const outputs = await session.run({
       tokens: int64Tensor([1, tokenIds.length], tokenIds),
-      places: int64Tensor([1], [tokenIds.length - 1]),
+      places: int64Tensor([places.length], places),
       ...adapter?.feeds,
     });
-    return Array.from(float32Data(outputs["logits"]));
+    const logits_TV = float32Data(outputs["logits"]);
+    const { vocabularySize } = this.config;
+    return places.map((_, row) =>
+      Array.from(logits_TV.subarray(row * vocabularySize, (row + 1) * vocabularySize)),
+    );
   }
 
   async #session(lora: LoraForm | null): Promise<Session> {

@@ -4,6 +4,7 @@ import type {
   AdapterReference,
   GenerationEvent,
   GenerationRequest,
+  PromptLogprob,
   TokenAlternative,
 } from "../../domain/generation.ts";
 import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
@@ -20,6 +21,7 @@ export interface ShortRequest {
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
   readonly topLogprobCount?: number | null;
+  readonly promptLogprobCount?: number | null;
   readonly constraint?: Constraint | null;
   readonly priority?: number;
 }
@@ -27,13 +29,14 @@ export interface ShortRequest {
 export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}): GenerationRequest {
   const { id = "request", adapter = null, choiceCount = 1, maxTokens = 16, minTokens = 0 } = more;
   const { stopTokenIds = [], topLogprobCount = null, constraint = null, priority = 0 } = more;
+  const { promptLogprobCount = null } = more;
   return {
     id,
     prompt: { tokenIds, adapter },
     sampling: { ...plainSampling, temperature: 0, seed: 1, ...more.sampling },
     constraint,
     stopping: { maxTokens, minTokens, stopTokenIds },
-    outputs: { topLogprobCount, promptLogprobCount: null },
+    outputs: { topLogprobCount, promptLogprobCount },
     choices: { kind: "sample", count: choiceCount },
     priority,
     cacheSalt: null,
@@ -60,6 +63,11 @@ export class Transcript {
 
   alternatives(choice = 0): readonly (readonly TokenAlternative[])[] {
     return this.#tokens(choice).map((token) => token.alternatives);
+  }
+
+  /** Of the prompt's tokens, of all parts together. */
+  promptLogprobs(): readonly (PromptLogprob | null)[] {
+    return this.events.flatMap((event) => (event.kind === "prompt-logprobs" ? event.tokens : []));
   }
 
   finishes(): readonly string[] {
