@@ -43,7 +43,6 @@ const unproved: readonly string[] = [
   "skip_special_tokens",
   "spaces_between_special_tokens",
   "truncate_prompt_tokens",
-  "prompt_logprobs",
   "allowed_token_ids",
   "bad_words",
   "echo",

@@ -122,7 +122,7 @@ test("what nobody serves and what the engine lacks are refused together, each on
     structured_outputs: { regex: "a", _backend: "x" },
   });
   const backend = "structured_outputs._backend";
-  const names = ["prompt_logprobs", backend, "min_p", "cache_salt"];
+  const names = [backend, "min_p", "prompt_logprobs", "cache_salt"];
   assert.deepEqual(
     detail.map(({ loc }) => loc),
     names.map((name) => ["body", ...name.split(".")]),

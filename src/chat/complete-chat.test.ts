@@ -150,6 +150,7 @@ function serve(
     model?: ResolvedModel;
     defaults?: Partial<GenerationDefaults>;
     isDeleted?: boolean;
+    features?: readonly EngineFeature[];
   } = {},
 ): ChatService {
   const { model = base, defaults = {} } = options;
@@ -259,6 +260,29 @@ test("tells a header, a delta per batch of tokens, the finish on the last of the
   });
   assert.deepEqual(deltas.at(-1)?.usage, usage);
   assert.deepEqual(engine.requests[0].prompt.tokenIds, header.promptTokenIds);
+});
+
+test("the header waits for the whole prompt, and names the tokens of its log-probabilities", async () => {
+  const [a] = idsOf("a");
+  const broken = idsOf("東")[0];
+  const own = { id: broken, logprob: -2, rank: 7 };
+  const best = { id: a, logprob: -0.5, rank: 1 };
+  const script: Script = [
+    [{ kind: "prompt-logprobs", tokens: [null, { ...own, alternatives: [best] }] }],
+    [{ kind: "prompt-logprobs", tokens: [{ ...best, alternatives: [best] }] }, prompt],
+    [tokens([a]), finished("length")],
+  ];
+  const features = ["prompt-logprobs"] as const;
+  const { header, engine } = await check(script, { output: { promptLogprobCount: 1 } }, { features });
+  assert.equal(engine.requests[0].outputs.promptLogprobCount, 1);
+  const named = { tokenId: a, text: "a", logprob: -0.5, rank: 1 };
+  assert.deepEqual(header.promptLogprobs, [
+    null,
+    { tokenId: broken, text: tokenizer.tokenText(broken), logprob: -2, rank: 7, alternatives: [named] },
+    { ...named, alternatives: [named] },
+  ]);
+  const silent = await check(oneByOne([a], finished("length")));
+  assert.equal(silent.header.promptLogprobs, null);
 });
 
 test("a further end token ends with its id as the reason, and its text is not shown", async () => {

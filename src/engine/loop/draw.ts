@@ -4,6 +4,7 @@
 import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { Sampler } from "../logits/sampler.ts";
+import { brokenModel } from "./broken-model.ts";
 import type { ScoredSequence } from "./run-call.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
@@ -108,9 +109,4 @@ function nothingAllowed({ request }: RunningRequest): ServiceError {
       ? "The constraint cannot be followed with this model's vocabulary: no token continues the answer."
       : `No token continues the answer: ${[...(request.constraint === null ? [] : ["the constraint"]), ...others].join(" and ")} leave none. Ask for less of these.`;
   return new ServiceError({ code: "unsupported", message });
-}
-
-export function brokenModel(): ServiceError {
-  const message = "The model's scores are not finite numbers: this version of the model cannot be used.";
-  return new ServiceError({ code: "internal", message });
 }

@@ -3,7 +3,7 @@
 import type { PromptLogprob, RankedToken } from "../../domain/generation.ts";
 import { exponentials } from "../logits/exponential.ts";
 import { greatest } from "../logits/sampler.ts";
-import { brokenModel } from "./draw.ts";
+import { brokenModel } from "./broken-model.ts";
 
 /** The most that the scores of prompts take in one step, unless those after a single token are more. */
 const scoreBytesMax = 64 * 1024 * 1024;

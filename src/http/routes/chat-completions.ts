@@ -6,6 +6,7 @@ import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { locate, type WirePlaces } from "../../wire/places.ts";
+import { writeAnswer } from "../bodies/write-answer.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
@@ -55,7 +56,10 @@ async function complete(
     // Until the header is there, whatever goes wrong is an ordinary answer.
     const header = await firstHeader(events);
     if (header.notice !== null) reply.header("x-hone-notice", inHeader(header.notice));
-    if (!form.isStream) return await chatResponse(chatRequest, form, header, events);
+    if (!form.isStream) {
+      const answer = await writeAnswer(await chatResponse(chatRequest, form, header, events));
+      return await reply.type("application/json; charset=utf-8").send(answer);
+    }
     const stream = openEventStream(reply, dependencies);
     await sendAll(stream, chatChunks(chatRequest, form, header, events), request, dependencies.logger);
     return reply;

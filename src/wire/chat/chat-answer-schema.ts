@@ -92,7 +92,8 @@ export const chatAnswerSchema = Type.Object(
     choices: Type.Array(choiceSchema),
     usage: usageSchema,
     prompt_logprobs: orNull(Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))), {
-      description: "One for each token of the prompt, by token id; null for the first.",
+      description:
+        "One object for each token of the prompt, by token id: the token itself, then the alternatives; null for the first.",
     }),
     prompt_token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
     kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),

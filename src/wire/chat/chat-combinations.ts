@@ -24,8 +24,11 @@ export function checkCombinations(body: Body, findings: Findings): void {
     valueError(findings, "Stream options can only be defined when `stream=True`.");
   }
   const { prompt_logprobs: promptLogprobs, min_tokens: minTokens } = body;
-  if (typeof promptLogprobs === "number" && promptLogprobs > 0 && body["stream"] === true) {
+  if (typeof promptLogprobs === "number" && body["stream"] === true) {
     valueError(findings, "`prompt_logprobs` are not available when `stream=True`.");
+  }
+  for (const field of ["top_logprobs", "prompt_logprobs"]) {
+    if (body[field] === -1) valueError(findings, wholeVocabulary, field);
   }
   const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
   if (typeof minTokens === "number" && typeof maxTokens === "number" && minTokens > maxTokens) {
@@ -41,6 +44,9 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkConstraint(body, findings);
   checkCalls(body, findings);
 }
+
+const wholeVocabulary =
+  "-1 asks for every token of the vocabulary; at most 20 alternatives are given, so send 0 to 20.";
 
 function valueError(findings: Findings, message: string, ...below: readonly string[]): void {
   report(findings, "value_error", `Value error, ${message}`, ...below);

@@ -222,7 +222,7 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
   },
   prompt_logprobs: {
     about:
-      "Returns the log-probabilities of the prompt's tokens, with so many alternatives; not in a stream.",
+      "Returns how probable each token of the prompt was after those before it, with its rank and so many alternatives; 0 gives the tokens alone. Not in a stream.",
     otherwise: "none",
     example: 1,
     isEngines: true,

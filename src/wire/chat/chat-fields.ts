@@ -2,7 +2,7 @@
 // written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
-import { is, isEmpty, never, useOf, type BodyForm } from "../body.ts";
+import { is, isEmpty, useOf, type BodyForm } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint } from "./chat-constraint.ts";
@@ -69,7 +69,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     length_penalty: { read: "output.choices", refusedUnless: is(1) },
     logprobs: "output.logprobs",
     top_logprobs: "output.logprobs",
-    prompt_logprobs: { refusedUnless: never },
+    prompt_logprobs: "output.promptLogprobCount",
     return_token_ids: "output.returnTokenIds",
     skip_special_tokens: "output.skipSpecialTokens",
     // No tokenizer that is read puts blanks there: what a token adds to a text does not depend on its neighbours.

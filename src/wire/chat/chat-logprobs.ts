@@ -1,5 +1,6 @@
 // Log-probabilities as the interface spells them.
-import type { ChatLogprob } from "../../domain/chat.ts";
+import type { ChatLogprob, ChatPromptLogprob, ChatRankedToken } from "../../domain/chat.ts";
+import { JsonText } from "../json-text.ts";
 
 export interface LogprobEntry {
   readonly token: string;
@@ -32,4 +33,21 @@ function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): Logp
     logprob: Math.max(logprob.logprob, logprobMin),
     bytes: logprob.bytes,
   };
+}
+
+/** For each token of the prompt an object by token id: the token itself, then the alternatives in their order. */
+export function promptLogprobsBody(
+  tokens: readonly (ChatPromptLogprob | null)[],
+): readonly (JsonText | null)[] {
+  return tokens.map((token) => token && new JsonText(() => rankedJson(token)));
+}
+
+function rankedJson(token: ChatPromptLogprob): string {
+  const others = token.alternatives.filter(({ tokenId }) => tokenId !== token.tokenId);
+  const members = [token, ...others].map((one) => `"${one.tokenId}":${JSON.stringify(rankedEntry(one))}`);
+  return `{${members.join(",")}}`;
+}
+
+function rankedEntry({ logprob, rank, text }: ChatRankedToken): object {
+  return { logprob: Math.max(logprob, logprobMin), rank, decoded_token: text };
 }

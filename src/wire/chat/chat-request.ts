@@ -202,7 +202,7 @@ export const chatRequestSchema = Type.Object(
     skip_special_tokens: Type.Optional(Type.Boolean()),
     spaces_between_special_tokens: Type.Optional(Type.Boolean()),
     truncate_prompt_tokens: nullable(Type.Integer({ minimum: -1, maximum: seedMax })),
-    prompt_logprobs: nullable(Type.Integer({ minimum: 0 })),
+    prompt_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
     allowed_token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 }))),
     bad_words: Type.Optional(Type.Array(Type.String())),
     echo: Type.Optional(Type.Boolean()),

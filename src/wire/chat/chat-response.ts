@@ -10,7 +10,7 @@ import type {
   ToolCallDelta,
 } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
-import { logprobsBody } from "./chat-logprobs.ts";
+import { logprobsBody, promptLogprobsBody } from "./chat-logprobs.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
 interface GatheredChoice {
@@ -70,7 +70,7 @@ export async function chatResponse(
     service_tier: "default",
     system_fingerprint: header.fingerprint,
     usage: usageBody(usage),
-    prompt_logprobs: null,
+    prompt_logprobs: header.promptLogprobs && promptLogprobsBody(header.promptLogprobs),
     prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
     kv_transfer_params: null,
   };

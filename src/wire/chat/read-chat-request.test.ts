@@ -360,6 +360,7 @@ test("refuses what is out of range", () => {
     [{ truncate_prompt_tokens: -2 }, ".truncate_prompt_tokens", /greater than or equal to -1/],
     [{ truncate_prompt_tokens: 0 }, ".truncate_prompt_tokens", /must be an integer >= 1 or -1, got 0/],
     [{ logprobs: true, top_logprobs: 21 }, ".top_logprobs", /less than or equal to 20/],
+    [{ prompt_logprobs: 21 }, ".prompt_logprobs", /less than or equal to 20/],
     [{ reasoning_effort: "huge" }, ".reasoning_effort", /'none', 'minimal', 'low', 'medium' or 'high'/],
     [{ documents: [{ title: "a", text: 5 }] }, ".documents.0.text", /valid string/],
     [
@@ -400,16 +401,17 @@ test("refuses combinations that contradict each other", () => {
   refuses({ stream_options: { include_usage: true } }, "invalid", [
     ["", /only be defined when `stream=True`/],
   ]);
-  refuses({ prompt_logprobs: 1, stream: true }, "invalid", [
-    ["", /not available when `stream=True`/],
-    [".prompt_logprobs", /not supported/],
-  ]);
+  for (const count of [0, 1]) {
+    refuses({ prompt_logprobs: count, stream: true }, "invalid", [["", /not available when `stream=True`/]]);
+  }
   refuses({ min_tokens: 5, max_tokens: 4 }, "invalid", [["", /less than or equal to max_tokens=4, got 5/]]);
   refuses({ vendor_xargs: { a: 1 }, vllm_xargs: { a: 2 } }, "invalid", [
     [".vllm_xargs", /two spellings/],
     [".vendor_xargs", /not supported/],
   ]);
   reads({ top_logprobs: 0 }, {});
+  reads({ prompt_logprobs: 0 }, { output: { promptLogprobCount: 0 } });
+  reads({ prompt_logprobs: null, stream: true }, {});
   reads({ stream_options: {} }, {});
 });
 
@@ -470,7 +472,6 @@ test("names every fault at once: types, ranges and combinations", () => {
 test("refuses every known option that chat cannot honour, by name, all at once", () => {
   const asked = {
     length_penalty: 2,
-    prompt_logprobs: 0,
     vendor_xargs: { a: 1 },
   };
   refuses(
