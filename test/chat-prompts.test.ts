@@ -174,3 +174,102 @@ test("the last tokens of a prompt are kept, as many as are said or as fit", asyn
   await refused({ truncate_prompt_tokens: 0 }, 422, place, /must be an integer >= 1 or -1, got 0/);
   await refused({ messages, truncate_prompt_tokens: 256 }, 400, "body.messages", /has 256 input tokens/);
 });
+
+test("/tokenize says which tokens a chat would be given, and /detokenize reads them back", async () => {
+  const documents = [{ title: "T", text: "words" }];
+  const last = { role: "assistant", content: "Well, " };
+  for (const body of [
+    {},
+    { documents, add_special_tokens: true },
+    { chat_template: "{{ messages[0].content }}{{ mine }}", chat_template_kwargs: { mine: "é😀" } },
+    { reasoning_effort: "none" },
+    { add_generation_prompt: false },
+    { messages: [...hi, last], continue_final_message: true },
+  ]) {
+    const ids = await promptIds(body);
+    const { status, body: answer } = await ask("/tokenize", {
+      messages: hi,
+      ...body,
+      return_token_strs: true,
+    });
+    assert.equal(status, 200, JSON.stringify(answer));
+    const { token_strs: texts, ...rest } = answer;
+    assert.deepEqual(rest, { count: ids.length, max_model_len: 256, tokens: ids });
+    assert.deepEqual(
+      texts,
+      ids.map((id) => tokenizer.tokenText(id)),
+    );
+    assert.deepEqual((await ask("/detokenize", { tokens: ids })).body, { prompt: textOf(ids) });
+  }
+});
+
+test("/tokenize takes a text of any length as it stands, and begins it with what the tokenizer begins texts with", async () => {
+  const ids = tokenizer.encode("Hi<|im_end|>", { addSpecialTokens: false });
+  const tokensOf = async (body: object): Promise<unknown> => {
+    const { status, body: answer } = await ask("/tokenize", { model: "tiny", ...body });
+    assert.equal(status, 200, JSON.stringify(answer));
+    assert.equal(answer.token_strs, null);
+    assert.equal(answer.count, answer.tokens.length);
+    return answer.tokens;
+  };
+  assert.deepEqual(await tokensOf({ prompt: "Hi<|im_end|>" }), [0, ...ids]);
+  assert.deepEqual(await tokensOf({ prompt: "Hi<|im_end|>", add_special_tokens: false }), ids);
+  assert.deepEqual(await tokensOf({ prompt: "", add_special_tokens: false }), []);
+  const { body: long } = await ask("/tokenize", { prompt: "z".repeat(5000), add_special_tokens: false });
+  assert.equal((await ask("/detokenize", { tokens: long.tokens })).body.prompt, "z".repeat(5000));
+});
+
+test("what cannot be tokenized, or read back, is refused by its field", async () => {
+  const table: readonly (readonly [string, object, number, string, RegExp])[] = [
+    ["/tokenize", {}, 422, "body.prompt", /Field required: prompt or messages/],
+    ["/tokenize", { prompt: "a", messages: hi }, 422, "body", /give one/],
+    ["/tokenize", { prompt: "a", tools: [] }, 422, "body.tools", /there is a prompt instead/],
+    ["/tokenize", { prompt: 5 }, 422, "body.prompt", /valid string/],
+    ["/tokenize", { messages: [] }, 422, "body.messages", /at least 1/],
+    [
+      "/tokenize",
+      { messages: hi, chat_template: "{{ raise_exception('No') }}" },
+      400,
+      "body.chat_template",
+      /^No$/,
+    ],
+    [
+      "/tokenize",
+      { messages: [{ role: "user", content: 5 }] },
+      422,
+      "body.messages.0.content.str",
+      /valid string/,
+    ],
+    ["/tokenize", { prompt: "a", model: "other" }, 404, "body.model", /other/],
+    [
+      "/tokenize",
+      { prompt: "z".repeat(3_000_000) },
+      400,
+      "body.prompt",
+      /at most 131072 are counted \(chat\.countedTokens\)/,
+    ],
+    [
+      "/detokenize",
+      { tokens: [1, 512] },
+      400,
+      "body.tokens",
+      /token id 512 is unknown: the model tiny knows ids below 512/,
+    ],
+    ["/detokenize", { tokens: [-1] }, 422, "body.tokens.0", /greater than or equal to 0/],
+    [
+      "/detokenize",
+      { tokens: Array.from({ length: 131_073 }, () => 1) },
+      400,
+      "body.tokens",
+      /at most 131072/,
+    ],
+    ["/detokenize", { tokens: [1], model: "other" }, 404, "body.model", /other/],
+  ];
+  for (const [path, body, status, place, message] of table) {
+    const answer = await ask(path, body);
+    assert.equal(answer.status, status, JSON.stringify(answer.body));
+    assert.equal(answer.body.detail[0].loc.join("."), place);
+    assert.match(answer.body.error.message, message);
+    assert.equal((await fetch(`${server.url}${path}`, { method: "POST", body: "{}" })).status, 401);
+  }
+});

@@ -71,8 +71,9 @@ const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
   const { request } = readChatRequest(body, defaultsOf(httpSettings));
-  const limits = { modelName: "m", contextLength: 100_000, vocabularySize };
-  const task = { prompt: request.prompt, badWords: [], keepLast: null, ...limits };
+  const fit = { purpose: "answer", contextLength: 100_000, keepLast: null } as const;
+  const rest = { badWords: [], wantsTexts: false, modelName: "m", vocabularySize };
+  const task = { prompt: request.prompt, fit, ...rest };
   return writePrompt(tokenizer, template, task).tokenIds;
 }
 

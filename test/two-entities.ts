@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import type { LightMyRequestResponse } from "fastify";
 import { plainReplies } from "../src/chat/reply-abilities.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
+import { chatSettings } from "../src/chat/settings.ts";
+import { createTokenizationService } from "../src/chat/tokenization.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
+import { defaultsOf } from "../src/domain/settings.ts";
 import { hashSecret, type KeyRole } from "../src/domain/access.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -63,7 +66,7 @@ export async function newWorld(entities: readonly string[]): Promise<World> {
   const engine = new NaiveEngine({ modelFolder: folder, vocabulary: packVocabulary([]), waitingCountMax: 8 });
   await engine.start();
   const services = (stores: Database) => ({
-    chat: chatOver(engine, stores),
+    ...chatOver(engine, stores),
     feedback: createFeedbackService({ store: stores.feedback, clock: systemClock }),
   });
   const server = await fakeServer({ services, settings: { failedLoginsPerMinute: 1_000_000 } });
@@ -110,7 +113,11 @@ function chatOver(engine: NaiveEngine, { models: store }: Database) {
     contextLength: 128,
   };
   const metrics = createMetrics({ processMetrics: false });
-  return createChatService({ directory, bases: [base], clock: systemClock, metrics, logger: silentLogger });
+  const over = { directory, bases: [base] };
+  return {
+    chat: createChatService({ ...over, clock: systemClock, metrics, logger: silentLogger }),
+    tokenization: createTokenizationService({ ...over, settings: defaultsOf(chatSettings) }),
+  };
 }
 
 /** Names of an entity's things, and ids that nothing has. */

@@ -893,6 +893,7 @@ test("a request whose prompt is being made counts as running, waits as its key's
       clients.push(client);
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(gone)));
     },
+    read: () => assert.fail("a chat reads no tokens in threads"),
   };
   const gone = new ServiceError({ code: "cancelled", message: "gone" });
   const service = serve(engine, { prompts: slowPrompts });

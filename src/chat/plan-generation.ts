@@ -38,10 +38,10 @@ export async function planGeneration(
   const prompt = await base.prompts.write(
     {
       prompt: request.prompt,
-      keepLast: keptTokens(request, limits),
+      fit: { purpose: "answer", contextLength: limits.contextLength, keepLast: keptTokens(request, limits) },
+      wantsTexts: false,
       badWords: request.sampling.badWords ?? [],
       modelName: base.model.name,
-      contextLength: limits.contextLength,
       vocabularySize: limits.vocabularySize,
     },
     options,

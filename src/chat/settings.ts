@@ -30,6 +30,14 @@ export const chatSettings = {
     max: 16 * 1024 * 1024,
     about: "Longest chat template that a request may bring.",
   },
+  countedTokens: {
+    kind: "integer",
+    default: 128 * 1024,
+    min: 1,
+    max: 16 * 1024 * 1024,
+    about:
+      "Most tokens that a text or conversation may have that is tokenized without being answered, and most that are turned into text.",
+  },
   promptsWaitingMax: {
     kind: "integer",
     default: 1024,

@@ -267,3 +267,28 @@ export interface ChatFinish {
   /** The stop string that ended it. */
   readonly matchedStop: string | null;
 }
+
+/** A prompt whose tokens are wanted, and no answer. */
+export interface TokenizeRequest {
+  /** As asked for; null means the server's default model. */
+  readonly model: string | null;
+  readonly prompt: ConversationPrompt | TextPrompt;
+  /** Whether each token's own text is wanted too. */
+  readonly wantsTexts: boolean;
+}
+
+/** What a prompt is as tokens. */
+export interface Tokenized {
+  readonly tokenIds: readonly number[];
+  /** One for each token, with U+FFFD where its bytes are no whole characters; null where they were not wanted. */
+  readonly texts: readonly string[] | null;
+  /** Of the model: tokens that prompt and answer may have together. */
+  readonly contextLength: number;
+}
+
+/** Tokens whose text is wanted. */
+export interface DetokenizeRequest {
+  readonly model: string | null;
+  /** Whole numbers of at least 0. */
+  readonly tokenIds: readonly number[];
+}

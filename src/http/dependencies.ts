@@ -7,6 +7,7 @@ import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
 import type { Json, TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
+import type { TokenizationService } from "../chat/tokenization.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
@@ -38,6 +39,7 @@ export interface ListedBase {
 
 export interface HttpDependencies {
   readonly chat: ChatPort;
+  readonly tokenization: TokenizationService;
   readonly engineHealth: () => EngineHealth;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;

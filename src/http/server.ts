@@ -30,6 +30,7 @@ import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
+import { tokenizationRoutes } from "./routes/tokenization.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
 
@@ -108,6 +109,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);
     chatCompletionRoutes(scope, dependencies, bodies);
+    tokenizationRoutes(scope, dependencies, bodies);
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);

@@ -11,6 +11,7 @@ import { listBaseModels } from "../models/base-models.ts";
 import { createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
+import { createTokenizationService } from "../chat/tokenization.ts";
 import { servedContextLength } from "../chat/served-base.ts";
 import {
   createConstraintChecker,
@@ -183,6 +184,7 @@ async function construct(
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const http = await createHttpServer({
     chat,
+    tokenization: createTokenizationService({ directory, bases, settings: config.chat }),
     engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),

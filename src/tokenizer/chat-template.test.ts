@@ -241,9 +241,11 @@ test("refuses a prompt that is empty or leaves no room for an answer", async () 
     specialTokens: {},
     clock,
   });
-  const count = (content: string, contextLength: number): number =>
-    renderPrompt(tokenizer, template, { messages: [user(content)], ...plainConversation }, { contextLength })
-      .length;
+  const count = (content: string, contextLength: number): number => {
+    const fit = { purpose: "answer", contextLength, keepLast: null } as const;
+    const conversation = { messages: [user(content)], ...plainConversation };
+    return renderPrompt(tokenizer, template, conversation, { fit }).length;
+  };
   assert.equal(count("zzzz", 5), 4);
   const tooLong =
     "This model's maximum context length is 4 tokens. However, your request has 4 input tokens. Please reduce the length of the input messages.";

@@ -5,31 +5,41 @@ import { promptRefusal, promptTooLong } from "./prompt-faults.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** What a prompt must keep to. */
-export interface PromptFit {
-  /** Of the model; a prompt has fewer tokens. */
-  readonly contextLength: number;
-  /** Keeps the last so many tokens, at least 1; null keeps all. */
-  readonly keepLast: number | null;
-}
+export type PromptFit =
+  | {
+      readonly purpose: "answer";
+      /** Of the model; the prompt has a token, and fewer than these. */
+      readonly contextLength: number;
+      /** Keeps the last so many tokens, at least 1; null keeps all. */
+      readonly keepLast: number | null;
+    }
+  /** Nothing answers it: it may be empty, and have as many tokens as the setting allows. */
+  | { readonly purpose: "count"; readonly countMax: number; readonly setting: string };
+
+/** What a prompt keeps to that is only limited by its answer's sake. */
+export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infinity, keepLast: null };
 
 /**
  * Tokenizes what is to be a prompt of its kind.
  *
- * @throws ServiceError `unsupported` for a prompt that is empty, or leaves no room for an answer; a far too long one before
- * it is tokenized
+ * @throws ServiceError `unsupported` for a prompt that does not fit; a far too long one before it is tokenized
  */
 export function encodePrompt(
   tokenizer: Tokenizer,
   text: string,
-  options: PromptFit & {
+  {
+    kind,
+    fit,
+    addSpecialTokens,
+  }: {
     readonly kind: ChatPrompt["kind"];
+    readonly fit: PromptFit;
     readonly addSpecialTokens: boolean;
   },
 ): readonly number[] {
-  const { kind, contextLength, keepLast, addSpecialTokens } = options;
-  const leastCount = keepLast === null ? tokenizer.leastTokenCount(text) : 0;
-  if (leastCount >= contextLength) throw promptTooLong(kind, contextLength, `at least ${leastCount}`);
-  return fitPrompt(tokenizer.encode(text, { addSpecialTokens }), options);
+  const isCut = fit.purpose === "answer" && fit.keepLast !== null;
+  if (!isCut) requireLength(tokenizer.leastTokenCount(text), kind, fit, "at least ");
+  return fitPrompt(tokenizer.encode(text, { addSpecialTokens }), kind, fit);
 }
 
 const emptyPrompt: Readonly<Record<ChatPrompt["kind"], string>> = {
@@ -45,10 +55,22 @@ const emptyPrompt: Readonly<Record<ChatPrompt["kind"], string>> = {
  */
 export function fitPrompt(
   tokenIds: readonly number[],
-  { kind, contextLength, keepLast }: PromptFit & { readonly kind: ChatPrompt["kind"] },
+  kind: ChatPrompt["kind"],
+  fit: PromptFit,
 ): readonly number[] {
-  const kept = keepLast === null ? tokenIds : tokenIds.slice(-keepLast);
-  if (kept.length === 0) throw promptRefusal(kind, emptyPrompt[kind]);
-  if (kept.length >= contextLength) throw promptTooLong(kind, contextLength, String(kept.length));
+  const isAnswered = fit.purpose === "answer";
+  const kept = isAnswered && fit.keepLast !== null ? tokenIds.slice(-fit.keepLast) : tokenIds;
+  if (isAnswered && kept.length === 0) throw promptRefusal(kind, emptyPrompt[kind]);
+  requireLength(kept.length, kind, fit);
   return kept;
+}
+
+/** Refuses a number of tokens, or of `at least` so many. */
+export function requireLength(count: number, kind: ChatPrompt["kind"], fit: PromptFit, atLeast = ""): void {
+  if (fit.purpose === "answer") {
+    if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);
+  } else if (count > fit.countMax) {
+    const limit = `at most ${fit.countMax} are counted (${fit.setting})`;
+    throw promptRefusal(kind, `This is ${atLeast}${count} tokens; ${limit}. Send less text.`);
+  }
 }

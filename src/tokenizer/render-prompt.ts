@@ -3,8 +3,7 @@
 import { chatFault, type Conversation } from "../domain/chat.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
-import { encodePrompt, type PromptFit } from "./encode-prompt.ts";
-import { promptTooLong } from "./prompt-faults.ts";
+import { encodePrompt, requireLength, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** What a template may take for one conversation; each with the setting it comes from, for messages. */
@@ -17,7 +16,9 @@ export interface RenderLimits {
 /** A template that reached a limit; with a greater one it may end. */
 export class RenderLimitError extends ServiceError {}
 
-export interface RenderOptions extends Partial<PromptFit> {
+export interface RenderOptions {
+  /** Without it a prompt must not be empty, and may be of any length. */
+  readonly fit?: PromptFit;
   /** Adds the tokenizer's special tokens to those that the template writes itself. */
   readonly addSpecialTokens?: boolean;
   readonly limits?: RenderLimits;
@@ -28,8 +29,8 @@ export interface RenderOptions extends Partial<PromptFit> {
 /**
  * Renders and tokenizes.
  *
- * @throws ServiceError `unsupported` for a prompt that is empty, or leaves no room for an answer where a context length is
- * given, and as {@link ChatTemplate.render} does; {@link RenderLimitError} where the template reaches a limit
+ * @throws ServiceError `unsupported` for a prompt that does not fit, and as {@link ChatTemplate.render} does;
+ * {@link RenderLimitError} where the template reaches a limit
  */
 export function renderPrompt(
   tokenizer: Tokenizer,
@@ -37,15 +38,14 @@ export function renderPrompt(
   conversation: Conversation,
   options: RenderOptions = {},
 ): readonly number[] {
-  const { contextLength = Infinity, keepLast = null, addSpecialTokens = false } = options;
+  const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = "conversation";
-  const messageCount = conversation.messages.length;
+  const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   // A template shows each message by a token at least, and takes as long to show the last as the first.
-  if (keepLast === null && messageCount >= contextLength)
-    throw promptTooLong(kind, contextLength, `at least ${messageCount}`);
+  if (!isCut) requireLength(conversation.messages.length, kind, fit, "at least ");
   const text = renderConversation(template, conversation, options.limits);
   options.onRendered?.();
-  return encodePrompt(tokenizer, text, { kind, addSpecialTokens, contextLength, keepLast });
+  return encodePrompt(tokenizer, text, { kind, fit, addSpecialTokens });
 }
 
 /** As {@link ChatTemplate.render}; throws {@link RenderLimitError} where the template reaches a limit. */

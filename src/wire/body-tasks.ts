@@ -16,6 +16,12 @@ import type { Checked } from "./checked.ts";
 import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readFeedbackBatch, type ReadFeedbackBatch } from "./feedback/read-feedback-batch.ts";
+import {
+  readDetokenization,
+  readTokenization,
+  type ReadDetokenization,
+  type ReadTokenization,
+} from "./tokenize/read-tokenization.ts";
 import { readLog, type ReadLog } from "./read-log.ts";
 import type { RequestId } from "./chat/completion-id.ts";
 import { respellGroup } from "./trajectory-pages.ts";
@@ -24,6 +30,8 @@ import { respellGroup } from "./trajectory-pages.ts";
 export interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly "constraint check": ReadConstraintCheck;
+  readonly tokenization: ReadTokenization;
+  readonly detokenization: ReadDetokenization;
   readonly "training job": ReadTrainingJob & { readonly hash: string };
   readonly log: ReadLog;
   readonly "feedback batch": ReadFeedbackBatch;
@@ -45,6 +53,8 @@ export const bodyTasks: {
 } = {
   chat: (bytes, limits, { requestId }) =>
     readChatRequest(parseJsonBody(bytes, limits.json), limits, requestId),
+  tokenization: (bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits),
+  detokenization: (bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json)),
   "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
   "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
   log: readLog,

@@ -8,6 +8,7 @@ import {
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
+import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
@@ -77,6 +78,23 @@ const chats: readonly object[] = [
     response_format: { type: "text" },
   },
   { continue_final_message: true, messages: [user, assistant], request_id: "one", min_tokens: 1 },
+];
+
+/** What is said of a conversation, which is answered or tokenized. */
+const prompts: readonly object[] = [
+  {
+    messages: [user],
+    chat_template: "{% for m in messages %}{{ m.content }}{% endfor %}{{ a }}",
+    chat_template_kwargs: { a: 1, enable_thinking: false },
+    reasoning_effort: "low",
+  },
+  {
+    messages: [user, assistant],
+    documents: [{ title: "t", text: "x" }],
+    tools: [tool],
+    continue_final_message: true,
+    add_special_tokens: true,
+  },
 ];
 
 const checks: readonly object[] = [
@@ -172,6 +190,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const jobs = "/v1/preview/training-jobs";
   const names = {
     chat: namesIn(chatForm.schema),
+    tokens: [...namesIn(tokenizeForm.schema), ...namesIn(detokenizeForm.schema)],
     job: namesIn(trainingJobForm.schema),
     log: namesIn(logSchema),
     feedback: namesIn(feedbackReplaceForm.schema),
@@ -200,6 +219,16 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         { names: names.chat },
       ),
     ),
+    ...prompts.flatMap((prompt) => [
+      post(
+        "/v1/chat/completions",
+        { model: "tiny", max_tokens: 2, truncate_prompt_tokens: -1, tool_choice: "none", ...prompt },
+        { names: names.chat },
+      ),
+      post("/tokenize", { model: modelId, return_token_strs: true, ...prompt }, { names: names.chat }),
+    ]),
+    post("/tokenize", { prompt: "one and one", add_special_tokens: false }, { names: names.tokens }),
+    post("/detokenize", { tokens: [1, 2, 3], model: "tiny" }, { names: names.tokens }),
     ...checks.map((check) =>
       post("/v1/preview/structured-outputs/check", check, { names: namesIn(constraintCheckForm.schema) }),
     ),

@@ -14,15 +14,17 @@ const root = "test/fixtures/goldens/models";
 /** A task for a model of 512 ids. */
 export function promptTask(
   prompt: readonly MessageRecord[] | ChatPrompt,
-  changes: Partial<PromptTask> = {},
+  changes: Partial<PromptTask> & { readonly contextLength?: number; readonly keepLast?: number } = {},
 ): PromptTask {
-  const limits = { modelName: "tiny", contextLength: 4096, vocabularySize: 512 };
+  const { contextLength = 4096, keepLast = null, ...rest } = changes;
   return {
     prompt: isMessages(prompt) ? chatPrompt({ messages: prompt }) : prompt,
+    fit: { purpose: "answer", contextLength, keepLast },
+    wantsTexts: false,
     badWords: [],
-    keepLast: null,
-    ...limits,
-    ...changes,
+    modelName: "tiny",
+    vocabularySize: 512,
+    ...rest,
   };
 }
 
@@ -175,9 +177,38 @@ export function checkPrompts(
     assert.equal((await write(prompts, long)).tokenIds.length, 2);
   });
 
+  test(`${name}: what is only counted may be empty, and as long as the setting says; its tokens have texts`, async (context) => {
+    const prompts = await make(`${root}/qwen3`, context);
+    const counted = async (text: string, countMax: number): Promise<WrittenPrompt> => {
+      const fit = { purpose: "count", countMax, setting: "a.setting" } as const;
+      const prompt = { kind: "text", text, addSpecialTokens: false, truncation: null, echo: false } as const;
+      return write(prompts, promptTask(prompt, { fit, wantsTexts: true, vocabularySize: Infinity }));
+    };
+    assert.deepEqual(await counted("", 5), { tokenIds: [], texts: [], badWordIds: [] });
+    const { tokenIds, texts } = await counted("zz<|im_end|>é", 20);
+    assert.equal(texts?.length, tokenIds.length);
+    assert.deepEqual([texts[0], texts.includes("<|im_end|>")], ["z", true]);
+    assert.equal((await counted("zzzz", 4)).tokenIds.length, 4);
+    const message = /^This is 4 tokens; at most 3 are counted \(a\.setting\)\. Send less text\.$/;
+    await assert.rejects(counted("zzzz", 3), { code: "unsupported", message });
+    await assert.rejects(counted("z".repeat(100_000), 64), { message: /^This is at least \d+ tokens/ });
+  });
+
+  test(`${name}: tokens are read back, special ones too`, async (context) => {
+    const prompts = await make(`${root}/qwen3`, context);
+    const options = { client: "c", signal: new AbortController().signal };
+    const { tokenIds } = await write(prompts, promptTask(userSays("Héllo 😀")));
+    const text = "<|im_start|>user\nHéllo 😀<|im_end|>\n<|im_start|>assistant\n";
+    assert.equal(await prompts.read(tokenIds, options), text);
+    const many = Array.from({ length: 20_000 }, () => tokenIds[0]);
+    assert.equal((await prompts.read(many, options)).length, 20_000 * "<|im_start|>".length);
+    assert.equal(await prompts.read([], options), "");
+  });
+
   test(`${name}: an aborted request is cancelled`, async (context) => {
     const prompts = await make(`${root}/qwen3`, context);
     const options = { client: "c", signal: AbortSignal.abort() };
     await assert.rejects(prompts.write(promptTask(userSays("hi")), options), { code: "cancelled" });
+    await assert.rejects(prompts.read([1], options), { code: "cancelled" });
   });
 }

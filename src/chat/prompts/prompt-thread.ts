@@ -3,33 +3,43 @@ import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../tokenizer/render-prompt.ts";
-import { writePrompt, type PromptTask } from "./write-prompt.ts";
+import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
 
 /** A task in two stages: rendering, tokenizing. */
-export interface ThreadTask {
+export interface WriteTask {
+  readonly kind: "write";
   readonly task: PromptTask;
   readonly limits: RenderLimits;
   /** Another thread tries what reaches a limit here. */
   readonly isTrial: boolean;
 }
 
-/** Null where a trial has reached a limit. */
-export type ThreadResult = {
+/** Answered with the text. */
+export interface ReadTask {
+  readonly kind: "read";
   readonly tokenIds: Int32Array<ArrayBuffer>;
-  readonly badWordIds: readonly (readonly number[])[];
-} | null;
+}
+
+/** Null where a trial has reached a limit. */
+export type WriteResult =
+  | (Omit<WrittenPrompt, "tokenIds"> & { readonly tokenIds: Int32Array<ArrayBuffer> })
+  | null;
 
 // Only prompt threads start this worker.
 const folder = taskData() as string;
 const [tokenizer, template] = await Promise.all([loadTokenizer(folder), loadChatTemplate(folder)]);
 
-function write({ task, limits }: ThreadTask, onRendered: () => void): NonNullable<ThreadResult> {
+function write({ task, limits }: WriteTask, onRendered: () => void): NonNullable<WriteResult> {
   const written = writePrompt(tokenizer, template, task, { limits, onRendered });
   return { ...written, tokenIds: Int32Array.from(written.tokenIds) };
 }
 
 serveTasks((sent, beginNextStage) => {
-  const task = sent as ThreadTask;
+  const task = sent as WriteTask | ReadTask;
+  if (task.kind === "read") {
+    beginNextStage();
+    return { result: readTokens(tokenizer, Array.from(task.tokenIds)), transfer: [] };
+  }
   try {
     const result = write(task, beginNextStage);
     return { result, transfer: [result.tokenIds.buffer] };

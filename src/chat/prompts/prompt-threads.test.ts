@@ -54,7 +54,7 @@ function threadsFor(context: TestContext, changes: Partial<ChatSettings> = {}) {
     await threads.stop();
     rmSync(folder, { recursive: true });
   });
-  const start = (content: string, task: Partial<PromptTask> = {}, client = "c"): Running => {
+  const start = (content: string, task: Parameters<typeof promptTask>[1] = {}, client = "c"): Running => {
     const aborter = new AbortController();
     const options = { client, signal: aborter.signal };
     let isSettled = false;

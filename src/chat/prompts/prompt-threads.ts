@@ -11,7 +11,7 @@ import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-pro
 import type { ChatSettings } from "../settings.ts";
 import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
 import { isWithin } from "./prompt-size.ts";
-import type { ThreadResult, ThreadTask } from "./prompt-thread.ts";
+import type { ReadTask, WriteResult, WriteTask } from "./prompt-thread.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
 import { askedKind, type PromptTask, type PromptWriter, type WrittenPrompt } from "./write-prompt.ts";
 
@@ -60,7 +60,7 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
 
   const trySmall = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
     try {
-      return await run(small, { task, limits: smallLimits, isTrial: true }, options);
+      return await run(small, { kind: "write", task, limits: smallLimits, isTrial: true }, options);
     } catch (error) {
       if (hasBrokenWorker(error)) return null;
       throw error;
@@ -68,7 +68,7 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
   };
   const writeLarge = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
     try {
-      return await run(large, { task, limits, isTrial: false }, options);
+      return await run(large, { kind: "write", task, limits, isTrial: false }, options);
     } catch (error) {
       throw hasBrokenWorker(error) ? refusal(error, task, limits, settings) : error;
     }
@@ -88,6 +88,12 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
       const written = isWithin(smallSize, task) ? await trySmall(task, options) : null;
       return written ?? present(await writeLarge(task, options), "the result of what is no trial");
     },
+    read: async (tokenIds, options) => {
+      const task: ReadTask = { kind: "read", tokenIds: Int32Array.from(tokenIds) };
+      const pool = tokenIds.length <= smallSize ? small : large;
+      // The worker's module returns nothing else.
+      return (await pool.run(task, [task.tokenIds.buffer], options)) as string;
+    },
     get waitingCount() {
       return small.waitingCount + large.waitingCount + templates.waitingCount;
     },
@@ -98,9 +104,9 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
   return prompt.kind === "conversation" && prompt.template !== null;
 }
 
-async function run(pool: WorkerPool, task: ThreadTask, options: TaskOptions): Promise<WrittenPrompt | null> {
+async function run(pool: WorkerPool, task: WriteTask, options: TaskOptions): Promise<WrittenPrompt | null> {
   // The worker's module returns nothing else.
-  const result = (await pool.run(task, [], options)) as ThreadResult;
+  const result = (await pool.run(task, [], options)) as WriteResult;
   return result === null ? null : { ...result, tokenIds: Array.from(result.tokenIds) };
 }
 

@@ -3,7 +3,7 @@
 import type { ChatPrompt } from "../../domain/chat.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
 import type { ChatTemplate } from "../../tokenizer/chat-template.ts";
-import { encodePrompt, fitPrompt } from "../../tokenizer/encode-prompt.ts";
+import { encodePrompt, fitPrompt, type PromptFit } from "../../tokenizer/encode-prompt.ts";
 import { promptName, promptRefusal } from "../../tokenizer/prompt-faults.ts";
 import { renderPrompt, type RenderOptions } from "../../tokenizer/render-prompt.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
@@ -18,23 +18,26 @@ export interface RenderedPrompt {
 /** What of a request is rendered and tokenized, and for which limits of the model. */
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
-  /** Keeps the last so many tokens, at least 1; null keeps all. */
-  readonly keepLast: number | null;
+  readonly fit: PromptFit;
+  /** Whether each token's own text is wanted too. */
+  readonly wantsTexts: boolean;
   /** Not empty texts. */
   readonly badWords: readonly string[];
   readonly modelName: string;
-  readonly contextLength: number;
+  /** Ids of the prompt are below it. */
   readonly vocabularySize: number;
 }
 
 export interface WrittenPrompt {
-  /** At least one, fewer than the context length. */
+  /** As many as fit. */
   readonly tokenIds: readonly number[];
+  /** One for each token; null where they were not wanted. */
+  readonly texts: readonly string[] | null;
   /** Each word in every spelling that is forbidden. */
   readonly badWordIds: readonly (readonly number[])[];
 }
 
-/** Turns what is asked into prompts. */
+/** Turns what is asked into prompts, and tokens back into text. */
 export interface PromptWriter {
   /**
    * @throws ServiceError as {@link writePrompt}; `overloaded` when too many wait, or this waited too long; `cancelled`
@@ -44,11 +47,16 @@ export interface PromptWriter {
     task: PromptTask,
     options: { readonly client: string; readonly signal: AbortSignal },
   ): Promise<WrittenPrompt>;
+  /** The text of tokens, special ones too; throws as `write` does for what waits or is aborted. */
+  read(
+    tokenIds: readonly number[],
+    options: { readonly client: string; readonly signal: AbortSignal },
+  ): Promise<string>;
 }
 
 /**
- * @throws ServiceError `unsupported` when the template refuses the messages, or the prompt leaves no room for an answer;
- * `RenderLimitError` where the template reaches a limit
+ * @throws ServiceError `unsupported` when the template refuses the messages, or the prompt does not fit; `RenderLimitError`
+ * where the template reaches a limit
  */
 export function writePrompt(
   tokenizer: Tokenizer,
@@ -56,30 +64,38 @@ export function writePrompt(
   task: PromptTask,
   options: Pick<RenderOptions, "limits" | "onRendered"> = {},
 ): WrittenPrompt {
-  const { vocabularySize, badWords } = task;
+  const { vocabularySize, badWords, wantsTexts } = task;
   const tokenIds = promptTokens(tokenizer, template, task, options);
   const strange = tokenIds.find((id) => id >= vocabularySize);
   if (strange !== undefined) throw unknownToken(strange, tokenizer, task);
-  return { tokenIds, badWordIds: badWords.flatMap((word) => badWordIds(word, tokenizer)) };
+  return {
+    tokenIds,
+    texts: wantsTexts ? tokenIds.map((id) => tokenizer.tokenText(id)) : null,
+    badWordIds: badWords.flatMap((word) => badWordIds(word, tokenizer)),
+  };
+}
+
+/** The text of tokens, special ones too. */
+export function readTokens(tokenizer: Tokenizer, tokenIds: readonly number[]): string {
+  return tokenizer.decode(tokenIds, { skipSpecialTokens: false });
 }
 
 function promptTokens(
   tokenizer: Tokenizer,
   template: ChatTemplate,
-  { prompt, contextLength, keepLast }: PromptTask,
+  { prompt, fit }: PromptTask,
   options: Pick<RenderOptions, "limits" | "onRendered">,
 ): readonly number[] {
-  const fit = { contextLength, keepLast };
   if (prompt.kind === "conversation") {
     const { addSpecialTokens } = prompt;
     const used = prompt.template === null ? template : template.withSource(prompt.template);
-    return renderPrompt(tokenizer, used, prompt, { ...options, ...fit, addSpecialTokens });
+    return renderPrompt(tokenizer, used, prompt, { ...options, fit, addSpecialTokens });
   }
   options.onRendered?.();
   const kind = askedKind(prompt);
   return prompt.kind === "tokens"
-    ? fitPrompt(prompt.tokenIds, { kind, ...fit })
-    : encodePrompt(tokenizer, prompt.text, { kind, addSpecialTokens: prompt.addSpecialTokens, ...fit });
+    ? fitPrompt(prompt.tokenIds, kind, fit)
+    : encodePrompt(tokenizer, prompt.text, { kind, fit, addSpecialTokens: prompt.addSpecialTokens });
 }
 
 /** What the request held. */

@@ -2,16 +2,23 @@
 import { ServiceError } from "../../domain/service-error.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
-import { writePrompt, type PromptWriter } from "../prompts/write-prompt.ts";
+import { readTokens, writePrompt, type PromptWriter } from "../prompts/write-prompt.ts";
 
 /** Prompts for the model in that folder. */
 export async function directPrompts(folder: string): Promise<PromptWriter> {
   const [tokenizer, template] = await Promise.all([loadTokenizer(folder), loadChatTemplate(folder)]);
   return {
     write: async (task, { signal }) => {
-      if (signal.aborted)
-        throw new ServiceError({ code: "cancelled", message: "The request was cancelled." });
+      throwIfAborted(signal);
       return writePrompt(tokenizer, template, task);
     },
+    read: async (tokenIds, { signal }) => {
+      throwIfAborted(signal);
+      return readTokens(tokenizer, tokenIds);
+    },
   };
+}
+
+function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new ServiceError({ code: "cancelled", message: "The request was cancelled." });
 }

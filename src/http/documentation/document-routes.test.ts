@@ -14,6 +14,8 @@ async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promi
 const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/chat/completions": ["post"],
   "/v1/chat/completions/": ["post"],
+  "/tokenize": ["post"],
+  "/detokenize": ["post"],
   "/v1/models": ["get"],
   "/v1/models/{model}": ["get"],
   "/version": ["get"],

@@ -42,7 +42,9 @@ export interface FakeServerOptions {
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
   /** Real services over the server's stores, instead of fakes. */
-  readonly services?: (stores: Database) => Partial<Pick<HttpDependencies, "chat" | "feedback">>;
+  readonly services?: (
+    stores: Database,
+  ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "feedback">>;
 }
 
 /** Keeps what it is given and answers it back. */
@@ -96,6 +98,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const audited: AuditEntry[] = [];
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
+    tokenization: {
+      tokenize: async ({ wantsTexts }) => ({
+        tokenIds: [7, 9],
+        texts: wantsTexts ? ["a", "b"] : null,
+        contextLength: 64,
+      }),
+      detokenize: async ({ tokenIds }) => tokenIds.join(" "),
+    },
     engineHealth: () => state.engine,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");

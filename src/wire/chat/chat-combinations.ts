@@ -9,9 +9,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Adds a fault for every pair of fields that contradict each other; looks at raw values, whatever their types. */
 export function checkCombinations(body: Body, findings: Findings): void {
-  if (body["continue_final_message"] === true && body["add_generation_prompt"] === true) {
-    valueError(findings, "Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
-  }
+  checkConversation(body, findings);
   const topLogprobs = body["top_logprobs"];
   if (typeof topLogprobs === "number" && topLogprobs > 0 && body["logprobs"] !== true) {
     valueError(findings, "when using `top_logprobs`, `logprobs` must be set to true.");
@@ -37,16 +35,23 @@ export function checkCombinations(body: Body, findings: Findings): void {
       `min_tokens must be less than or equal to max_tokens=${maxTokens}, got ${minTokens}.`,
     );
   }
-  checkTextParts(body["messages"], findings);
   checkStop(body["stop"], findings);
   checkLists(body, findings);
-  checkTemplateArguments(body["chat_template_kwargs"], findings);
   checkConstraint(body, findings);
   checkCalls(body, findings);
 }
 
 const wholeVocabulary =
   "-1 asks for every token of the vocabulary; at most 20 alternatives are given, so send 0 to 20.";
+
+/** What of it speaks of the messages and how they are rendered. */
+export function checkConversation(body: Body, findings: Findings): void {
+  if (body["continue_final_message"] === true && body["add_generation_prompt"] === true) {
+    valueError(findings, "Cannot set both `continue_final_message` and `add_generation_prompt` to True.");
+  }
+  checkTextParts(body["messages"], findings);
+  checkTemplateArguments(body["chat_template_kwargs"], findings);
+}
 
 function valueError(findings: Findings, message: string, ...below: readonly string[]): void {
   report(findings, "value_error", `Value error, ${message}`, ...below);

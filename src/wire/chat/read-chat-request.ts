@@ -73,7 +73,7 @@ function toRequest(body: ChatRequestBody, requestId: RequestId): Omit<ChatReques
       cacheSalt: body.cache_salt ?? null,
       transfer: jsonUnlessEmpty(body.kv_transfer_params),
     },
-    prompt: promptOf(body),
+    prompt: readConversation(body),
     sampling: samplingOf(body),
     constraint: readConstraint(body),
     calls: readCalls(body),
@@ -89,7 +89,23 @@ function toRequest(body: ChatRequestBody, requestId: RequestId): Omit<ChatReques
   };
 }
 
-function promptOf(body: ChatRequestBody): ConversationPrompt {
+/** The fields that say which conversation is rendered, and how; the last two where there is an answer. */
+export type ConversationBody = Pick<
+  ChatRequestBody,
+  | "messages"
+  | "tools"
+  | "documents"
+  | "chat_template"
+  | "chat_template_kwargs"
+  | "reasoning_effort"
+  | "add_generation_prompt"
+  | "continue_final_message"
+  | "add_special_tokens"
+  | "truncate_prompt_tokens"
+  | "echo"
+>;
+
+export function readConversation(body: ConversationBody): ConversationPrompt {
   const continueFinalMessage = body.continue_final_message ?? false;
   return {
     kind: "conversation",

@@ -1,0 +1,73 @@
+// Prompts as tokens and tokens as text, for clients who count: what a chat would make of them, without an answer. Made in
+// the prompt threads of the base model, whose engine is not needed.
+import type { Caller } from "../domain/access.ts";
+import { present } from "../domain/assert.ts";
+import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../domain/chat.ts";
+import type { ModelDirectory } from "../models/model-directory.ts";
+import { requireLength } from "../tokenizer/encode-prompt.ts";
+import { promptRefusal } from "../tokenizer/prompt-faults.ts";
+import { servedContextLength, type ServedBase } from "./served-base.ts";
+import type { ChatSettings } from "./settings.ts";
+
+export interface TokenizationService {
+  /**
+   * @throws ServiceError for the model's name as a chat does; `unsupported` when the template refuses the messages, and for
+   * more tokens than are counted; `overloaded`, `cancelled`
+   */
+  tokenize(
+    request: TokenizeRequest,
+    caller: Caller,
+    options: { readonly signal: AbortSignal },
+  ): Promise<Tokenized>;
+  /**
+   * The text of tokens, special ones too.
+   *
+   * @throws ServiceError as `tokenize`; `unsupported` for ids that the model lacks
+   */
+  detokenize(
+    request: DetokenizeRequest,
+    caller: Caller,
+    options: { readonly signal: AbortSignal },
+  ): Promise<string>;
+}
+
+interface Dependencies {
+  readonly directory: Pick<ModelDirectory, "resolve">;
+  readonly bases: readonly ServedBase[];
+  readonly settings: Pick<ChatSettings, "countedTokens">;
+}
+
+export function createTokenizationService({ directory, bases, settings }: Dependencies): TokenizationService {
+  const fit = { purpose: "count", countMax: settings.countedTokens, setting: "chat.countedTokens" } as const;
+  const baseFor = async (name: string | null, caller: Caller): Promise<ServedBase> => {
+    const { base } = await directory.resolve(name, caller);
+    const found = bases.find(({ model }) => model.name === base);
+    return present(found, "the directory names served base models only");
+  };
+  return {
+    tokenize: async ({ model, prompt, wantsTexts }, caller, { signal }) => {
+      const base = await baseFor(model, caller);
+      const { name: modelName } = base.model;
+      const task = { prompt, fit, wantsTexts, badWords: [], modelName, vocabularySize: Infinity };
+      const { tokenIds, texts } = await base.prompts.write(task, { client: caller.keyId, signal });
+      return { tokenIds, texts, contextLength: servedContextLength(base) };
+    },
+    detokenize: async ({ model, tokenIds }, caller, { signal }) => {
+      const base = await baseFor(model, caller);
+      requireLength(tokenIds.length, "tokens", fit);
+      const vocabularySize = vocabularySizeOf(base);
+      const strange = tokenIds.find((id) => id >= vocabularySize);
+      if (strange !== undefined) {
+        const message = `The token id ${strange} is unknown: the model ${base.model.name} knows ids below ${vocabularySize}.`;
+        throw promptRefusal("tokens", message);
+      }
+      return base.prompts.read(tokenIds, { client: caller.keyId, signal });
+    },
+  };
+}
+
+/** A model may give ids to which no token belongs: its logits may cover more of them than the tokenizer has. */
+function vocabularySizeOf({ engine, tokenizer }: ServedBase): number {
+  const { state } = engine.status();
+  return Math.max(tokenizer.vocabularySize, state.kind === "ready" ? state.limits.vocabularySize : 0);
+}

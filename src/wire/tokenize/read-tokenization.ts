@@ -1,0 +1,96 @@
+// From a body to what is tokenized, or turned back into text.
+import type { DetokenizeRequest, TokenizeRequest } from "../../domain/chat.ts";
+import { report, type Findings } from "../../validation/findings.ts";
+import { readForm, useOf, type BodyForm } from "../body.ts";
+import { checkConversation } from "../chat/chat-combinations.ts";
+import { chatForm } from "../chat/chat-fields.ts";
+import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
+import { readConversation } from "../chat/read-chat-request.ts";
+import type { WirePlaces } from "../places.ts";
+import { conversationFields, detokenizeSchema, tokenizeSchema } from "./tokenize-schemas.ts";
+
+export interface ReadTokenization {
+  readonly request: TokenizeRequest;
+  readonly ignored: readonly string[];
+}
+
+export interface ReadDetokenization {
+  readonly request: DetokenizeRequest;
+  readonly ignored: readonly string[];
+}
+
+export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
+  schema: tokenizeSchema,
+  fields: {
+    model: "read",
+    prompt: "read",
+    messages: "read",
+    tools: "read",
+    documents: "read",
+    chat_template: "read",
+    chat_template_kwargs: "read",
+    reasoning_effort: "read",
+    add_generation_prompt: "read",
+    continue_final_message: "read",
+    add_special_tokens: "read",
+    return_token_strs: "read",
+  },
+  more: (body, findings) => {
+    checkConversation(body, findings);
+    checkKind(body, findings);
+  },
+};
+
+export const detokenizeForm: BodyForm<typeof detokenizeSchema> = {
+  schema: detokenizeSchema,
+  fields: { model: "read", tokens: "read" },
+};
+
+/** Where the fields of a domain request stand in the body. */
+export const tokenizationPlaces: WirePlaces = {
+  model: ["body", "model"],
+  "prompt.text": ["body", "prompt"],
+  "prompt.tokenIds": ["body", "tokens"],
+  ...Object.fromEntries(
+    ["messages" as const, ...conversationFields].map((name) => [
+      useOf(chatForm.fields[name]),
+      ["body", name],
+    ]),
+  ),
+};
+
+/** @throws ServiceError `invalid` with every fault */
+export function readTokenization(value: unknown, limits: ChatLimits): ReadTokenization {
+  refuseBeyondLimits(value, limits);
+  const { value: body, ignored } = readForm(tokenizeForm, value);
+  const { model = null, prompt = null, messages = [], add_special_tokens: addSpecialTokens } = body;
+  const text = { addSpecialTokens: addSpecialTokens ?? true, truncation: null, echo: false };
+  const request = {
+    model,
+    prompt:
+      prompt === null
+        ? readConversation({ ...body, messages })
+        : ({ kind: "text", text: prompt, ...text } as const),
+    wantsTexts: body.return_token_strs ?? false,
+  };
+  return { request, ignored };
+}
+
+/** @throws ServiceError `invalid` with every fault */
+export function readDetokenization(value: unknown): ReadDetokenization {
+  const { value: body, ignored } = readForm(detokenizeForm, value);
+  return { request: { model: body.model ?? null, tokenIds: body.tokens }, ignored };
+}
+
+/** It is a text or messages, and what is said of messages needs some. */
+function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const isSent = (name: string): boolean => (body[name] ?? null) !== null;
+  const fault = (message: string, ...below: readonly string[]): void =>
+    report(findings, "value_error", `Value error, ${message}`, ...below);
+  if (isSent("prompt") && isSent("messages"))
+    fault("prompt and messages are two ways to say what is tokenized; give one.");
+  else if (isSent("prompt")) {
+    for (const name of conversationFields.filter(isSent))
+      fault(`${name} says how messages are rendered, and there is a prompt instead.`, name);
+  } else if (!isSent("messages")) report(findings, "missing", "Field required: prompt or messages", "prompt");
+}

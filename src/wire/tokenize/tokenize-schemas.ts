@@ -1,0 +1,82 @@
+// Tokenization on the wire: what is sent and what is answered, as vLLM spells it. The fields that a chat has too are the
+// chat's own.
+import { Type } from "typebox";
+import type { Tokenized } from "../../domain/chat.ts";
+import { documentedField } from "../chat/chat-documentation.ts";
+import { nullable, orNull } from "../nullable.ts";
+
+/** What may be said of messages, and means nothing for a text. */
+const conversationSchemas = {
+  // What is added to a schema is lost with the mark that it is optional.
+  tools: Type.Optional(documentedField("tools")),
+  documents: Type.Optional(documentedField("documents")),
+  chat_template: Type.Optional(documentedField("chat_template")),
+  chat_template_kwargs: Type.Optional(documentedField("chat_template_kwargs")),
+  reasoning_effort: Type.Optional(documentedField("reasoning_effort")),
+  add_generation_prompt: Type.Optional(documentedField("add_generation_prompt")),
+  continue_final_message: Type.Optional(documentedField("continue_final_message")),
+};
+
+// The record's keys are the fields.
+export const conversationFields = Object.keys(
+  conversationSchemas,
+) as readonly (keyof typeof conversationSchemas)[];
+
+export const tokenizeSchema = Type.Object(
+  {
+    model: Type.Optional(documentedField("model")),
+    prompt: nullable(Type.String(), {
+      description: "A text, tokenized as it stands.",
+      "x-default": "messages are there instead",
+      examples: ["What is the capital of France?"],
+    }),
+    messages: Type.Optional(documentedField("messages")),
+    ...conversationSchemas,
+    add_special_tokens: Type.Optional(
+      Type.Boolean({
+        description: "Adds the tokenizer's special tokens, such as one that begins a text.",
+        "x-default": "true for a prompt, false for messages, whose template writes its own",
+        examples: [false],
+      }),
+    ),
+    return_token_strs: nullable(Type.Boolean(), {
+      description: "Whether each token's own text is answered too.",
+      default: false,
+      examples: [true],
+    }),
+  },
+  { title: "TokenizeRequest" },
+);
+
+export const tokenizedSchema = Type.Object(
+  {
+    count: Type.Integer({ minimum: 0, description: "How many tokens there are." }),
+    max_model_len: Type.Integer({ description: "How many the model takes, prompt and answer together." }),
+    tokens: Type.Array(Type.Integer(), { description: "Their ids, as a chat would have them." }),
+    token_strs: orNull(Type.Array(Type.String()), {
+      description: "Their texts, where they were asked for, with U+FFFD where one is no whole characters.",
+    }),
+  },
+  { title: "Tokenized" },
+);
+
+export function tokenizedBody({ tokenIds, texts, contextLength }: Tokenized): object {
+  return { count: tokenIds.length, max_model_len: contextLength, tokens: tokenIds, token_strs: texts };
+}
+
+export const detokenizeSchema = Type.Object(
+  {
+    model: Type.Optional(documentedField("model")),
+    tokens: Type.Array(Type.Integer({ minimum: 0 }), {
+      description: "Token ids.",
+      "x-range": "ids of the vocabulary",
+      examples: [[10, 11, 12]],
+    }),
+  },
+  { title: "DetokenizeRequest" },
+);
+
+export const detokenizedSchema = Type.Object(
+  { prompt: Type.String({ description: "Their text, with that of special tokens." }) },
+  { title: "Detokenized" },
+);
