@@ -3,7 +3,8 @@
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
-import { medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
+import { runLoad, type ChatLoad } from "./streamed-chats.ts";
+import { measureTurnAbout } from "./turn-about.ts";
 
 const help = `Usage: node dist/bench/constrained.js [flags]
 Streams chats from a server on loopback, 16 at once, plain ones and ones that are held to a JSON schema (a list of objects
@@ -68,23 +69,13 @@ async function measure(
     const constrained = { ...plain, structured_outputs: { json: schema } };
     // The first chats wait for code to be compiled.
     for (const body of [plain, constrained]) await runLoad(server, { streams: 16, chats: 16 }, body);
-    const results: Record<"plain" | "constrained", LoadResult[]> = { plain: [], constrained: [] };
-    for (let round = 0; round < rounds; round++) {
-      const order = [
-        ["plain", plain],
-        ["constrained", constrained],
-      ] as const;
-      for (const [kind, body] of round % 2 === 0 ? order : order.toReversed())
-        results[kind].push(await runLoad(server, load, body));
-    }
-    const best = (all: readonly LoadResult[]): number =>
-      Math.max(...all.map(({ tokensPerSecond }) => tokensPerSecond));
-    return {
-      name,
-      plainTokensPerSecond: best(results.plain),
-      constrainedTokensPerSecond: best(results.constrained),
-      ratio: medianRatio(results.constrained, results.plain),
-    };
+    const { plainTokensPerSecond, otherTokensPerSecond, ratio } = await measureTurnAbout(
+      server,
+      load,
+      { plain, other: constrained },
+      rounds,
+    );
+    return { name, plainTokensPerSecond, constrainedTokensPerSecond: otherTokensPerSecond, ratio };
   } finally {
     await server.stop();
     removeModel(modelFolder);

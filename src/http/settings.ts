@@ -111,7 +111,14 @@ export const httpSettings = {
     default: 65_536,
     min: 1,
     max: 10_000_000,
-    about: "Most token ids in each of stop_token_ids, allowed_token_ids and logit_bias of a chat request.",
+    about: "Most token ids in each of stop_token_ids and allowed_token_ids of a chat request.",
+  },
+  chatBiases: {
+    kind: "integer",
+    default: 32_768,
+    min: 1,
+    max: 10_000_000,
+    about: "Most token ids in logit_bias of a chat request.",
   },
   requestSeconds: {
     kind: "number",

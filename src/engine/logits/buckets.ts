@@ -11,6 +11,12 @@ export function bucketOf(max: number, logit: number): number {
   return place < bucketCount - 1 ? place | 0 : bucketCount - 1;
 }
 
+/** No score of this bucket, or of one with greater scores, is below this. */
+export function leastOf(max: number, bucket: number): number {
+  // One bucket more than there must be: the scores' own rounding cannot matter then.
+  return bucket < bucketCount - 1 ? max - (bucket + 2) / bucketsPerUnit : -Infinity;
+}
+
 /** So few are sorted by comparison. */
 const sortedCountMax = 64;
 const finerCount = 256;

@@ -1,5 +1,5 @@
-// One row of scores on its way to a token: what the steps that choose read, and what each leaves for the next. Decides
-// nothing.
+// One row of scores on its way to a token: what the steps that choose read, and what each leaves for the next. A row that is
+// narrowed keeps only what is left, so that each step passes over no more than the one before left it. Decides nothing.
 import type { Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
 import { exponentials } from "./exponential.ts";
@@ -10,66 +10,93 @@ export interface RowOptions {
   readonly random: Random;
 }
 
-/** Keeps scores above `logit`, and of those equal to it the ids up to `lastId`. */
-export interface Cut {
-  readonly logit: number;
-  readonly lastId: number;
+/** Scores that are left to draw from, in the order of their ids. */
+export interface ScoresLeft {
+  readonly logits: Float32Array;
+  /** The token of each place; null where the place is the token's id. */
+  readonly ids: Int32Array | null;
 }
 
-const keepAll: Cut = { logit: -Infinity, lastId: Infinity };
+/** Room for what is left of a vocabulary; one row uses it at a time. */
+export class RowRoom {
+  readonly ids_V: Int32Array;
+  readonly logits_V: Float32Array;
+  readonly weights_V: Float64Array;
+
+  constructor(vocabularySize: number) {
+    this.ids_V = new Int32Array(vocabularySize);
+    this.logits_V = new Float32Array(vocabularySize);
+    this.weights_V = new Float64Array(vocabularySize);
+  }
+}
 
 export class LogitsRow {
   readonly options: RowOptions;
-  /** Not modified. */
-  readonly logits_V: Float32Array;
   /** The greatest score's id, the lowest of equals. */
   readonly greatestId: number;
   /** The greatest score. */
   readonly max: number;
-  /** What each id weighs in the draw, 1 for the greatest score; see {@link LogitsRow.weigh}. */
-  readonly weights_V: Float64Array;
-  /** The weights that the cut leaves, summed in the order of the ids; NaN when a score is not a number. */
+  /** What scores are divided by before they become weights. */
+  temperature = 1;
+  /** The weights that are left, summed in the order of the ids; NaN when a score is not a number. See {@link weigh}. */
   total = 0;
-  cut = keepAll;
   /** The token, once it is chosen. */
   chosenId = -1;
+  readonly #room: RowRoom;
+  #left: ScoresLeft;
   #weighedAt: number | null = null;
 
-  /** @param weights_V scratch space, for the vocabulary's size; overwritten */
-  constructor(logits_V: Float32Array, weights_V: Float64Array, options: RowOptions) {
-    this.logits_V = logits_V;
-    this.weights_V = weights_V;
+  /** @param left not modified, unless it is in the room */
+  constructor(left: ScoresLeft, room: RowRoom, options: RowOptions) {
+    const place = greatestIndex(left.logits);
+    this.#left = left;
+    this.#room = room;
     this.options = options;
-    this.greatestId = greatestIndex(logits_V);
-    this.max = logits_V[this.greatestId];
+    this.greatestId = this.idAt(place);
+    this.max = left.logits[place];
   }
 
-  /** Weights and total become those of this temperature, with nothing cut; nothing is done where they are already. */
-  weigh(temperature: number): void {
+  /** The scores that are left. */
+  get logits(): Float32Array {
+    return this.#left.logits;
+  }
+
+  /** What each of them weighs in the draw, 1 for the greatest score; see {@link weigh}. */
+  get weights(): Float64Array {
+    return this.#room.weights_V.subarray(0, this.logits.length);
+  }
+
+  idAt(place: number): number {
+    const { ids } = this.#left;
+    return ids === null ? place : ids[place];
+  }
+
+  /** Weights and total become those of the temperature; nothing is done where they are already. */
+  weigh(): void {
+    const { temperature, logits, max } = this;
     if (temperature === this.#weighedAt) return;
-    this.total = exponentials(this.weights_V, this.logits_V, { max: this.max, temperature });
+    this.total = exponentials(this.weights, logits, { max, temperature });
     this.#weighedAt = temperature;
   }
 
-  isKept(id: number): boolean {
-    return isKept(this.cut, this.logits_V[id], id);
-  }
-
-  /** Leaves in the draw what both this cut and the one before keep. */
-  narrow(cut: Cut): void {
-    const { logits_V, weights_V } = this;
-    if (isKept(cut, this.cut.logit, this.cut.lastId)) return;
+  /** Leaves scores above `logit`, and of those equal to it the places up to `lastPlace`; and what is not a number. */
+  narrow(logit: number, lastPlace = Infinity): void {
+    const { ids_V, logits_V, weights_V } = this.#room;
+    const { logits, ids } = this.#left;
+    let count = 0;
     let total = 0;
-    for (let id = 0; id < logits_V.length; id++) {
-      if (isKept(cut, logits_V[id], id)) total += weights_V[id];
+    for (let place = 0; place < logits.length; place++) {
+      const own = logits[place];
+      if (own < logit || (own === logit && place > lastPlace)) continue;
+      ids_V[count] = ids === null ? place : ids[place];
+      logits_V[count] = own;
+      weights_V[count] = weights_V[place];
+      total += weights_V[count];
+      count += 1;
     }
-    this.cut = cut;
-    this.total = total;
+    this.#left = { logits: logits_V.subarray(0, count), ids: ids_V };
+    if (this.#weighedAt !== null) this.total = total;
   }
-}
-
-export function isKept(cut: Cut, logit: number, id: number): boolean {
-  return logit > cut.logit || (logit === cut.logit && id <= cut.lastId);
 }
 
 /** The index of the greatest value, the lowest of equals; a row of NaN gives 0. */

@@ -2,6 +2,5 @@
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepMinP(row: LogitsRow): void {
-  const { minP, temperature } = row.options.sampling;
-  row.narrow({ logit: row.max + temperature * Math.log(minP), lastId: Infinity });
+  row.narrow(row.max + row.temperature * Math.log(row.options.sampling.minP));
 }

@@ -2,8 +2,8 @@
 // Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../domain/generation.ts";
 import type { DrawInput } from "./draw-input.ts";
-import { LogitsRow } from "./logits-row.ts";
-import { forbid, GatheredScores, type ScoresLeft } from "./scores-left.ts";
+import { LogitsRow, RowRoom, type ScoresLeft } from "./logits-row.ts";
+import { forbid, gather } from "./scores-left.ts";
 import { choosingSteps, forbiddingSteps, shiftingSteps } from "./steps.ts";
 import { TokenSet } from "./token-set.ts";
 
@@ -16,16 +16,14 @@ export type NoToken =
 
 /** Draws tokens for a vocabulary of one size; holds the arrays that a draw needs, so it is not for use by two at once. */
 export class Sampler {
-  readonly #weights_V: Float64Array;
   readonly #shifted_V: Float32Array;
   readonly #allowed: TokenSet;
-  readonly #gathered: GatheredScores;
+  readonly #room: RowRoom;
 
   constructor(vocabularySize: number) {
-    this.#weights_V = new Float64Array(vocabularySize);
     this.#shifted_V = new Float32Array(vocabularySize);
     this.#allowed = new TokenSet(vocabularySize);
-    this.#gathered = new GatheredScores(vocabularySize);
+    this.#room = new RowRoom(vocabularySize);
   }
 
   /**
@@ -43,7 +41,7 @@ export class Sampler {
     if (topLogprobCount !== null) {
       raw = this.#row({ logits: logits_V, ids: null }, input);
       if (!Number.isFinite(raw.max)) return "broken scores";
-      raw.weigh(1);
+      raw.weigh();
       if (Number.isNaN(raw.total)) return "broken scores";
       logTotal = raw.max + Math.log(raw.total);
     }
@@ -51,9 +49,8 @@ export class Sampler {
     const row = raw !== null && left.logits === logits_V ? raw : this.#row(left, input);
     // Where the model's own scores are such, nothing was forbidden.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
-    const place = choose(row, input);
-    if (place === null) return "broken scores";
-    const id = left.ids === null ? place : left.ids[place];
+    const id = choose(row, input);
+    if (id === null) return "broken scores";
     if (topLogprobCount === null) return { id, logprob: NaN, alternatives: [] };
     return {
       id,
@@ -79,33 +76,29 @@ export class Sampler {
     const steps = shiftingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
     if (steps.length === 0) {
       if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
-      if (isSparse) return this.#gathered.gather(logits_V, allowed);
+      if (isSparse) return gather(logits_V, allowed, this.#room);
     }
     const shifted_V = this.#shifted_V;
     shifted_V.set(logits_V);
     if (allowed !== null) forbid(shifted_V, allowed);
     for (const { apply } of steps) apply(shifted_V, input);
     if (allowed === null) return { logits: shifted_V, ids: null };
-    if (isSparse) return this.#gathered.gather(shifted_V, allowed);
+    if (isSparse) return gather(shifted_V, allowed, this.#room);
     // Once more: whatever a processor made of them, they may not come.
     if (steps.length > 0) forbid(shifted_V, allowed);
     return { logits: shifted_V, ids: null };
   }
 
-  #row({ logits }: ScoresLeft, { rules, random }: DrawInput): LogitsRow {
-    const weights = this.#weights_V.subarray(0, logits.length);
-    return new LogitsRow(logits, weights, { sampling: rules.sampling, random });
+  #row(left: ScoresLeft, { rules, random }: DrawInput): LogitsRow {
+    return new LogitsRow(left, this.#room, { sampling: rules.sampling, random });
   }
 }
 
-/** The place in the row of the token that its steps choose; null when no score is finite or one is not a number. */
+/** The token that the steps of a row choose; null when no score is finite or one is not a number. */
 function choose(row: LogitsRow, { rules }: DrawInput): number | null {
   if (!Number.isFinite(row.max)) return null;
-  for (const { isNeeded, apply } of choosingSteps) {
-    if (Number.isNaN(row.total)) return null;
-    if (isNeeded(rules)) apply(row);
-  }
-  return row.chosenId;
+  for (const { isNeeded, apply } of choosingSteps) if (isNeeded(rules)) apply(row);
+  return row.chosenId < 0 ? null : row.chosenId;
 }
 
 function alternativesOf(

@@ -1,12 +1,6 @@
 // The scores of the tokens that may come, without the others: what draws from them then passes over no more than it must.
+import type { RowRoom, ScoresLeft } from "./logits-row.ts";
 import type { TokenSet } from "./token-set.ts";
-
-/** Scores of a row that are left to draw from. */
-export interface ScoresLeft {
-  readonly logits: Float32Array;
-  /** The token of each place; null where the place is the token's id. */
-  readonly ids: Int32Array | null;
-}
 
 /** Makes the scores of tokens that may not come negative infinity. */
 export function forbid(scores_V: Float32Array, { words }: TokenSet): void {
@@ -22,38 +16,28 @@ export function forbid(scores_V: Float32Array, { words }: TokenSet): void {
   }
 }
 
-/** Room for gathered scores of a vocabulary; overwritten by every use. */
-export class GatheredScores {
-  readonly #ids_V: Int32Array;
-  readonly #logits_V: Float32Array;
-
-  constructor(vocabularySize: number) {
-    this.#ids_V = new Int32Array(vocabularySize);
-    this.#logits_V = new Float32Array(vocabularySize);
-  }
-
-  /**
-   * The scores of the tokens that may come, in the order of their ids. Valid until the next call.
-   *
-   * @param logits_V of the whole vocabulary; not modified
-   */
-  gather(logits_V: Float32Array, { words }: TokenSet): ScoresLeft {
-    const ids_V = this.#ids_V;
-    const left_V = this.#logits_V;
-    let count = 0;
-    for (let index = 0; index < words.length; index++) {
-      let word = words[index];
-      if (word === 0) continue;
-      const first = 32 * index;
-      const end = Math.min(first + 32, logits_V.length);
-      // Each is written, and stays where its bit is set: a branch would be guessed wrong too often.
-      for (let id = first; id < end; id++) {
-        ids_V[count] = id;
-        left_V[count] = logits_V[id];
-        count += word & 1;
-        word >>>= 1;
-      }
+/**
+ * The scores of the tokens that may come, in the order of their ids.
+ *
+ * @param logits_V of the whole vocabulary; not modified
+ * @param room what is returned lies in it
+ */
+export function gather(logits_V: Float32Array, { words }: TokenSet, room: RowRoom): ScoresLeft {
+  const ids_V = room.ids_V;
+  const left_V = room.logits_V;
+  let count = 0;
+  for (let index = 0; index < words.length; index++) {
+    let word = words[index];
+    if (word === 0) continue;
+    const first = 32 * index;
+    const end = Math.min(first + 32, logits_V.length);
+    // Each is written, and stays where its bit is set: a branch would be guessed wrong too often.
+    for (let id = first; id < end; id++) {
+      ids_V[count] = id;
+      left_V[count] = logits_V[id];
+      count += word & 1;
+      word >>>= 1;
     }
-    return { logits: left_V.subarray(0, count), ids: ids_V };
   }
+  return { logits: left_V.subarray(0, count), ids: ids_V };
 }

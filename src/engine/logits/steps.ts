@@ -3,7 +3,7 @@
 // log-probabilities are those before the first.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { forbidBadWords, holdBackEnd, keepAllowedIds, keepToConstraint } from "./forbid-tokens.ts";
-import { isKept, type LogitsRow } from "./logits-row.ts";
+import type { LogitsRow } from "./logits-row.ts";
 import { keepMinP } from "./min-p.ts";
 import {
   addBias,
@@ -58,7 +58,7 @@ export const choosingSteps: readonly Step<[row: LogitsRow]>[] = [
   {
     name: "temperature",
     isNeeded: (rules) => !isGreedy(rules),
-    apply: (row) => row.weigh(row.options.sampling.temperature),
+    apply: (row) => void (row.temperature = row.options.sampling.temperature),
   },
   { name: "min-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.minP > 0, apply: keepMinP },
   { name: "top-k", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topK > 0, apply: keepTopK },
@@ -72,13 +72,17 @@ function isGreedy({ sampling }: DrawRules): boolean {
 
 /** Draws among what is left, in the order of the ids. */
 function draw(row: LogitsRow): void {
-  const { logits_V, weights_V, cut } = row;
+  row.weigh();
+  if (Number.isNaN(row.total)) return;
+  const { weights } = row;
   let left = row.options.random.uniform() * row.total;
-  for (let id = 0; id < weights_V.length; id++) {
-    const weight = weights_V[id];
-    if (weight === 0 || !isKept(cut, logits_V[id], id)) continue;
-    row.chosenId = id;
+  let chosen = 0;
+  for (let place = 0; place < weights.length; place++) {
+    const weight = weights[place];
+    if (weight === 0) continue;
+    chosen = place;
     left -= weight;
     if (left < 0) break;
   }
+  row.chosenId = row.idAt(chosen);
 }

@@ -1,22 +1,21 @@
 // Top-k: only the k most probable tokens stay, and those that tie with the last of them.
-import { bucketCount, bucketOf, kthGreatest } from "./buckets.ts";
+import { bucketCount, bucketOf, kthGreatest, leastOf } from "./buckets.ts";
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
-  if (topK >= row.logits_V.length) return;
-  row.narrow({ logit: kthLogit(row, topK), lastId: row.logits_V.length });
+  if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }
 
 /** The k-th greatest score: whole buckets are counted, only the one it falls into is looked into. */
-function kthLogit({ logits_V, max }: LogitsRow, k: number): number {
+function kthLogit(row: LogitsRow, k: number): number {
+  const { max } = row;
   const counts = new Float64Array(bucketCount);
-  for (let id = 0; id < logits_V.length; id++) counts[bucketOf(max, logits_V[id])] += 1;
+  for (const logit of row.logits) counts[bucketOf(max, logit)] += 1;
   let bucket = 0;
   let before = 0;
   while (before + counts[bucket] < k) before += counts[bucket++];
-  const members = new Float32Array(counts[bucket]);
-  let size = 0;
-  for (const logit of logits_V) if (bucketOf(max, logit) === bucket) members[size++] = logit;
+  row.narrow(leastOf(max, bucket));
+  const members = row.logits.filter((logit) => bucketOf(max, logit) === bucket);
   return kthGreatest(members, k - before);
 }

@@ -1,27 +1,35 @@
 // Top-p: from the least probable token up, tokens go while what went is at most 1 - p of the weight; the most probable
 // one stays. Of equal scores the higher id goes first.
-import { ascending, bucketCount, bucketOf } from "./buckets.ts";
+import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
 import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopP(row: LogitsRow): void {
-  const { logits_V, weights_V, max } = row;
-  const masses = new Float64Array(bucketCount);
-  for (let id = 0; id < logits_V.length; id++) {
-    if (row.isKept(id)) masses[bucketOf(max, logits_V[id])] += weights_V[id];
-  }
+  row.weigh();
+  if (Number.isNaN(row.total)) return;
+  const { max } = row;
+  const masses = massesOf(row);
   const dropMax = (1 - row.options.sampling.topP) * row.total;
   let dropped = 0;
   let bucket = bucketCount - 1;
   while (bucket > 0 && dropped + masses[bucket] <= dropMax) dropped += masses[bucket--];
+  row.narrow(leastOf(max, bucket));
+  const { logits, weights } = row;
   const members: number[] = [];
-  for (let id = 0; id < logits_V.length; id++) {
-    if (bucketOf(max, logits_V[id]) === bucket && row.isKept(id)) members.push(id);
+  for (let place = 0; place < logits.length; place++) {
+    if (bucketOf(max, logits[place]) === bucket) members.push(place);
   }
-  let lastId = row.greatestId;
-  for (const id of ascending(members, logits_V)) {
-    lastId = id;
-    if (dropped + weights_V[id] > dropMax) break;
-    dropped += weights_V[id];
+  let lastPlace = 0;
+  for (const place of ascending(members, logits)) {
+    lastPlace = place;
+    if (dropped + weights[place] > dropMax) break;
+    dropped += weights[place];
   }
-  row.narrow({ logit: logits_V[lastId], lastId });
+  row.narrow(logits[lastPlace], lastPlace);
+}
+
+/** What the scores of each bucket weigh together. */
+function massesOf({ logits, weights, max }: LogitsRow): Float64Array {
+  const masses = new Float64Array(bucketCount);
+  for (let place = 0; place < logits.length; place++) masses[bucketOf(max, logits[place])] += weights[place];
+  return masses;
 }

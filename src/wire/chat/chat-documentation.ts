@@ -42,7 +42,7 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
   logit_bias: {
     about: "Added to the logits of these token ids, greedy or not.",
     range:
-      "keys are ids of the vocabulary, at most 65,536 unless configured otherwise; values beyond -100 and 100 count as these",
+      "keys are ids of the vocabulary, at most 32,768 unless configured otherwise; values beyond -100 and 100 count as these",
     otherwise: "none",
     example: { "42": -100 },
     isEngines: true,

@@ -12,6 +12,7 @@ export interface ChatLimits {
   readonly chatStopCharacters: number;
   readonly chatBadWordCharacters: number;
   readonly chatTokenIds: number;
+  readonly chatBiases: number;
 }
 
 /** @throws ServiceError `invalid` naming every list and text that is longer than its limit */
@@ -26,7 +27,7 @@ export function refuseBeyondLimits(body: unknown, limits: ChatLimits): void {
     ...longBadWords(badWords, limits),
     ...longList(["stop_token_ids"], body["stop_token_ids"], limits.chatTokenIds),
     ...longList(["allowed_token_ids"], body["allowed_token_ids"], limits.chatTokenIds),
-    ...longList(["logit_bias"], isObject(bias) ? Object.keys(bias) : [], limits.chatTokenIds),
+    ...longList(["logit_bias"], isObject(bias) ? Object.keys(bias) : [], limits.chatBiases),
   ];
   // Of a list that is too long itself nothing more is looked at.
   if (faults.length === 0 && Array.isArray(messages)) faults.push(...longMessages(messages, limits));

@@ -1,0 +1,36 @@
+// Two kinds of streamed chats at one server, turn about, so that a machine that changes its pace favours neither.
+import type { ServedBuild } from "./served-build.ts";
+import { medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+export interface TurnAboutResult {
+  readonly plainTokensPerSecond: number;
+  readonly otherTokensPerSecond: number;
+  /** The median of the rounds' own ratios, of the others to the plain ones. */
+  readonly ratio: number;
+}
+
+/** @param bodies fields of the requests beside the usual ones */
+export async function measureTurnAbout(
+  server: ServedBuild,
+  load: ChatLoad,
+  bodies: { readonly plain: Body; readonly other: Body },
+  rounds: number,
+): Promise<TurnAboutResult> {
+  const results: Record<keyof typeof bodies, LoadResult[]> = { plain: [], other: [] };
+  for (let round = 0; round < rounds; round++) {
+    const order = ["plain", "other"] as const;
+    for (const kind of round % 2 === 0 ? order : order.toReversed())
+      results[kind].push(await runLoad(server, load, bodies[kind]));
+  }
+  return {
+    plainTokensPerSecond: best(results.plain),
+    otherTokensPerSecond: best(results.other),
+    ratio: medianRatio(results.other, results.plain),
+  };
+}
+
+function best(results: readonly LoadResult[]): number {
+  return Math.max(...results.map(({ tokensPerSecond }) => tokensPerSecond));
+}
