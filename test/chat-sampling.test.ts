@@ -71,28 +71,28 @@ const endOfTurn = 2;
 const greedy = { temperature: 0 };
 const endless = { ...greedy, ignore_eos: true, max_tokens: 40 };
 
-test("temperature: 0 is greedy, and more of it leaves the path", async () => {
+test("`temperature`: 0 is greedy, and more of it leaves the path", async () => {
   const best = await idsOf(greedy);
   for (const seed of [1, 2]) assert.deepEqual(await idsOf({ ...greedy, seed }), best);
   const drawn = await choices({ temperature: 1.5, n: 6 });
   assert.equal(new Set(drawn.map(({ token_ids }) => token_ids.join())).size, 6);
 });
 
-test("min_p 1, top_k 1 and a tiny top_p leave the most probable token", async () => {
+test("`min_p` 1, `top_k` 1 and a tiny `top_p` leave the most probable token", async () => {
   const best = await idsOf(greedy);
   for (const body of [{ min_p: 1 }, { top_k: 1 }, { top_p: 1e-9 }]) {
     assert.deepEqual(await idsOf({ temperature: 1.5, ...body }), best, JSON.stringify(body));
   }
 });
 
-test("min_p, top_k and top_p at their widest change nothing, and top_k -1 is off", async () => {
+test("`min_p`, `top_k` and `top_p` at their widest change nothing, and `top_k` -1 is off", async () => {
   const drawn = await idsOf({ temperature: 1 });
   for (const body of [{ min_p: 0 }, { top_k: 0 }, { top_k: -1 }, { top_k: 100_000 }, { top_p: 1 }]) {
     assert.deepEqual(await idsOf({ temperature: 1, ...body }), drawn, JSON.stringify(body));
   }
 });
 
-test("seed: the same draws the same, another draws another, -1 and none draw afresh", async () => {
+test("`seed`: the same draws the same, another draws another, -1 and none draw afresh", async () => {
   const ask = { temperature: 1.5 };
   assert.deepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 7 }));
   assert.notDeepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 8 }));
@@ -102,7 +102,7 @@ test("seed: the same draws the same, another draws another, -1 and none draw afr
   }
 });
 
-test("frequency_penalty and presence_penalty hold back what the answer has, and negative ones call for it", async () => {
+test("`frequency_penalty` and `presence_penalty` hold back what the answer has, and negative ones call for it", async () => {
   const plain = countOfMostFrequent(await idsOf(endless));
   assert.ok(countOfMostFrequent(await idsOf({ ...endless, frequency_penalty: 2 })) < plain);
   assert.ok(countOfMostFrequent(await idsOf({ ...endless, frequency_penalty: -2 })) > 2 * plain);
@@ -111,7 +111,7 @@ test("frequency_penalty and presence_penalty hold back what the answer has, and 
   assert.ok((await kinds({ presence_penalty: -2 })) < (await kinds({})));
 });
 
-test("repetition_penalty holds back what the prompt has too", async () => {
+test("`repetition_penalty` holds back what the prompt has too", async () => {
   const [word] = await idsOf({
     messages: [{ role: "user", content: "spell cat" }],
     ...greedy,
@@ -124,7 +124,7 @@ test("repetition_penalty holds back what the prompt has too", async () => {
   assert.ok(kinds > new Set(await idsOf(endless)).size);
 });
 
-test("logit_bias forces a token, bans one, and counts as 100 at most", async () => {
+test("`logit_bias` forces a token, bans one, and counts as 100 at most", async () => {
   const [first] = await idsOf({ ...greedy, max_tokens: 1 });
   assert.deepEqual(await idsOf({ ...greedy, max_tokens: 3, logit_bias: { 382: 100 } }), [382, 382, 382]);
   assert.deepEqual(
@@ -141,7 +141,7 @@ test("log-probabilities are those before bias and penalties", async () => {
   assert.ok((logprobs?.content[0].logprob ?? 0) < -3);
 });
 
-test("allowed_token_ids are all that comes, the end too only where it is among them", async () => {
+test("`allowed_token_ids` are all that comes, the end too only where it is among them", async () => {
   const ids = await idsOf({ temperature: 2, max_tokens: 20, allowed_token_ids: [381, 382, 447] });
   assert.equal(ids.length, 20);
   for (const id of ids) assert.ok([381, 382, 447].includes(id));
@@ -149,7 +149,7 @@ test("allowed_token_ids are all that comes, the end too only where it is among t
   assert.equal(ended.finish_reason, "stop");
 });
 
-test("bad_words do not come, at the beginning and after a blank", async () => {
+test("`bad_words` do not come, at the beginning and after a blank", async () => {
   const { content } = (await only(greedy)).message;
   for (const word of ["Once", "  Once", "Once there"]) {
     assert.ok(content.includes(word.trim()), content);
@@ -163,7 +163,7 @@ test("bad_words do not come, at the beginning and after a blank", async () => {
   assert.deepEqual(await only({ ...greedy, bad_words: ["zebra crossing"] }), await only(greedy));
 });
 
-test("min_tokens: nothing ends the answer before", async () => {
+test("`min_tokens`: nothing ends the answer before", async () => {
   const plain = await only(greedy);
   const { length } = plain.token_ids;
   const longer = await only({ ...greedy, min_tokens: length + 10, max_tokens: length + 30 });
@@ -177,7 +177,7 @@ test("min_tokens: nothing ends the answer before", async () => {
   assert.ok(!(await idsOf({ ...stop, min_tokens: 3 })).slice(0, 3).includes(first));
 });
 
-test("stop_token_ids end the answer, with the id as the reason and without its text", async () => {
+test("`stop_token_ids` end the answer, with the id as the reason and without its text", async () => {
   const plain = await only(greedy);
   assert.deepEqual([plain.finish_reason, plain.stop_reason], ["stop", null]);
   const stopId = plain.token_ids[5];
@@ -191,7 +191,7 @@ test("stop_token_ids end the answer, with the id as the reason and without its t
   assert.deepEqual([told.token_ids, told.stop_reason], [plain.token_ids, endOfTurn]);
 });
 
-test("ignore_eos goes on behind the model's end", async () => {
+test("`ignore_eos` goes on behind the model's end", async () => {
   const ended = await only(greedy);
   const going = await only(endless);
   assert.deepEqual([going.finish_reason, going.stop_reason, going.token_ids.length], ["length", null, 40]);
