@@ -121,9 +121,10 @@ export type GenerationEvent =
 /** A running request. */
 export interface Generation {
   /**
-   * For one reader. What came since it last read comes as one batch, in order and never empty. Ends after every choice has
-   * finished or been stopped; throws a ServiceError when the engine fails, when `abort` was called, and `unsupported` where the
-   * constraint cannot be served, or no token may come before the answer may end.
+   * For one reader. What came since it last read comes in batches, in each choice's order and none of them empty; tokens of
+   * several steps may come as one event, and a finish comes with its choice's last tokens where both came since. Ends after
+   * every choice has finished or been stopped; throws a ServiceError when the engine fails, when `abort` was called, and
+   * `unsupported` where the constraint cannot be served, or no token may come before the answer may end.
    */
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   /**

@@ -27,13 +27,13 @@ const finished = (choice: number): GenerationEvent => ({
   stopTokenId: null,
 });
 
-/** Everything that a reader sees, a line for each batch: `choice:id`, ends, and the error's code. */
+/** Everything that a reader sees, a line for each batch: `choice:ids`, ends, and the error's code. */
 const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   const seen: string[] = [];
   try {
     for await (const batch of stream.events) {
       const names = batch.map((event) => {
-        if (event.kind === "tokens") return `${event.choice}:${event.tokens[0].id}`;
+        if (event.kind === "tokens") return `${event.choice}:${event.tokens.map(({ id }) => id).join("+")}`;
         return event.kind === "choice-finished" ? `${event.choice} ${event.reason}` : event.kind;
       });
       seen.push(names.join(", "));
@@ -45,7 +45,7 @@ const read = async (stream: GenerationStream): Promise<readonly string[]> => {
   return seen;
 };
 
-test("gives what came since the last reading as one batch, and ends with the last choice", async () => {
+test("gives what came since the last reading at once, and ends with the last choice", async () => {
   const { stream, calls } = setUp(2);
   stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
   stream.push(token(0, 1));
@@ -64,9 +64,54 @@ test("drops events of a stopped choice, and ends when every choice was stopped",
   stream.stopChoice(0);
   stream.push(token(0, 1));
   stream.push(token(1, 2));
+  const reading = read(stream);
+  await Promise.resolve();
   stream.stopChoice(1);
-  assert.deepEqual(await read(stream), ["1:2"]);
+  assert.deepEqual(await reading, ["1:2"]);
   assert.deepEqual(calls, ["stop 0", "stop 1", "end"]);
+});
+
+test("nothing of a stopped choice is read any more, though it came before", async () => {
+  const { stream } = setUp(2);
+  for (let id = 0; id < 40; id++) for (const choice of [0, 1]) stream.push(token(choice, id));
+  stream.stopChoice(0);
+  stream.push(finished(1));
+  const seen = (await read(stream)).join();
+  assert.match(seen, /1:0/);
+  assert.doesNotMatch(seen, /0:0/);
+});
+
+test("joins steps that were not read, each choice in order with its finish, in small batches", async () => {
+  const choiceCount = 20;
+  const { stream } = setUp(choiceCount);
+  const choices = Array.from({ length: choiceCount }, (_, choice) => choice);
+  const reader = stream.events[Symbol.asyncIterator]();
+  const events: GenerationEvent[] = [];
+  const sizes: number[] = [];
+  const take = async (): Promise<boolean> => {
+    const { done, value } = await reader.next();
+    if (done === true) return false;
+    sizes.push(value.length);
+    events.push(...value);
+    return true;
+  };
+  for (let id = 0; id < 20; id++) for (const choice of choices) stream.push(token(choice, id));
+  await take();
+  for (let id = 20; id < 40; id++) for (const choice of choices) stream.push(token(choice, id));
+  for (const choice of choices) stream.push(finished(choice));
+  while (await take());
+  for (const choice of choices) {
+    const own = events.filter((event) => "choice" in event && event.choice === choice);
+    const ids = own.flatMap((event) => (event.kind === "tokens" ? event.tokens.map(({ id }) => id) : []));
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 40 }, (_, id) => id),
+    );
+    assert.ok(own.length <= 5, `${own.length} events`);
+    const finish = events.indexOf(own.at(-1) ?? own[0]);
+    assert.deepEqual([events[finish].kind, events[finish - 1]], ["choice-finished", own.at(-2)]);
+  }
+  assert.ok(Math.max(...sizes) <= 32, sizes.join());
 });
 
 test("abort throws cancelled to the reader, once", async () => {

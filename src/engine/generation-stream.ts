@@ -1,5 +1,6 @@
 // A generation as its reader sees it: events that arrive are kept until they are read. Nothing bounds the buffer but the
-// request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further.
+// request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further. What
+// has gathered is read in small batches, so that a reader who was away works no long time in one go.
 import type { Generation, GenerationEvent } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
@@ -13,12 +14,22 @@ export interface StreamOptions {
   readonly onEnd: () => void;
 }
 
+/** What waits to be read of one choice: tokens of several steps as one event, and its finish with its last tokens. */
+type Unread = GenerationEvent[];
+
+/** Steps are joined to events of so many tokens. */
+const joinedTokensMax = 16;
+/** How many of the unread make a batch. */
+const batchSize = 16;
+
 /** The writing side belongs to the engine: {@link push} and {@link fail}. */
 export class GenerationStream implements Generation {
   readonly events: AsyncIterable<readonly GenerationEvent[]>;
   readonly #options: StreamOptions;
   readonly #liveChoices: Set<number>;
-  #unread: GenerationEvent[] = [];
+  #unread: Unread[] = [];
+  /** Of each choice the last of its unread. */
+  readonly #lastUnread = new Map<number, Unread>();
   #error: ServiceError | null = null;
   #hasEnded = false;
   #wake: () => void = () => undefined;
@@ -33,7 +44,7 @@ export class GenerationStream implements Generation {
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
     if ("choice" in event && !this.#liveChoices.has(event.choice)) return;
-    this.#unread.push(event);
+    this.#keep(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
     this.#wake();
   }
@@ -48,6 +59,7 @@ export class GenerationStream implements Generation {
 
   stopChoice(choice: number): void {
     if (this.#hasEnded || !this.#liveChoices.has(choice)) return;
+    this.#unread = this.#unread.filter(([event]) => !("choice" in event && event.choice === choice));
     this.#options.onStopChoice(choice);
     this.#endChoice(choice);
     this.#wake();
@@ -58,6 +70,31 @@ export class GenerationStream implements Generation {
     this.#unread = [];
     this.fail(new ServiceError({ code: "cancelled", message: "The request was cancelled." }));
     this.#options.onAbort();
+  }
+
+  #keep(event: GenerationEvent): void {
+    const last = "choice" in event ? this.#lastUnread.get(event.choice) : undefined;
+    const before = last?.at(-1);
+    if (last === undefined || before?.kind !== "tokens") return this.#keepApart(event);
+    if (event.kind !== "tokens") last.push(event);
+    else if (before.tokens.length >= joinedTokensMax) this.#keepApart(event);
+    else last[last.length - 1] = { ...before, tokens: [...before.tokens, ...event.tokens] };
+  }
+
+  #keepApart(event: GenerationEvent): void {
+    const unread = [event];
+    this.#unread.push(unread);
+    if ("choice" in event) this.#lastUnread.set(event.choice, unread);
+  }
+
+  #takeBatch(): readonly GenerationEvent[] {
+    const taken = this.#unread.splice(0, batchSize);
+    for (const unread of taken) {
+      const [event] = unread;
+      const isLast = "choice" in event && this.#lastUnread.get(event.choice) === unread;
+      if (isLast) this.#lastUnread.delete(event.choice);
+    }
+    return taken.flat();
   }
 
   #endChoice(choice: number): void {
@@ -73,8 +110,7 @@ export class GenerationStream implements Generation {
   async *#read(): AsyncGenerator<readonly GenerationEvent[], void, undefined> {
     try {
       for (;;) {
-        const batch = this.#unread;
-        this.#unread = [];
+        const batch = this.#takeBatch();
         if (batch.length > 0) yield batch;
         else if (this.#error !== null) throw this.#error;
         else if (this.#hasEnded) return;
