@@ -15,7 +15,31 @@ export function openEventStream(
   reply.hijack();
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
   reply.raw.flushHeaders();
-  return new EventStream(reply.raw, { clock, idleMs: settings.idleStreamSeconds * 1000 });
+  return new EventStream(reply.raw, {
+    clock,
+    idleMs: settings.idleStreamSeconds * 1000,
+    keepAliveMs: settings.keepAliveSeconds * 1000,
+  });
+}
+
+/**
+ * Waits for what still decides about the answer's status, but no longer than a connection may be silent: then the stream has
+ * to begin, and what goes wrong is an event of it.
+ *
+ * @throws what `first` throws in that time
+ */
+export async function firstOrSilence(
+  first: Promise<unknown>,
+  { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
+): Promise<void> {
+  const waited = new AbortController();
+  const { signal } = waited;
+  const silence = clock.sleep(settings.keepAliveSeconds * 1000, { signal }).catch(() => undefined);
+  try {
+    await Promise.race([first, silence]);
+  } finally {
+    waited.abort();
+  }
 }
 
 /**

@@ -177,6 +177,14 @@ export const httpSettings = {
     max: 3600,
     about: "How long checking one constraint with its tests may take; one that takes longer is answered 413.",
   },
+  keepAliveSeconds: {
+    kind: "number",
+    default: 10,
+    min: 0.1,
+    max: 3600,
+    about:
+      "A stream that had nothing to send for this long sends a comment, so that no proxy ends it; one that has not begun by then begins.",
+  },
   idleStreamSeconds: {
     kind: "number",
     default: 60,

@@ -28,7 +28,7 @@ class FakeSink extends EventEmitter implements EventSink {
 function stream(): { readonly sink: FakeSink; readonly clock: FakeClock; readonly events: EventStream } {
   const sink = new FakeSink();
   const clock = new FakeClock();
-  return { sink, clock, events: new EventStream(sink, { clock, idleMs: 60_000 }) };
+  return { sink, clock, events: new EventStream(sink, { clock, idleMs: 60_000, keepAliveMs: 10_000 }) };
 }
 
 test("an event is one line for whoever splits at Unicode's line ends too, and reads the same", async () => {
@@ -49,13 +49,15 @@ test("writes one data line an event, and [DONE]", async () => {
 
 test("waits while the client's buffer is full, and goes on when it drains", async () => {
   const { sink, clock, events } = stream();
+  const listenerCount = (): number => sink.listenerCount("drain") + sink.listenerCount("close");
+  const before = listenerCount();
   sink.isFull = true;
   const sent = events.send(1);
   await clock.advance(59_000);
   sink.emit("drain");
   await sent;
   assert.equal(sink.destroyed, false);
-  assert.equal(sink.listenerCount("drain") + sink.listenerCount("close"), 0);
+  assert.equal(listenerCount(), before);
 });
 
 test("ends a stream whose client reads nothing for the time it has", async () => {
@@ -74,6 +76,37 @@ test("ends a finished stream whose client never reads the end", async () => {
   await clock.advance(60_000);
   await done;
   assert.equal(sink.destroyed, true);
+});
+
+test("says that it lives whenever nothing was sent for long, and never beside what is unread", async () => {
+  const { sink, clock, events } = stream();
+  const comment = ": keep-alive\n\n";
+  await clock.advance(9_000);
+  await events.send(1);
+  await clock.advance(9_999);
+  assert.deepEqual(sink.texts, ["data: 1\n\n"]);
+  await clock.advance(1);
+  await clock.advance(10_000);
+  assert.deepEqual(sink.texts.splice(0), ["data: 1\n\n", comment, comment]);
+  sink.isFull = true;
+  const sent = events.send(2);
+  await clock.advance(30_000);
+  assert.deepEqual(sink.texts.splice(0), ["data: 2\n\n"]);
+  sink.isFull = false;
+  sink.emit("drain");
+  await sent;
+  await clock.advance(10_000);
+  assert.deepEqual(sink.texts.splice(0), [comment]);
+  await events.done();
+  await clock.advance(30_000);
+  assert.deepEqual([sink.texts, clock.sleepingCount], [["data: [DONE]\n\n"], 0]);
+});
+
+test("a client that goes away ends the comments", async () => {
+  const { sink, clock } = stream();
+  sink.emit("close");
+  await clock.advance(30_000);
+  assert.deepEqual([sink.texts, clock.sleepingCount], [[], 0]);
 });
 
 test("sends nothing to a client that went away", async () => {

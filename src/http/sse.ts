@@ -1,5 +1,6 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines, `[DONE]` at the end, no event names.
-// Waits when the client reads slowly, and ends a stream whose client reads nothing for too long.
+// Waits when the client reads slowly, ends a stream whose client reads nothing for too long, and keeps one alive that has
+// nothing to say for long.
 import type { Clock } from "../domain/clock.ts";
 
 /** The part of a response that a stream needs; a ServerResponse is one. */
@@ -12,6 +13,14 @@ export interface EventSink {
   off(event: "drain" | "close", listener: () => void): void;
 }
 
+export interface EventStreamOptions {
+  readonly clock: Clock;
+  /** How long a client may read nothing. */
+  readonly idleMs: number;
+  /** How long nothing is sent before a comment is, which clients skip and proxies take for life. */
+  readonly keepAliveMs: number;
+}
+
 /** The client read nothing for the time it was given. */
 export class IdleStreamError extends Error {}
 
@@ -19,11 +28,17 @@ export class EventStream {
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #idleMs: number;
+  readonly #over = new AbortController();
+  #sentAtMs: number;
+  #isFull = false;
 
-  constructor(sink: EventSink, options: { readonly clock: Clock; readonly idleMs: number }) {
+  constructor(sink: EventSink, options: EventStreamOptions) {
     this.#sink = sink;
     this.#clock = options.clock;
     this.#idleMs = options.idleMs;
+    this.#sentAtMs = options.clock.monotonicMs();
+    sink.once("close", () => this.#over.abort());
+    void this.#keepAlive(options.keepAliveMs);
   }
 
   /** True once the client went away; sending then does nothing. */
@@ -38,19 +53,41 @@ export class EventStream {
    */
   async send(data: unknown): Promise<void> {
     if (this.#sink.destroyed) return;
+    this.#sentAtMs = this.#clock.monotonicMs();
     if (!this.#sink.write(`data: ${onOneLine(data)}\n\n`)) await this.#drained();
   }
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
   async done(): Promise<void> {
+    this.#over.abort();
     if (this.#sink.destroyed) return;
     const isClosed = this.#first("close");
     this.#sink.end("data: [DONE]\n\n");
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
+  /** Sends a comment whenever nothing was sent for so long, until the stream is over. */
+  async #keepAlive(keepAliveMs: number): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      const waitMs = this.#sentAtMs + keepAliveMs - this.#clock.monotonicMs();
+      if (waitMs > 0) await this.#clock.sleep(waitMs, { signal }).catch(() => undefined);
+      else this.#sendComment();
+    }
+  }
+
+  #sendComment(): void {
+    this.#sentAtMs = this.#clock.monotonicMs();
+    // Whoever does not read what is there needs no more.
+    if (!this.#isFull && !this.#sink.destroyed) this.#sink.write(": keep-alive\n\n");
+  }
+
   async #drained(): Promise<void> {
-    if ((await this.#first("drain", "close")) === "happened") return;
+    this.#isFull = true;
+    const first = await this.#first("drain", "close");
+    this.#isFull = false;
+    if (first === "happened") return;
+    this.#over.abort();
     this.#sink.destroy();
     throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
   }

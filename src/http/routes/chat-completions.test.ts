@@ -295,6 +295,38 @@ test("continuous usage counts the tokens of the chunk's choice", async () => {
   await server.close();
 });
 
+/** Streams an answer whose first event comes after more than two silences. */
+async function askLate(refusal: Error | null): Promise<string> {
+  const clock = new FakeClock();
+  const server = await fakeServer({ clock });
+  const { script } = server.chat;
+  let open = (): void => undefined;
+  script.opens = new Promise((resolve) => (open = resolve));
+  script.refusal = refusal;
+  const answer = ask(server, { stream: true });
+  await clock.advance(25_000);
+  open();
+  const { statusCode, body } = await answer;
+  assert.equal(statusCode, 200);
+  await server.close();
+  return body;
+}
+
+test("a stream that has not begun for long begins, and says that it lives", async () => {
+  const [comment, role, ...rest] = (await askLate(null)).split("\n\n");
+  assert.equal(comment, ": keep-alive");
+  assert.match(role ?? "", /^data: .*"role":"assistant"/);
+  assert.deepEqual([rest.length, rest.at(-2), rest.at(-1)], [4, "data: [DONE]", ""]);
+});
+
+test("what goes wrong after that is an event", async () => {
+  const error = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
+  const [comment, event, ...rest] = (await askLate(error)).split("\n\n");
+  assert.equal(comment, ": keep-alive");
+  assert.match(event ?? "", /^data: .*"The prompt has 9 tokens\.".*"code":"unsupported"/);
+  assert.deepEqual(rest, ["data: [DONE]", ""]);
+});
+
 test("what goes wrong before the first token is an ordinary answer, also to a stream", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });

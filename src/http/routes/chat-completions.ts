@@ -10,7 +10,7 @@ import { writeAnswer } from "../bodies/write-answer.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
-import { openEventStream, sendAll } from "../event-reply.ts";
+import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
@@ -53,15 +53,19 @@ async function complete(
   const completion = dependencies.chat.complete(chatRequest, request.caller, { signal });
   const events = located(completion, places);
   try {
-    // Until the header is there, whatever goes wrong is an ordinary answer.
-    const header = await firstHeader(events);
-    if (header.notice !== null) reply.header("x-hone-notice", inHeader(header.notice));
+    // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
+    const opening = firstHeader(events).then((header) => {
+      const { notice } = header;
+      if (notice !== null && !reply.sent) reply.header("x-hone-notice", inHeader(notice));
+      return header;
+    });
     if (!form.isStream) {
-      const answer = await writeAnswer(await chatResponse(chatRequest, form, header, events));
+      const answer = await writeAnswer(await chatResponse(chatRequest, form, await opening, events));
       return await reply.type("application/json; charset=utf-8").send(answer);
     }
-    const stream = openEventStream(reply, dependencies);
-    await sendAll(stream, chatChunks(chatRequest, form, header, events), request, dependencies.logger);
+    await firstOrSilence(opening, dependencies);
+    const chunks = chatChunks(chatRequest, form, opening, events);
+    await sendAll(openEventStream(reply, dependencies), chunks, request, dependencies.logger);
     return reply;
   } finally {
     await events.return(undefined);

@@ -17,6 +17,8 @@ export interface ChatScript {
   refusal: Error | null;
   /** Thrown after the first delta. */
   failure: Error | null;
+  /** Resolves when the first event may come. */
+  opens: Promise<void>;
   /** Never ends by itself after the first delta: waits for the signal. */
   hangs: boolean;
 }
@@ -32,6 +34,7 @@ export class FakeChat implements ChatPort {
     echo: "",
     refusal: null,
     failure: null,
+    opens: Promise.resolve(),
     hangs: false,
   };
   readonly seen: { readonly request: ChatRequest; readonly caller: Caller }[] = [];
@@ -54,6 +57,7 @@ export class FakeChat implements ChatPort {
   ): AsyncIterable<ChatEvent> {
     this.seen.push({ request, caller });
     this.#onSeen();
+    await this.script.opens;
     const { pieces, finish, isTrained, echo, refusal, failure, hangs } = this.script;
     if (refusal !== null) throw refusal;
     const { unserved } = request;

@@ -6,13 +6,14 @@ import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** Turns events into the chunks they become; throws whatever the events throw. */
+/** Turns events into the chunks they become; throws whatever the events or their header throw. */
 export async function* chatChunks(
   request: ChatRequest,
   form: ChatAnswerForm,
-  header: ChatHeader,
+  opening: Promise<ChatHeader>,
   events: AsyncIterable<ChatEvent>,
 ): AsyncGenerator<object> {
+  const header = await opening;
   const chunk = (choices: readonly object[], rest: object = {}): object => ({
     id: `chatcmpl-${request.identity.requestId}`,
     request_id: request.identity.requestId,
