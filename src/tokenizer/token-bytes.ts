@@ -2,8 +2,8 @@
 // each stand for fixed bytes (byte-level BPE, and SentencePiece's blanks with byte fallback); refuses the others.
 import { ServiceError } from "../domain/service-error.ts";
 
-/** Turns a token of the vocabulary into its bytes. */
-export type TokenDecoder = (token: string) => Uint8Array;
+/** Turns a token into its bytes; `isAdded` says that it is not of the vocabulary but was added to it, in its own spelling. */
+export type TokenDecoder = (token: string, options?: { readonly isAdded: boolean }) => Uint8Array;
 
 const encoder = new TextEncoder();
 
@@ -73,7 +73,8 @@ function unsupported(type: string): ServiceError {
 }
 
 /** A token with a character outside the byte alphabet stands for itself, as in the reference implementation. */
-function byteLevelDecoder(token: string): Uint8Array {
+function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }): Uint8Array {
+  if (options?.isAdded === true) return encoder.encode(token);
   const bytes: number[] = [];
   for (const character of token) {
     const byte = byteOfCharacter.get(character);

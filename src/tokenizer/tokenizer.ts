@@ -60,7 +60,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const bytesOf = (id: number): Uint8Array => {
     const token = vendor.id_to_token(id);
     if (token === undefined) return new Uint8Array();
-    return addedTokens.has(id) ? new TextEncoder().encode(token) : decodeToken(token);
+    return decodeToken(token, { isAdded: addedTokens.has(id) });
   };
   const tokenBytes = (id: number): Uint8Array => (cache[id] ??= bytesOf(id));
   const longestToken = isCountable(files.tokenizer)
