@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import { readReplyAbilities, type ReplyAbilities } from "./reply-abilities.ts";
+import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "./reply-abilities.ts";
 import { callFormats } from "./tools/call-formats.ts";
 
 async function abilities(
@@ -35,6 +35,14 @@ test("the operator's word counts, of this model alone, and the last one", async 
   assert.deepEqual([off.callFormat, off.thinks, off.markIds.size], [null, false, 0]);
   const on = await abilities("models/hone-tiny", { toolCalls: ["m=mistral-named"], reasoning: ["m=on"] });
   assert.deepEqual([on.callFormat, on.thinks], [callFormats["mistral-named"], true]);
+});
+
+test("a setting of a model that is not served is refused", () => {
+  refuseStrangeModels(["a", "b=c"], { toolCalls: ["b=c=off"], reasoning: ["a=on"] });
+  assert.throws(() => refuseStrangeModels(["a", "b"], { toolCalls: [], reasoning: ["a=on", "c=on"] }), {
+    code: "invalid",
+    message: 'chat.reasoning has "c=on", but the base models are a, b.',
+  });
 });
 
 test("a setting that says nothing is refused by its name", async () => {

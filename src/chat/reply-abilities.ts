@@ -60,6 +60,27 @@ function thinksOf(
   return value === "auto" ? template.mentions(thoughtMarks.end) : value === "on";
 }
 
+/** @throws ServiceError `invalid` for a setting of a model that is none of `names` */
+export function refuseStrangeModels(
+  names: readonly string[],
+  { toolCalls, reasoning }: Pick<ChatSettings, "toolCalls" | "reasoning">,
+): void {
+  const settings = { "chat.toolCalls": toolCalls, "chat.reasoning": reasoning };
+  for (const [setting, items] of Object.entries(settings)) {
+    const strange = items.map(split).find(({ model }) => !names.includes(model));
+    if (strange === undefined) continue;
+    throw new ServiceError({
+      code: "invalid",
+      message: `${setting} has ${JSON.stringify(strange.item)}, but the base models are ${names.join(", ")}.`,
+    });
+  }
+}
+
+function split(item: string): { readonly item: string; readonly model: string; readonly value: string } {
+  const at = item.lastIndexOf("=");
+  return { item, model: item.slice(0, Math.max(0, at)), value: item.slice(at + 1) };
+}
+
 /** What a list of `model=value` says of a model; `auto` where it says nothing. */
 function settingOf(
   setting: string,
@@ -67,10 +88,7 @@ function settingOf(
   name: string,
   values: readonly string[],
 ): string {
-  const given = items.map((item) => {
-    const split = item.lastIndexOf("=");
-    return { item, model: item.slice(0, Math.max(0, split)), value: item.slice(split + 1) };
-  });
+  const given = items.map(split);
   const wrong = given.find(({ model, value }) => model === "" || !values.includes(value));
   if (wrong !== undefined) {
     throw new ServiceError({

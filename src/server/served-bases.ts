@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { BaseModel } from "../domain/model.ts";
 import { packVocabulary, type TokenVocabulary } from "../domain/vocabulary.ts";
 import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
-import { readReplyAbilities, type ReplyAbilities } from "../chat/reply-abilities.ts";
+import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../chat/reply-abilities.ts";
 import type { ServedBase } from "../chat/served-base.ts";
 import { readGenerationDefaults } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
@@ -30,6 +30,10 @@ export function createServedBases(
   models: readonly BaseModel[],
   options: Options,
 ): Promise<readonly EngineBase[]> {
+  refuseStrangeModels(
+    models.map(({ name }) => name),
+    options.config.chat,
+  );
   return Promise.all(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;

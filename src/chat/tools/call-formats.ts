@@ -62,7 +62,11 @@ function writtenTurn(template: ChatTemplate): string | null {
   }
 }
 
-const parameters: JsonObject = { type: "object", properties: { probe_argument: { type: "string" } } };
+/** With descriptions, since some templates show them without asking whether there are any. */
+const parameters: JsonObject = {
+  type: "object",
+  properties: { probe_argument: { type: "string", description: "A probe." } },
+};
 
 /** A prompt without the thought that it opens, or leaves out: templates write earlier answers without their thoughts. */
 function withoutThought(prompt: string): string {

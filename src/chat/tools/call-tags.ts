@@ -11,18 +11,29 @@ export function argumentsOf({ schema }: CallableTool): Json {
 export function objectTag({
   before = "",
   member,
+  more,
   after = "",
 }: {
   readonly before?: string;
   readonly member: string;
+  /** A pattern for what may follow the arguments within the object. */
+  readonly more?: string;
   readonly after?: string;
 }): (tool: CallableTool) => Json {
   return (tool) => ({
     type: "tag",
     begin: `${before}{"name": ${JSON.stringify(tool.name)}, "${member}": `,
-    content: argumentsOf(tool),
+    content: more === undefined ? argumentsOf(tool) : sequence(argumentsOf(tool), pattern(`(?:${more})?`)),
     end: `}${after}`,
   });
+}
+
+export function sequence(...elements: readonly Json[]): Json {
+  return { type: "sequence", elements };
+}
+
+export function pattern(text: string): Json {
+  return { type: "regex", pattern: text };
 }
 
 /** At least one of the tags and nothing else. */

@@ -126,6 +126,18 @@ for (const format of formats) {
   });
 }
 
+test("calls of Mistral models may have the blanks and ids that some versions have", () => {
+  const list = '[TOOL_CALLS][{"name": "f", "arguments": {"x": 1}, "id": "abcDEF123"}]';
+  const named = '[TOOL_CALLS]f[CALL_ID]abcDEF123[ARGS]{"x": 1}';
+  const odd = [
+    '[TOOL_CALLS]  [{"name": "g", "arguments": {}}]',
+    "[TOOL_CALLS]g[CALL_ID][ARGS]{}",
+    "[TOOL_CALLS]gg[ARGS]{}",
+  ];
+  check({ choice: "required", format: "mistral", allowed: [list], refused: [named, ...odd] });
+  check({ choice: "required", format: "mistral-named", allowed: [named], refused: [list, ...odd] });
+});
+
 test("a constraint begins behind the thought, where there may be one", () => {
   const constraint = choice("a", "b");
   check({ constraint, thought: "none", allowed: ["a"], refused: ["<think>x</think>a"] });

@@ -14,7 +14,7 @@ import {
 } from "./call-format.ts";
 import { shortCallId } from "./call-ids.ts";
 import { readCallObject, readObject } from "./call-object.ts";
-import { argumentsOf, objectTag, onlyCalls, triggeredCalls } from "./call-tags.ts";
+import { argumentsOf, objectTag, onlyCalls, pattern, sequence, triggeredCalls } from "./call-tags.ts";
 
 const begin = "[TOOL_CALLS]";
 const beginArguments = "[ARGS]";
@@ -48,15 +48,20 @@ export const mistralNamed: CallFormat = {
     triggeredCalls({ trigger: begin, tags: tools.map(namedTag), areParallel }),
 };
 
+/** Some versions put a blank before the list, and an id into each call; a model may write what it was taught. */
 function listTag(tools: readonly CallableTool[], areParallel: boolean): Json {
-  const tags = tools.map(objectTag({ member: "arguments" }));
-  const content = onlyCalls({ tags, separator: ", ", areParallel });
-  return { type: "tag", begin: `${begin} [`, content, end: "]" };
+  const tags = tools.map(objectTag({ member: "arguments", more: `, "id": "${idPattern}"` }));
+  const calls = onlyCalls({ tags, separator: ", ", areParallel });
+  return { type: "tag", begin, content: sequence(pattern(" ?\\["), calls), end: "]" };
 }
 
+/** Some versions put an id between name and arguments. */
 function namedTag(tool: CallableTool): Json {
-  return { type: "tag", begin: `${begin}${tool.name}${beginArguments}`, content: argumentsOf(tool), end: "" };
+  const id = pattern(`(?:\\[CALL_ID\\]${idPattern})?\\[ARGS\\]`);
+  return { type: "tag", begin: `${begin}${tool.name}`, content: sequence(id, argumentsOf(tool)), end: "" };
 }
+
+const idPattern = "[a-zA-Z0-9]{9}";
 
 function* readMarked(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading<boolean> {
   yield* cursor.takes(begin);
