@@ -103,8 +103,8 @@ export function* takesBehindBlanks(cursor: Cursor, text: string): Reading<boolea
 }
 
 /**
- * Reads text up to a mark, or to its end where there is none, and gives it away as it comes. What may be the beginning of the mark is held back,
- * and so is the padding before it.
+ * Reads text up to a mark, or to its end where there is none, and gives it away as it comes. What may be the beginning of
+ * the mark is held back, and so is the padding before it.
  *
  * @returns whether the mark comes next, behind its padding; padding stays unread at the end of the text too
  */

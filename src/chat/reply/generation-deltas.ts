@@ -29,7 +29,8 @@ export interface DeltaBatch {
 
 /**
  * Yields one delta per engine event with tokens, the finish on a choice's last delta where both came at once,
- * and returns when every choice has finished. Stops a choice in the engine when a stop string ends it.
+ * and returns when every choice has finished. Stops a choice in the engine when a stop string, or the
+ * last call that it may have, ends it.
  *
  * @throws whatever the engine throws; ServiceError `cancelled` after an abort
  */

@@ -23,8 +23,8 @@ export interface CallFormat {
   readonly marks: readonly string[];
   readonly newCallId: () => string;
   /**
-   * Reads what is left of an answer, text and calls. Blanks around calls that no text follows are layout, and belong to
-   * neither. What begins as a call and is none is text, as it stands.
+   * Reads what is left of an answer, text and calls. Blanks before a call, and at the end of an answer that has any, are
+   * layout, and belong to neither. What begins as a call and is none is text, as it stands.
    */
   read(cursor: Cursor, pieces: ReplyPieces, tools: KnownTools): Reading;
   /** As a format of a structural tag: calls of these tools, at least one, and nothing else. */

@@ -2,7 +2,7 @@
 // there may be one. Says it in the interface's own words for such things, structural tags.
 import { unreachable } from "../../domain/assert.ts";
 import type { ChatRequest, ToolChoice } from "../../domain/chat.ts";
-import type { Constraint } from "../../domain/constraint.ts";
+import type { Constraint, ConstraintOptions } from "../../domain/constraint.ts";
 import type { Json, JsonObject } from "../../domain/trajectory.ts";
 import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReadCalls, ReplyForm } from "../reply/reply-reader.ts";
@@ -19,14 +19,17 @@ export function constrainedReply(
   const withCalls = calls === null ? null : formatWithCalls(request, choice, calls);
   if (withCalls === null && (constraint === null || thought === "none")) return constraint;
   const format = withCalls ?? (constraint === null ? null : formatOf(constraint));
+  const { allowsAnyWhitespace, whitespacePattern, allowsAdditionalProperties } = constraint ?? plainOptions;
   return {
-    ...(constraint ?? plainOptions),
     kind: "structural-tag",
     tag: { type: "structural_tag", format: behindThought(format, thought) },
+    allowsAnyWhitespace,
+    whitespacePattern,
+    allowsAdditionalProperties,
   };
 }
 
-const plainOptions = {
+const plainOptions: ConstraintOptions = {
   allowsAnyWhitespace: true,
   whitespacePattern: null,
   allowsAdditionalProperties: true,

@@ -10,7 +10,7 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Adds a fault for a choice without tools, of a tool that is not there, or against a constraint; looks at raw values. */
 export function checkCalls(body: Body, findings: Findings): void {
-  const { tools, tool_choice: choice, structured_outputs: outputs } = body;
+  const { tools, tool_choice: choice } = body;
   if (choice === undefined || choice === null || choice === "none") return;
   if (tools === undefined || tools === null)
     valueError(findings, "When using `tool_choice`, `tools` must be set.");
@@ -20,7 +20,8 @@ export function checkCalls(body: Body, findings: Findings): void {
     valueError(findings, message, "function", "name");
   }
   const isForced = choice === "required" || name !== null;
-  if (isForced && isFilled(tools) && isObject(outputs) && Object.keys(outputs).length > 0) {
+  const isHeld = constraintsIn(body).some((held) => held !== "response_format");
+  if (isForced && isFilled(tools) && isHeld) {
     const given = name === null ? '"required"' : "a function";
     valueError(
       findings,
