@@ -65,7 +65,7 @@ async function ask(body: object, model = "agent") {
   };
 }
 
-test("required and named calls keep their tool's schema", async () => {
+test("calls that `tool_choice` requires, of any of the `tools` or of a named one, keep their schema", async () => {
   for (const [choice, finish] of [
     ["required", "tool_calls"],
     [named("weather"), "stop"],
@@ -81,7 +81,7 @@ test("required and named calls keep their tool's schema", async () => {
   }
 });
 
-test("calls are read out of an answer unless the choice is none", async () => {
+test("calls of `tools` are read out of an answer unless `tool_choice` is none", async () => {
   const own = { tools, structured_outputs: { choice: [written] } };
   for (const choice of [undefined, null, "auto"]) {
     const { message, finish } = await ask({ ...own, tool_choice: choice });
@@ -99,7 +99,7 @@ test("calls are read out of an answer unless the choice is none", async () => {
   }
 });
 
-test("parallel_tool_calls false ends the answer behind the first call", async () => {
+test("`parallel_tool_calls` false ends the answer behind the first call", async () => {
   const two = `${written}\n${written.slice(4)}`;
   const body = { tools, structured_outputs: { choice: [two] } };
   const both = await ask(body);
@@ -109,7 +109,7 @@ test("parallel_tool_calls false ends the answer behind the first call", async ()
   assert.ok(one.tokenCount < both.tokenCount);
 });
 
-test("with a response format the answer keeps it or calls tools", async () => {
+test("with `response_format` the answer keeps it or calls tools", async () => {
   const schema = { ...place, properties: { ...place.properties, city: { const: "Oslo" } } };
   const format = { type: "json_schema", json_schema: { name: "x", schema } };
   for (const seed of [1, 2, 3, 4]) {
@@ -139,7 +139,7 @@ test("strict tools may be called or not, and calls keep their schema", async () 
 /** Thinks for a few tokens: the bias is on the mark that ends a thought. */
 const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { 4: 6 } };
 
-test("what the model thinks is told apart, and a constraint begins behind it", async () => {
+test("what the model thinks is told apart unless `include_reasoning` is false, and a constraint begins behind it", async () => {
   const body = { ...thinking, structured_outputs: { choice: ["Yes.", "No."] } };
   const { message, finish, tokenCount } = await ask(body);
   assert.equal(finish, "stop");
