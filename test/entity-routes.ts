@@ -39,6 +39,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/chat/completions/": answers(other, "/v1/chat/completions/", conversation),
     "POST /tokenize": answers(other, "/tokenize", { prompt: "Hi" }),
     "POST /detokenize": answers(other, "/detokenize", { tokens: [1] }),
+    "POST /v1/completions": answers(other, "/v1/completions", { prompt: ["Hi", "Ho"] }),
     "POST /v1/preview/structured-outputs/check": [
       post(
         "/v1/preview/structured-outputs/check",

@@ -24,13 +24,15 @@ export interface ChatService {
    * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid` (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the engine cannot do),
    * `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
    */
-  complete(
-    request: ChatRequest,
-    caller: Caller,
-    options: { readonly signal: AbortSignal },
-  ): AsyncIterable<ChatEvent>;
+  complete(request: ChatRequest, caller: Caller, options: CompleteOptions): AsyncIterable<ChatEvent>;
   /** Requests waiting or being answered. */
   readonly runningCount: number;
+}
+
+export interface CompleteOptions {
+  readonly signal: AbortSignal;
+  /** Called once the engine has the request: what can be known to be wrong with it was thrown before. */
+  readonly onSubmitted?: () => void;
 }
 
 export interface ChatDependencies {
@@ -49,8 +51,9 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
   async function* answer(
     request: ChatRequest,
     caller: Caller,
-    signal: AbortSignal,
+    options: CompleteOptions,
   ): AsyncGenerator<ChatEvent> {
+    const { signal } = options;
     const startedMs = clock.monotonicMs();
     const model = await dependencies.directory.resolve(request.identity.model, caller);
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
@@ -63,6 +66,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     const generation = base.engine.submit({ ...plan.generation, id: runningId(request, caller) });
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
+    options.onSubmitted?.();
     let usage = usageAtStart(plan);
     let isHeaderSent = false;
     try {
@@ -100,8 +104,9 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
   async function* complete(
     request: ChatRequest,
     caller: Caller,
-    signal: AbortSignal,
+    options: CompleteOptions,
   ): AsyncGenerator<ChatEvent> {
+    const { signal } = options;
     const startedMs = clock.monotonicMs();
     const id = runningId(request, caller);
     const isDuplicate = running.has(id);
@@ -111,7 +116,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
       if (isDuplicate) throw alreadyRunning(request.identity.requestId);
       throwIfAborted(signal);
       running.add(id);
-      yield* answer(request, caller, signal);
+      yield* answer(request, caller, options);
       outcome = "completed";
     } catch (error) {
       outcome = error instanceof ServiceError ? error.code : "internal";
@@ -123,7 +128,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
   }
 
   return {
-    complete: (request, caller, { signal }) => complete(request, caller, signal),
+    complete,
     get runningCount() {
       return running.size;
     },

@@ -259,6 +259,13 @@ export type ChatEvent =
   | ChatDelta
   | { readonly kind: "usage"; readonly usage: ChatUsage };
 
+/** What one of several requests emitted that are answered together. */
+export interface RequestEvent {
+  /** Its index. */
+  readonly request: number;
+  readonly event: ChatEvent;
+}
+
 export interface ChatFinish {
   /** `tool_calls` where the choice asks for tools to be called. */
   readonly reason: FinishReason | "tool_calls";

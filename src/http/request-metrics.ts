@@ -73,6 +73,7 @@ export function measureRequests(
 const readingRoutes: readonly string[] = [
   "/v1/chat/completions",
   "/v1/chat/completions/",
+  "/v1/completions",
   "/feedback/history",
 ];
 

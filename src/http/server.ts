@@ -25,6 +25,7 @@ import { idFor } from "./request-id.ts";
 import { RouteTable } from "./route-table.ts";
 import { chatCompletionRoutes } from "./routes/chat-completions.ts";
 import { checkpointRoutes } from "./routes/checkpoints.ts";
+import { completionRoutes } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
@@ -110,6 +111,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     guard(scope, "Bearer", dependencies, counts);
     chatCompletionRoutes(scope, dependencies, bodies);
     tokenizationRoutes(scope, dependencies, bodies);
+    completionRoutes(scope, dependencies, bodies);
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);

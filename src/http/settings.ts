@@ -120,6 +120,13 @@ export const httpSettings = {
     max: 10_000_000,
     about: "Most token ids in logit_bias of a chat request.",
   },
+  completionPrompts: {
+    kind: "integer",
+    default: 128,
+    min: 1,
+    max: 1_000_000,
+    about: "Most prompts of one text completion.",
+  },
   requestSeconds: {
     kind: "number",
     default: 300,

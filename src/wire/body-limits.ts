@@ -1,8 +1,8 @@
 // What bounds the reading of a body, as plain data: it goes to other threads.
 import type { JsonLimits } from "../validation/json-body.ts";
-import type { ChatLimits } from "./chat/chat-limits.ts";
+import type { CompletionLimits } from "./completions/read-completion.ts";
 
-export interface BodyLimits extends ChatLimits {
+export interface BodyLimits extends CompletionLimits {
   /** Groups of a training job or a log. */
   readonly trajectoryGroups: number;
   readonly feedbackBatchRecords: number;

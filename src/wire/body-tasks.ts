@@ -11,6 +11,7 @@ import {
   type FeedbackReplaceBody,
 } from "./feedback/feedback.ts";
 import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
+import { readCompletion, type ReadCompletion } from "./completions/read-completion.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
 import type { Checked } from "./checked.ts";
 import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
@@ -29,6 +30,7 @@ import { respellGroup } from "./trajectory-pages.ts";
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
 export interface BodyKinds {
   readonly chat: ReadChatRequest;
+  readonly completion: ReadCompletion;
   readonly "constraint check": ReadConstraintCheck;
   readonly tokenization: ReadTokenization;
   readonly detokenization: ReadDetokenization;
@@ -55,6 +57,8 @@ export const bodyTasks: {
     readChatRequest(parseJsonBody(bytes, limits.json), limits, requestId),
   tokenization: (bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits),
   detokenization: (bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json)),
+  completion: (bytes, limits, { requestId }) =>
+    readCompletion(parseJsonBody(bytes, limits.json), limits, requestId),
   "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
   "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
   log: readLog,

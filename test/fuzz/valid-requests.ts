@@ -5,6 +5,7 @@ import {
   feedbackHistoryForm,
   feedbackReplaceForm,
 } from "../../src/wire/feedback/feedback.ts";
+import { completionForm } from "../../src/wire/completions/completion-request.ts";
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
@@ -95,6 +96,14 @@ const prompts: readonly object[] = [
     continue_final_message: true,
     add_special_tokens: true,
   },
+];
+
+const completions: readonly object[] = [
+  { prompt: "one and one is" },
+  { prompt: ["a", "b"], n: 2, best_of: 2, logprobs: 2, stop: ["x"], seed: 3 },
+  { prompt: [[1, 2, 3], [4]], stream: true, stream_options: { include_usage: true }, suffix: "" },
+  { prompt: [5, 6, 7], max_tokens: 0, echo: true, logprobs: 1, return_token_ids: true },
+  { prompt: "a", min_p: 0.1, top_k: 5, stop_token_ids: [1], min_tokens: 1, add_special_tokens: false },
 ];
 
 const checks: readonly object[] = [
@@ -229,6 +238,13 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     ]),
     post("/tokenize", { prompt: "one and one", add_special_tokens: false }, { names: names.tokens }),
     post("/detokenize", { tokens: [1, 2, 3], model: "tiny" }, { names: names.tokens }),
+    ...completions.map((completion) =>
+      post(
+        "/v1/completions",
+        { model: "tiny", max_tokens: 2, ...completion },
+        { names: namesIn(completionForm.schema) },
+      ),
+    ),
     ...checks.map((check) =>
       post("/v1/preview/structured-outputs/check", check, { names: namesIn(constraintCheckForm.schema) }),
     ),

@@ -16,6 +16,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/chat/completions/": ["post"],
   "/tokenize": ["post"],
   "/detokenize": ["post"],
+  "/v1/completions": ["post"],
   "/v1/models": ["get"],
   "/v1/models/{model}": ["get"],
   "/version": ["get"],

@@ -5,7 +5,7 @@ import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { locate, type WirePlaces } from "../../wire/places.ts";
+import { locatedEvents } from "../../wire/places.ts";
 import { writeAnswer } from "../bodies/write-answer.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
@@ -51,7 +51,7 @@ async function complete(
   nameIgnored(reply, ignored);
   const signal = abandonedSignal(reply);
   const completion = dependencies.chat.complete(chatRequest, request.caller, { signal });
-  const events = located(completion, places);
+  const events = locatedEvents(completion, places);
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
     const opening = firstHeader(events).then((header) => {
@@ -69,15 +69,6 @@ async function complete(
     return reply;
   } finally {
     await events.return(undefined);
-  }
-}
-
-/** The events; what they throw names fields as the client sent them. */
-async function* located(events: AsyncIterable<ChatEvent>, places: WirePlaces): AsyncGenerator<ChatEvent> {
-  try {
-    yield* events;
-  } catch (error) {
-    throw locate(error, places);
   }
 }
 

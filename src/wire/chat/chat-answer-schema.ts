@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { nullable, orNull } from "../nullable.ts";
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
-const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
+export const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 export const usageSchema = Type.Object({
   prompt_tokens: count("Tokens of the prompt, once whatever n is."),
@@ -36,7 +36,15 @@ const promptLogprob = Type.Object({
   decoded_token: orNull(Type.String()),
 });
 
-const finish = {
+export const promptLogprobsSchema = orNull(
+  Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))),
+  {
+    description:
+      "One object for each token of the prompt, by token id: the token itself, then the alternatives; null for the first.",
+  },
+);
+
+export const finish = {
   stop_reason: orNull(Type.Integer(), { description: "The stop token that ended it." }),
   matched_stop: orNull(Type.String(), { description: "The stop string that ended it." }),
 };
@@ -75,7 +83,7 @@ const choiceSchema = Type.Object({
   prompt_token_ids: Type.Optional(tokenIds),
 });
 
-const header = {
+export const header = {
   id: Type.String({ description: "`chatcmpl-` and the request's id." }),
   request_id: Type.String(),
   created: Type.Integer({ description: "Seconds since 1970." }),
@@ -91,10 +99,7 @@ export const chatAnswerSchema = Type.Object(
     object: Type.Enum(["chat.completion"]),
     choices: Type.Array(choiceSchema),
     usage: usageSchema,
-    prompt_logprobs: orNull(Type.Array(orNull(Type.Object({}, { additionalProperties: promptLogprob }))), {
-      description:
-        "One object for each token of the prompt, by token id: the token itself, then the alternatives; null for the first.",
-    }),
+    prompt_logprobs: promptLogprobsSchema,
     prompt_token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
     kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),
   },

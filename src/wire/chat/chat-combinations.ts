@@ -14,6 +14,12 @@ export function checkCombinations(body: Body, findings: Findings): void {
   if (typeof topLogprobs === "number" && topLogprobs > 0 && body["logprobs"] !== true) {
     valueError(findings, "when using `top_logprobs`, `logprobs` must be set to true.");
   }
+  checkGeneration(body, body["max_completion_tokens"] ?? body["max_tokens"], findings);
+  checkCalls(body, findings);
+}
+
+/** The same for the fields that a text completion has too. */
+export function checkGeneration(body: Body, maxTokens: unknown, findings: Findings): void {
   if (
     isObject(body["stream_options"]) &&
     Object.keys(body["stream_options"]).length > 0 &&
@@ -28,7 +34,6 @@ export function checkCombinations(body: Body, findings: Findings): void {
   for (const field of ["top_logprobs", "prompt_logprobs"]) {
     if (body[field] === -1) valueError(findings, wholeVocabulary, field);
   }
-  const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
   if (typeof minTokens === "number" && typeof maxTokens === "number" && minTokens > maxTokens) {
     valueError(
       findings,
@@ -38,7 +43,6 @@ export function checkCombinations(body: Body, findings: Findings): void {
   checkStop(body["stop"], findings);
   checkLists(body, findings);
   checkConstraint(body, findings);
-  checkCalls(body, findings);
 }
 
 const wholeVocabulary =

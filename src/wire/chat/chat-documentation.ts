@@ -6,7 +6,7 @@ import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
 import { chatForm } from "./chat-fields.ts";
 
 /** What is said of a field; its type and its range are the schema's. */
-interface FieldRow {
+export interface FieldRow {
   /** What it does, in a sentence or two. */
   readonly about: string;
   /** What leaving it out means, where that is a value. */
@@ -368,12 +368,13 @@ export const documentedChatRequest = {
 export function documentedField<Field extends keyof ChatRequestBody>(field: Field) {
   return {
     ...chatRequestSchema.properties[field],
-    ...documentation(fields[field]),
+    ...rowText(fields[field]),
     ...servedOf(field),
   };
 }
 
-function documentation({ about, otherwise, range, example, ...row }: FieldRow): object {
+/** A row as keywords of the schema. */
+export function rowText({ about, otherwise, range, example, ...row }: FieldRow): object {
   return {
     description: about,
     ...(row.default === undefined ? {} : { default: row.default }),

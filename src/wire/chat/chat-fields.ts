@@ -2,11 +2,11 @@
 // written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
-import { is, isEmpty, useOf, type BodyForm } from "../body.ts";
+import { is, isEmpty, useOf, type BodyForm, type FieldRule } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint } from "./chat-constraint.ts";
-import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
+import { chatRequestSchema } from "./chat-request.ts";
 
 /** Of the fields that are read as one the first that was sent is the one that counts. */
 export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer form"> = {
@@ -81,13 +81,13 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
   },
 };
 
-/** Where the fields of a domain request stand in the body that it was read from. */
-export function chatPlaces(body: ChatRequestBody): WirePlaces {
+/** Where the fields of a domain request stand in the body that it was read from by these rules. */
+export function placesOf(rules: Readonly<Record<string, FieldRule<string>>>, body: object): WirePlaces {
   // Whoever resolves a model's name knows nothing of chat requests and their groups.
   const places: Record<string, readonly string[]> = { model: ["body", "model"] };
-  const names = Object.entries(chatForm.fields);
-  const wasSent = ([name]: readonly [string, unknown]): boolean =>
-    (body[name as keyof ChatRequestBody] ?? null) !== null;
+  const names = Object.entries(rules);
+  const sent = new Map(Object.entries(body));
+  const wasSent = ([name]: readonly [string, unknown]): boolean => (sent.get(name) ?? null) !== null;
   for (const [name, rule] of [...names.filter(wasSent), ...names]) {
     const field = useOf(rule);
     if (field !== null) places[field] ??= ["body", name];

@@ -14,7 +14,7 @@ export interface LogprobsBody {
 }
 
 /** JSON has no infinity; this stands for "never". */
-const logprobMin = -9999;
+export const logprobMin = -9999;
 
 /** @param asIds tokens read `token_id:<N>`, which no library loses on the way back into training */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
@@ -27,9 +27,13 @@ export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): 
   };
 }
 
+export function tokenName({ tokenId, text }: Pick<ChatLogprob, "tokenId" | "text">, asIds: boolean): string {
+  return asIds ? `token_id:${tokenId}` : text;
+}
+
 function entry(logprob: Omit<ChatLogprob, "alternatives">, asIds: boolean): LogprobEntry {
   return {
-    token: asIds ? `token_id:${logprob.tokenId}` : logprob.text,
+    token: tokenName(logprob, asIds),
     logprob: Math.max(logprob.logprob, logprobMin),
     bytes: logprob.bytes,
   };

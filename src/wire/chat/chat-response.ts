@@ -1,6 +1,7 @@
 // The whole answer to a chat request: every declared field is written, nulls included.
 import { assert } from "../../domain/assert.ts";
 import type {
+  ChatDelta,
   ChatEvent,
   ChatFinish,
   ChatHeader,
@@ -13,7 +14,8 @@ import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody, promptLogprobsBody } from "./chat-logprobs.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-interface GatheredChoice {
+/** A choice of an answer that is no stream, as far as it has come. */
+export interface GatheredChoice {
   text: string;
   reasoning: string;
   /** By the call's index. */
@@ -34,30 +36,11 @@ export async function chatResponse(
   header: ChatHeader,
   events: AsyncIterable<ChatEvent>,
 ): Promise<object> {
-  const choices = Array.from({ length: choiceCountOf(request.output) }, (): GatheredChoice => ({
-    text: header.echo,
-    reasoning: "",
-    toolCalls: [],
-    tokenIds: [],
-    logprobs: [],
-    finish: null,
-  }));
+  const choices = newChoices(choiceCountOf(request.output), header);
   let usage: ChatUsage | null = null;
   for await (const event of events) {
     if (event.kind === "usage") usage = event.usage;
-    if (event.kind !== "delta") continue;
-    const choice = choices[event.choice];
-    assert(choice !== undefined, "a delta names one of the request's choices");
-    choice.text += event.text;
-    choice.reasoning += event.reasoning;
-    for (const call of event.toolCalls) {
-      const before = choice.toolCalls[call.index];
-      const argumentsText = (before?.argumentsText ?? "") + call.argumentsText;
-      choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
-    }
-    choice.tokenIds.push(...event.tokenIds);
-    choice.logprobs.push(...event.logprobs);
-    choice.finish = event.finish ?? choice.finish;
+    if (event.kind === "delta") addDelta(choices, event);
   }
   assert(usage !== null, "a completion ends with its usage");
   return {
@@ -74,6 +57,34 @@ export async function chatResponse(
     prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
     kv_transfer_params: null,
   };
+}
+
+/** The choices of one request before anything was drawn. */
+export function newChoices(count: number, { echo }: ChatHeader): readonly GatheredChoice[] {
+  return Array.from({ length: count }, () => ({
+    text: echo,
+    reasoning: "",
+    toolCalls: [],
+    tokenIds: [],
+    logprobs: [],
+    finish: null,
+  }));
+}
+
+/** Adds what a delta brought to the choice that it is of. */
+export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): void {
+  const choice = choices[delta.choice];
+  assert(choice !== undefined, "a delta names one of the request's choices");
+  choice.text += delta.text;
+  choice.reasoning += delta.reasoning;
+  for (const call of delta.toolCalls) {
+    const before = choice.toolCalls[call.index];
+    const argumentsText = (before?.argumentsText ?? "") + call.argumentsText;
+    choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
+  }
+  choice.tokenIds.push(...delta.tokenIds);
+  choice.logprobs.push(...delta.logprobs);
+  choice.finish = delta.finish ?? choice.finish;
 }
 
 function choiceBody(choice: GatheredChoice, index: number, header: ChatHeader, form: ChatAnswerForm): object {

@@ -1,5 +1,11 @@
 // From a parsed body to the domain's ChatRequest, with everything about how to answer that only the wire knows.
-import type { ChatOutput, ChatRequest, ChatSampling, ConversationPrompt } from "../../domain/chat.ts";
+import type {
+  ChatOutput,
+  ChatRequest,
+  ChatSampling,
+  ChatStopping,
+  ConversationPrompt,
+} from "../../domain/chat.ts";
 import type { Fault } from "../../domain/service-error.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
 import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
@@ -8,10 +14,11 @@ import type { WirePlaces } from "../places.ts";
 import { completionId, freshRequestId, requestIdPlaces, type RequestId } from "./completion-id.ts";
 import { readWithUnserved } from "../body.ts";
 import { readConstraint } from "./chat-constraint.ts";
-import { chatForm, chatPlaces } from "./chat-fields.ts";
+import { chatForm, placesOf } from "./chat-fields.ts";
 import { readCalls } from "./chat-calls.ts";
 import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
+import type { GenerationBody } from "./generation-fields.ts";
 
 /** How the answer is written. */
 export interface ChatAnswerForm {
@@ -47,22 +54,44 @@ export function readChatRequest(
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
   return {
     request: { ...toRequest(servedPart(body, unserved), requestId), unserved },
-    form: formOf(body),
-    places: { ...chatPlaces(body), ...requestIdPlaces(requestId) },
+    form: answerFormOf(body),
+    places: { ...placesOf(chatForm.fields, body), ...requestIdPlaces(requestId) },
     ignored,
   };
 }
 
 /** The body without the fields at fault, none of which must be there: what is not served comes to chat at its default. */
-function servedPart(body: ChatRequestBody, unserved: readonly Fault[]): ChatRequestBody {
+export function servedPart<Body extends object>(body: Body, unserved: readonly Fault[]): Body {
   const names = new Set(unserved.map(({ location }) => location[1]));
-  return {
-    ...Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))),
-    messages: body.messages,
-  };
+  // Every field that the type asks for is left.
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
 }
 
 function toRequest(body: ChatRequestBody, requestId: RequestId): Omit<ChatRequest, "unserved"> {
+  const { logprobs } = body;
+  const { stopping, output, ...parts } = readGeneration(body, requestId);
+  return {
+    ...parts,
+    prompt: readConversation(body),
+    calls: readCalls(body),
+    stopping: { ...stopping, maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null },
+    output: {
+      ...output,
+      logprobs:
+        logprobs === true ? { topCount: body.top_logprobs ?? 0 } : logprobs === false ? null : undefined,
+      includeReasoning: body.include_reasoning ?? true,
+    },
+  };
+}
+
+/** What a request says of how answers are drawn, ended and written, whatever they answer. */
+export type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint"> & {
+  readonly stopping: Omit<ChatStopping, "maxTokens">;
+  readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
+};
+
+/** Reads that of a checked body. */
+export function readGeneration(body: GenerationBody, requestId: RequestId): GenerationParts {
   const { stop } = body;
   return {
     identity: {
@@ -73,12 +102,9 @@ function toRequest(body: ChatRequestBody, requestId: RequestId): Omit<ChatReques
       cacheSalt: body.cache_salt ?? null,
       transfer: jsonUnlessEmpty(body.kv_transfer_params),
     },
-    prompt: readConversation(body),
     sampling: samplingOf(body),
     constraint: readConstraint(body),
-    calls: readCalls(body),
     stopping: {
-      maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
       minTokens: body.min_tokens ?? 0,
       stop: typeof stop === "string" ? [stop] : (stop ?? []),
       stopTokenIds: body.stop_token_ids ?? [],
@@ -125,7 +151,7 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
   };
 }
 
-function samplingOf(body: ChatRequestBody): ChatSampling {
+function samplingOf(body: GenerationBody): ChatSampling {
   const { logit_bias: bias, logits_processors: processors, top_k: topK } = body;
   return {
     temperature: body.temperature ?? null,
@@ -155,19 +181,16 @@ function processorOf(
   return { name: qualname, args: (args ?? []) as readonly Json[], kwargs: (kwargs ?? {}) as JsonObject };
 }
 
-function outputOf(body: ChatRequestBody): ChatOutput {
-  const { n, logprobs } = body;
+function outputOf(body: GenerationBody): GenerationParts["output"] {
+  const { n } = body;
   return {
     choices:
       body.use_beam_search === true
         ? { kind: "beam", width: n ?? 1, lengthPenalty: body.length_penalty ?? 1 }
         : { kind: "sample", count: n ?? 1 },
-    logprobs:
-      logprobs === true ? { topCount: body.top_logprobs ?? 0 } : logprobs === false ? null : undefined,
     promptLogprobCount: body.prompt_logprobs ?? null,
     returnTokenIds: body.return_token_ids ?? undefined,
     skipSpecialTokens: body.skip_special_tokens ?? true,
-    includeReasoning: body.include_reasoning ?? true,
   };
 }
 
@@ -178,7 +201,7 @@ function jsonUnlessEmpty(value: object | null | undefined): unknown {
   return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;
 }
 
-function formOf(body: ChatRequestBody): ChatAnswerForm {
+export function answerFormOf(body: GenerationBody): ChatAnswerForm {
   const options = body.stream_options ?? null;
   const includesUsage = options?.include_usage === true;
   return {

@@ -1,0 +1,81 @@
+// POST /v1/completions: reads the request, asks chat for each of its prompts at once, and writes the answer whole or as a
+// stream.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { RequestEvent } from "../../domain/chat.ts";
+import { completeTogether } from "../../chat/complete-together.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import { writeAnswer } from "../bodies/write-answer.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
+import { openEventStream, sendAll } from "../event-reply.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
+import { refuseStrangeId } from "../request-id.ts";
+import { abandonedSignal } from "../request-scope.ts";
+import { locatedEvents } from "../../wire/places.ts";
+import { completionChunks } from "../../wire/completions/completion-chunks.ts";
+import {
+  completionAnswerSchema,
+  completionChunkSchema,
+  documentedCompletionRequest,
+} from "../../wire/completions/completion-documentation.ts";
+import { completionResponse } from "../../wire/completions/completion-response.ts";
+
+export function completionRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  bodies: BodyReader,
+): void {
+  const options = {
+    ...readApart,
+    bodyLimit: dependencies.settings.chatBodyBytes,
+    schema: {
+      summary: "Create a text completion",
+      description:
+        "Goes on with a prompt, or with several, as they stand; whole or, with `stream`, as events that end with `[DONE]`. A prompt that cannot be taken is refused before the first event; an error after it is one event with the body that errors have.",
+      tags: ["chat"],
+      security: [{ bearer: [] }],
+      body: documentedCompletionRequest,
+      response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
+    },
+  };
+  app.post("/v1/completions", options, (request, reply) => complete(request, reply, dependencies, bodies));
+}
+
+async function complete(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+  bodies: BodyReader,
+): Promise<unknown> {
+  refuseStrangeId(request);
+  const read = await bodies.read("completion", request);
+  nameIgnored(reply, read.ignored);
+  const { requests, places, form } = read;
+  const events = completeTogether(
+    requests.length,
+    (index, options) =>
+      locatedEvents(dependencies.chat.complete(requests[index], request.caller, options), places[index]),
+    abandonedSignal(reply),
+  );
+  try {
+    if (!form.isStream) {
+      const answer = await writeAnswer(await completionResponse(read, events));
+      return await reply.type("application/json; charset=utf-8").send(answer);
+    }
+    // Until something is there, whatever goes wrong is an ordinary answer.
+    const first = await events.next();
+    const stream = openEventStream(reply, dependencies);
+    await sendAll(stream, completionChunks(read, resumed(first, events)), request, dependencies.logger);
+    return reply;
+  } finally {
+    await events.return(undefined);
+  }
+}
+
+async function* resumed(
+  first: IteratorResult<RequestEvent>,
+  rest: AsyncIterable<RequestEvent>,
+): AsyncGenerator<RequestEvent> {
+  if (first.done !== true) yield first.value;
+  yield* rest;
+}

@@ -1,0 +1,82 @@
+// The chunks of a streamed text completion: what each choice goes on with, the first of each beginning with what is put
+// before its text, and the usage at the end where it was asked for. Choices of several prompts come as they are drawn.
+import { present } from "../../domain/assert.ts";
+import type { ChatDelta, ChatHeader, ChatUsage, RequestEvent } from "../../domain/chat.ts";
+import { choiceCountOf } from "../../domain/generation.ts";
+import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
+import { characterCount, completionLogprobs } from "./completion-logprobs.ts";
+import { completionHeader, sumOfUsage } from "./completion-response.ts";
+import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
+import { asAnswered } from "./without-tokens.ts";
+
+/** Turns events into the chunks they become; throws whatever the events throw. */
+export async function* completionChunks(
+  { requests, form }: ReadCompletion,
+  events: AsyncIterable<RequestEvent>,
+): AsyncGenerator<object> {
+  const choiceCount = choiceCountOf(requests[0].output);
+  const headers: ChatHeader[] = [];
+  // By the choice's index in the answer; those that have begun.
+  const choices = new Map<number, ChoiceStream>();
+  let common: object | null = null;
+  let usage: ChatUsage | null = null;
+  for await (const { request, event: emitted } of events) {
+    const event = asAnswered(emitted, form);
+    if (event.kind === "header") {
+      headers[request] = event.header;
+      common ??= completionHeader(form, event.header);
+    } else if (event.kind === "usage") {
+      usage = usage === null ? event.usage : sumOfUsage(usage, event.usage);
+    } else {
+      const index = request * choiceCount + event.choice;
+      const known = choices.get(index);
+      const choice = known ?? new ChoiceStream(headers[request], form);
+      if (known === undefined) choices.set(index, choice);
+      const body = choice.next(event);
+      const rest = form.usageInEveryChunk ? { usage: usageBody(event.usage, event.choiceTokens) } : {};
+      if (body !== null) yield { ...common, choices: [{ index, ...body }], ...rest };
+    }
+  }
+  if (!form.includesUsage) return;
+  yield { ...common, choices: [], usage: usageBody(present(usage, "an answer ends with its usage")) };
+}
+
+/** One choice while it is streamed. */
+class ChoiceStream {
+  readonly #header: ChatHeader;
+  readonly #form: CompletionForm;
+  #isBegun = false;
+  /** Characters of all tokens so far, and of what is put before them. */
+  #characters: number;
+
+  constructor(header: ChatHeader, form: CompletionForm) {
+    this.#header = header;
+    this.#form = form;
+    this.#characters = characterCount(Buffer.from(header.echo));
+  }
+
+  /** The body of the choice in the next chunk; null where there is nothing to say. */
+  next(delta: ChatDelta): object | null {
+    const { echo, promptTokenIds, tokenIds: ids } = this.#header;
+    const before = this.#isBegun ? "" : echo;
+    const text = before + delta.text;
+    if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return null;
+    const hasIds = ids.top || ids.inChoices;
+    const prompt = hasIds && !this.#isBegun ? { prompt_token_ids: promptTokenIds } : {};
+    this.#isBegun = true;
+    return {
+      text,
+      logprobs: this.#logprobs(delta),
+      ...(delta.finish === null ? { finish_reason: null } : finishBody(delta.finish)),
+      token_ids: hasIds ? delta.tokenIds : null,
+      ...prompt,
+    };
+  }
+
+  #logprobs({ logprobs }: ChatDelta): object | null {
+    if (this.#header.logprobs === "off" || logprobs.length === 0) return null;
+    const body = completionLogprobs(logprobs, this.#characters, spellsIds(this.#header, this.#form));
+    for (const { bytes } of logprobs) this.#characters += characterCount(bytes);
+    return body;
+  }
+}

@@ -1,0 +1,60 @@
+// Log-probabilities in the older of OpenAI's shapes: four lists side by side, and alternatives by their text.
+import type { ChatLogprob } from "../../domain/chat.ts";
+import { logprobMin, tokenName } from "../chat/chat-logprobs.ts";
+
+/** A token as this shape shows it; one of the prompt's, of which the first is not judged, or one of an answer. */
+export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
+  readonly logprob: number | null;
+  readonly alternatives: readonly Pick<ChatLogprob, "tokenId" | "text" | "logprob">[];
+};
+
+export interface CompletionLogprobs {
+  readonly tokens: readonly string[];
+  readonly token_logprobs: readonly (number | null)[];
+  /** The token itself and the alternatives, so that there may be one more than were asked for. */
+  readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
+  /** Where each token's text begins in the choice's, in characters (code points). */
+  readonly text_offset: readonly number[];
+}
+
+/**
+ * @param offset where the text of the first token begins
+ * @param asIds tokens read `token_id:<N>`
+ */
+export function completionLogprobs(
+  tokens: readonly ShownToken[],
+  offset: number,
+  asIds: boolean,
+): CompletionLogprobs {
+  const offsets: number[] = [];
+  let end = offset;
+  for (const { bytes } of tokens) {
+    offsets.push(end);
+    end += characterCount(bytes);
+  }
+  return {
+    tokens: tokens.map((token) => tokenName(token, asIds)),
+    token_logprobs: tokens.map(({ logprob }) => (logprob === null ? null : Math.max(logprob, logprobMin))),
+    top_logprobs: tokens.map((token) => topLogprobs(token, asIds)),
+    text_offset: offsets,
+  };
+}
+
+function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string, number>> | null {
+  if (token.logprob === null) return null;
+  const byName = new Map<string, number>();
+  for (const one of [{ ...token, logprob: token.logprob }, ...token.alternatives]) {
+    const name = tokenName(one, asIds);
+    // Tokens of the same text cannot be told apart here: the token itself counts, then the more probable.
+    if (!byName.has(name)) byName.set(name, Math.max(one.logprob, logprobMin));
+  }
+  return Object.fromEntries(byName);
+}
+
+/** How many code points these bytes of whole characters are. */
+export function characterCount(bytes: Iterable<number>): number {
+  let count = 0;
+  // Bytes that go on with a character begin with 10.
+  for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count += 1;
+  return count;
+}

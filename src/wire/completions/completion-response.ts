@@ -1,0 +1,117 @@
+// A text completion's answer that is no stream: the choices of every prompt one after the other, every declared field of
+// each.
+import { assert, present } from "../../domain/assert.ts";
+import type { ChatHeader, ChatUsage, RequestEvent } from "../../domain/chat.ts";
+import { choiceCountOf } from "../../domain/generation.ts";
+import {
+  addDelta,
+  finishBody,
+  newChoices,
+  spellsIds,
+  usageBody,
+  type GatheredChoice,
+} from "../chat/chat-response.ts";
+import { promptLogprobsBody } from "../chat/chat-logprobs.ts";
+import { characterCount, completionLogprobs } from "./completion-logprobs.ts";
+import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
+import { asAnswered } from "./without-tokens.ts";
+
+interface GatheredPrompt {
+  readonly header: ChatHeader;
+  readonly choices: readonly GatheredChoice[];
+  usage: ChatUsage | null;
+}
+
+/** What is the same in an answer and in every chunk of a stream. */
+export function completionHeader({ id }: CompletionForm, header: ChatHeader): object {
+  return {
+    id: `cmpl-${id}`,
+    request_id: id,
+    object: "text_completion",
+    created: Math.floor(header.createdAt.getTime() / 1000),
+    model: header.model,
+    service_tier: "default",
+    system_fingerprint: header.fingerprint,
+  };
+}
+
+/**
+ * Gathers the events of all prompts into one answer.
+ *
+ * @throws whatever the events throw
+ */
+export async function completionResponse(
+  { requests, form }: ReadCompletion,
+  events: AsyncIterable<RequestEvent>,
+): Promise<object> {
+  const choiceCount = choiceCountOf(requests[0].output);
+  const prompts: GatheredPrompt[] = [];
+  for await (const { request, event: emitted } of events) {
+    const event = asAnswered(emitted, form);
+    if (event.kind === "header") {
+      const { header } = event;
+      prompts[request] = { header, choices: newChoices(choiceCount, header), usage: null };
+      continue;
+    }
+    const prompt = present(prompts[request], "what a request emitted first is its header");
+    if (event.kind === "usage") prompt.usage = event.usage;
+    else addDelta(prompt.choices, event);
+  }
+  assert(prompts.length === requests.length, "every request was answered");
+  return {
+    ...completionHeader(form, prompts[0].header),
+    choices: prompts.flatMap(({ header, choices }, prompt) =>
+      choices.map((choice, index) => ({
+        index: prompt * choiceCount + index,
+        ...choiceBody(choice, header, form),
+      })),
+    ),
+    usage: usageBody(
+      prompts.map(({ usage }) => present(usage, "an answer ends with its usage")).reduce(sumOfUsage),
+    ),
+    kv_transfer_params: null,
+  };
+}
+
+export function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
+  return {
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+    cachedTokens: one.cachedTokens + other.cachedTokens,
+  };
+}
+
+function choiceBody(choice: GatheredChoice, header: ChatHeader, form: CompletionForm): object {
+  const { text, finish, tokenIds, logprobs } = choice;
+  assert(finish !== null, "every choice finishes");
+  return {
+    text,
+    logprobs:
+      header.logprobs === "off"
+        ? null
+        : completionLogprobs(logprobs, characterCount(Buffer.from(header.echo)), spellsIds(header, form)),
+    ...finishBody(finish),
+    ...idsBody(header, tokenIds),
+    prompt_logprobs: promptLogprobs(header, form),
+  };
+}
+
+/** Those that `prompt_logprobs` asked for, where more are there because the prompt is put before the answer. */
+function promptLogprobs(
+  { promptLogprobs: all }: ChatHeader,
+  { promptLogprobCount }: CompletionForm,
+): object | null {
+  if (all === null || promptLogprobCount === null) return null;
+  return promptLogprobsBody(
+    all.map((token) => token && { ...token, alternatives: token.alternatives.slice(0, promptLogprobCount) }),
+  );
+}
+
+/** The ids where they were asked for, and in the choices of a trained model that were asked for log-probabilities. */
+function idsBody(
+  { tokenIds: { top, inChoices }, promptTokenIds }: ChatHeader,
+  tokenIds: readonly number[],
+): object {
+  const isShown = top || inChoices;
+  return { token_ids: isShown ? tokenIds : null, prompt_token_ids: isShown ? promptTokenIds : null };
+}

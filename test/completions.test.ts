@@ -1,0 +1,156 @@
+// Text completions of a running server: by the official OpenAI SDK, and beside chats, which they must agree with.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import OpenAI, { BadRequestError } from "openai";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+let server: RunningServer;
+let openai: OpenAI;
+const dataFolder = newDataFolder();
+const model = "hone-tiny";
+
+before(async () => {
+  server = await startServer({ dataFolder });
+  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 5 });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+/** Fields of ours that the SDK does not type. */
+interface Tokens {
+  readonly token_ids: readonly number[];
+  readonly prompt_token_ids: readonly number[];
+}
+
+test("the tokens of a chat's prompt are completed as the chat is answered, however they are drawn", async () => {
+  for (const [index, content] of [
+    "spell cat",
+    "tell me a story",
+    "What is the capital of France?",
+  ].entries()) {
+    const options = {
+      model,
+      temperature: index / 2,
+      seed: 7 + index,
+      max_tokens: 24,
+      n: 2,
+      return_token_ids: true,
+    };
+    const chat = await openai.chat.completions.create({ ...options, messages: [{ role: "user", content }] });
+    const { prompt_token_ids: prompt } = chat as unknown as Tokens;
+    const completion = await openai.completions.create({ ...options, prompt: [...prompt] });
+    assert.deepEqual(
+      completion.choices.map((choice) => [choice.text, (choice as unknown as Tokens).token_ids]),
+      chat.choices.map((choice) => [choice.message.content, (choice as unknown as Tokens).token_ids]),
+    );
+    assert.deepEqual(completion.usage?.completion_tokens, chat.usage?.completion_tokens);
+  }
+});
+
+test("several prompts are answered as each alone, at the indices that OpenAI gives them", async () => {
+  const options = { model, temperature: 1, seed: 3, max_tokens: 8, n: 2 };
+  const prompts = ["Once upon", "The", "1 2 3"];
+  const together = await openai.completions.create({ ...options, prompt: prompts });
+  assert.deepEqual(
+    together.choices.map(({ index }) => index),
+    [0, 1, 2, 3, 4, 5],
+  );
+  const alone = await Promise.all(prompts.map((prompt) => openai.completions.create({ ...options, prompt })));
+  assert.deepEqual(
+    together.choices.map(({ text }) => text),
+    alone.flatMap(({ choices }) => choices.map(({ text }) => text)),
+  );
+  assert.equal(
+    together.usage?.total_tokens,
+    alone.reduce((total, { usage }) => total + (usage?.total_tokens ?? 0), 0),
+  );
+});
+
+test("a stream says what the whole answer says, choice by choice, and its usage", async () => {
+  const body = {
+    model,
+    prompt: ["Once upon", "The"],
+    temperature: 1,
+    seed: 5,
+    max_tokens: 12,
+    n: 2,
+    logprobs: 1,
+  };
+  const whole = await openai.completions.create(body);
+  const stream = await openai.completions.create({
+    ...body,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  const texts = ["", "", "", ""];
+  const offsets: number[][] = [[], [], [], []];
+  const reasons: (string | null)[] = [];
+  let usage: unknown = null;
+  for await (const chunk of stream) {
+    for (const { index, text, logprobs, finish_reason: reason } of chunk.choices) {
+      texts[index] += text;
+      offsets[index]?.push(...(logprobs?.text_offset ?? []));
+      // The SDK's type says that there always is one.
+      if ((reason as string | null) !== null) reasons[index] = reason;
+    }
+    usage = chunk.usage ?? usage;
+  }
+  assert.deepEqual(
+    texts,
+    whole.choices.map(({ text }) => text),
+  );
+  assert.deepEqual(
+    offsets,
+    whole.choices.map(({ logprobs }) => logprobs?.text_offset),
+  );
+  assert.deepEqual(
+    reasons,
+    whole.choices.map(({ finish_reason: reason }) => reason),
+  );
+  assert.deepEqual(
+    { ...(usage as object), prompt_tokens_details: null },
+    {
+      ...whole.usage,
+      prompt_tokens_details: null,
+    },
+  );
+});
+
+test("log-probabilities name each token where its text begins, and are the chat's", async () => {
+  const options = { model, temperature: 0, max_tokens: 6, return_token_ids: true };
+  const messages = [{ role: "user" as const, content: "spell dog" }];
+  const chat = await openai.chat.completions.create({
+    ...options,
+    messages,
+    logprobs: true,
+    top_logprobs: 2,
+  });
+  const prompt = [...(chat as unknown as Tokens).prompt_token_ids];
+  const { choices } = await openai.completions.create({ ...options, prompt, logprobs: 2 });
+  const [{ text, logprobs }] = choices as [OpenAI.CompletionChoice];
+  const expected = chat.choices[0]?.logprobs?.content ?? [];
+  assert.deepEqual(
+    logprobs?.token_logprobs,
+    expected.map(({ logprob }) => logprob),
+  );
+  const characters = Array.from(text);
+  logprobs?.tokens?.forEach((token, index) => {
+    const at = logprobs.text_offset?.[index] ?? -1;
+    if (at < characters.length)
+      assert.equal(characters.slice(at, at + Array.from(token).length).join(""), token);
+    assert.equal(logprobs.top_logprobs?.[index]?.[token], logprobs.token_logprobs?.[index]);
+  });
+});
+
+test("one prompt that cannot be taken fails the request, and leaves nothing running", async () => {
+  const prompt = ["a ".repeat(20), "b ".repeat(5000)];
+  for (const stream of [false, true]) {
+    const asked = openai.completions.create({ model, prompt, stream, max_tokens: 900 });
+    await assert.rejects(asked, (error) => error instanceof BadRequestError && error.param === "prompt.1");
+  }
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  assert.match(metrics, /^hone_chat_running 0$/m);
+});
