@@ -37,7 +37,8 @@ function object(before: string, member: Buffer, after = "}"): Buffer {
 
 const chatPath = (): string => "/v1/chat/completions";
 const logPath = (modelId: string): string => `/v1/preview/models/${modelId}/log`;
-const hello = '"messages":[{"role":"user","content":"hi"}]';
+const messages = [{ role: "user", content: "hi" }] as const;
+const hello = `"messages":${JSON.stringify(messages)}`;
 
 function trajectoryGroup(bytes: number): string {
   const message = { role: "user", content: "x y ".repeat(bytes / 8) };
@@ -47,6 +48,10 @@ function trajectoryGroup(bytes: number): string {
 
 const hostileChat = (content: string): Buffer =>
   Buffer.from(JSON.stringify({ model: "hostile", max_tokens: 1, messages: [{ role: "user", content }] }));
+
+function biases(count: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
+}
 
 /** Answers that are held to something costly, no two to the same. */
 function constrained(name: string, structured: (index: number) => object | null): Case {
@@ -133,6 +138,31 @@ const cases: readonly Case[] = [
     name: "chat: 100,000 stop strings, n 32",
     path: chatPath,
     body: () => object(`{${hello},"n":32,"stop":`, list('"stop here"', 100_000)),
+  },
+  {
+    name: "chat: 65,536 allowed ids, n 32",
+    path: chatPath,
+    body: () => object(`{${hello},"n":32,"max_tokens":64,"allowed_token_ids":`, list("100", 65_536)),
+  },
+  {
+    name: "chat: 32,768 biases",
+    path: chatPath,
+    body: () => Buffer.from(JSON.stringify({ messages, logit_bias: biases(32_768) })),
+  },
+  {
+    name: "chat: 16 bad words of 4,096 letters that are nearly said, n 16",
+    path: chatPath,
+    body: () =>
+      Buffer.from(
+        JSON.stringify({
+          messages,
+          n: 16,
+          max_tokens: 300,
+          ignore_eos: true,
+          logit_bias: { 100: 100 },
+          bad_words: Array.from({ length: 16 }, (_, index) => `${"a".repeat(4094)}${String(index + 10)}`),
+        }),
+      ),
   },
   {
     name: "chat: one text of 15 MB",

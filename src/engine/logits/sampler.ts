@@ -27,7 +27,7 @@ export class Sampler {
   }
 
   /**
-   * The next token of a row.
+   * The next token of a row, or why there is none.
    *
    * @param logits_V raw scores; not modified
    * @throws ServiceError where a processor does

@@ -99,14 +99,15 @@ function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): 
 
 function nothingAllowed({ request }: RunningRequest): ServiceError {
   const { allowedTokenIds, badWords, processors } = request.sampling;
-  const others = [
+  const forbidding = [
+    ...(request.constraint === null ? [] : ["the constraint"]),
     ...(allowedTokenIds === null ? [] : ["the allowed token ids"]),
     ...(badWords.length === 0 ? [] : ["the bad words"]),
     ...(processors.length === 0 ? [] : ["the logits processors"]),
   ];
   const message =
-    others.length === 0
+    forbidding.join() === "the constraint"
       ? "The constraint cannot be followed with this model's vocabulary: no token continues the answer."
-      : `No token continues the answer: ${[...(request.constraint === null ? [] : ["the constraint"]), ...others].join(" and ")} leave none. Ask for less of these.`;
+      : `No token continues the answer: ${forbidding.join(" and ")} leave none. Ask for less of these.`;
   return new ServiceError({ code: "unsupported", message });
 }
