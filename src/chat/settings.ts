@@ -30,6 +30,14 @@ export const chatSettings = {
     max: 16 * 1024 * 1024,
     about: "Longest chat template that a request may bring.",
   },
+  cutCharacters: {
+    kind: "integer",
+    default: 1024 * 1024,
+    min: 1024,
+    max: 256 * 1024 * 1024,
+    about:
+      "Longest conversation or text of which only the last tokens are kept (truncate_prompt_tokens), in characters: all of it is tokenized first.",
+  },
   countedTokens: {
     kind: "integer",
     default: 128 * 1024,

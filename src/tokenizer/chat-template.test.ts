@@ -268,6 +268,7 @@ test("finds templates in tokenizer_config.json: one, or a list of named ones", a
       ...plainConversation,
       tools,
     });
+  await assert.rejects(rendered(null), { code: "unsupported", message: /no chat template of its own/ });
   await write({ chat_template: "one {{ eos_token }}", eos_token: { content: "</s>" } });
   assert.equal(await rendered(null), "one </s>");
   await write({

@@ -16,7 +16,7 @@ export type PromptFit =
   /** Nothing answers it: it may be empty, and have as many tokens as the setting allows. */
   | { readonly purpose: "count"; readonly countMax: number; readonly setting: string };
 
-/** What a prompt keeps to that is only limited by its answer's sake. */
+/** What every prompt keeps to but an empty one. */
 export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infinity, keepLast: null };
 
 /**
@@ -37,8 +37,7 @@ export function encodePrompt(
     readonly addSpecialTokens: boolean;
   },
 ): readonly number[] {
-  const isCut = fit.purpose === "answer" && fit.keepLast !== null;
-  if (!isCut) requireLength(tokenizer.leastTokenCount(text), kind, fit, "at least ");
+  requireLeast(tokenizer.leastTokenCount(text), kind, fit);
   return fitPrompt(tokenizer.encode(text, { addSpecialTokens }), kind, fit);
 }
 
@@ -65,7 +64,13 @@ export function fitPrompt(
   return kept;
 }
 
-/** Refuses a number of tokens, or of `at least` so many. */
+/** Refuses what has so many tokens at least, unless it is cut. */
+export function requireLeast(count: number, kind: ChatPrompt["kind"], fit: PromptFit): void {
+  const isCut = fit.purpose === "answer" && fit.keepLast !== null;
+  if (!isCut) requireLength(count, kind, fit, "at least ");
+}
+
+/** Refuses so many tokens, or `at least` so many. */
 export function requireLength(count: number, kind: ChatPrompt["kind"], fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);

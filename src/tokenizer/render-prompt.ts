@@ -3,7 +3,7 @@
 import { chatFault, type Conversation } from "../domain/chat.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
-import { encodePrompt, requireLength, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
+import { encodePrompt, requireLeast, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** What a template may take for one conversation; each with the setting it comes from, for messages. */
@@ -40,9 +40,8 @@ export function renderPrompt(
 ): readonly number[] {
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
   const kind = "conversation";
-  const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   // A template shows each message by a token at least, and takes as long to show the last as the first.
-  if (!isCut) requireLength(conversation.messages.length, kind, fit, "at least ");
+  requireLeast(conversation.messages.length, kind, fit);
   const text = renderConversation(template, conversation, options.limits);
   options.onRendered?.();
   return encodePrompt(tokenizer, text, { kind, fit, addSpecialTokens });

@@ -129,6 +129,16 @@ test("what fills the context many times over is refused before it is tokenized",
   await assert.rejects(start("huge", { contextLength: 1000 }).written, { code: "unsupported", message });
 });
 
+test("what is to be cut is refused before it is tokenized where it is very long", async (context) => {
+  const { start } = threadsFor(context, { cutCharacters: 50_000 });
+  const cut = { keepLast: 3, contextLength: 4 };
+  assert.equal((await start("z".repeat(40_000), cut).written).tokenIds.length, 3);
+  const message = /more than 50000 characters, the most of which .* \(chat\.cutCharacters\)/;
+  const expanding = templated("{% for i in range(60000) %}z{% endfor %}");
+  for (const refused of [start("z".repeat(50_001), cut), start("", { ...cut, ...expanding })])
+    await assert.rejects(refused.written, { code: "unsupported", message });
+});
+
 test("many bad words are tokenized apart from small prompts too", async (context) => {
   const { start, write } = threadsFor(context);
   const hostile = start("hi", { badWords: [emojiWord] });

@@ -85,6 +85,7 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
       const task = bringsTemplate(prompt)
         ? { ...asked, prompt: await templates.render(prompt, options) }
         : asked;
+      requireCuttable(task, settings);
       const written = isWithin(smallSize, task) ? await trySmall(task, options) : null;
       return written ?? present(await writeLarge(task, options), "the result of what is no trial");
     },
@@ -102,6 +103,15 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
 
 function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt {
   return prompt.kind === "conversation" && prompt.template !== null;
+}
+
+/** What does not fit is refused before it is tokenized, but not where the end of it is to be kept. */
+function requireCuttable(task: PromptTask, { cutCharacters }: ChatSettings): void {
+  const { fit, prompt } = task;
+  if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
+  const kind = askedKind(prompt);
+  const message = `The ${promptName(kind)} cannot be cut: there are more than ${cutCharacters} characters, the most of which the last tokens are kept (chat.cutCharacters). Send less text.`;
+  throw promptRefusal(kind, message);
 }
 
 async function run(pool: WorkerPool, task: WriteTask, options: TaskOptions): Promise<WrittenPrompt | null> {

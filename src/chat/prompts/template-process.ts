@@ -1,5 +1,6 @@
 // The process that renders conversations with templates of requests, for one base model, whose folder is its data. A
 // template may be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
+import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
 import { chatFault, type Conversation } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -19,6 +20,8 @@ export interface TemplateTask {
   readonly limits: RenderLimits;
 }
 
+// What anybody may have computed here takes no time from answers.
+setPriority(10);
 // Only prompt threads start this process.
 const modelTemplate = await loadChatTemplate(taskData() as string);
 
