@@ -107,4 +107,5 @@ test("lengths are cut to the room that is left", () => {
   assert.deepEqual(resolved({}, 30), [0, 30]);
   assert.deepEqual(resolved({ maxTokens: 35 }, 30), [0, 35]);
   assert.deepEqual(resolved({ maxTokens: 900, minTokens: 50 }), [40, 40]);
+  assert.deepEqual(resolved({ minTokens: 35 }, 30), [35, 35]);
 });

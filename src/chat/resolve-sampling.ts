@@ -59,8 +59,11 @@ export function resolveStopping(
   { tokenizer, defaults }: Pick<ServedBase, "tokenizer" | "defaults">,
   room: number,
 ): ResolvedStopping {
+  const { minTokens } = stopping;
+  // The makers' length gives way to what was asked for.
+  const defaultMax = defaults.maxTokens === null ? room : Math.max(defaults.maxTokens, minTokens);
   // What was asked for is an upper bound: an answer that fills the room ends with `length`.
-  const maxTokens = Math.min(stopping.maxTokens ?? defaults.maxTokens ?? room, room);
+  const maxTokens = Math.min(stopping.maxTokens ?? defaultMax, room);
   const { endTokenIds } = defaults;
   const isEnded = !stopping.ignoreEndTokens;
   const endOfTextId = isEnded ? (tokenizer.endOfTextId ?? endTokenIds[0] ?? null) : null;
@@ -72,7 +75,7 @@ export function resolveStopping(
   return {
     stopping: {
       maxTokens,
-      minTokens: Math.min(stopping.minTokens, maxTokens),
+      minTokens: Math.min(minTokens, maxTokens),
       stopTokenIds: [...stopTokenIds],
     },
     endOfTextId,
