@@ -78,8 +78,6 @@ const notServed: Readonly<Record<string, unknown>> = {
   kv_transfer_params: { a: 1 },
   structured_outputs: { choice: ["a"] },
   response_format: { type: "json_object" },
-  vendor_xargs: { a: 1 },
-  vllm_xargs: { a: 1 },
 };
 
 async function refusal(body: object): Promise<ErrorBody> {

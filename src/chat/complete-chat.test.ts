@@ -51,7 +51,7 @@ class ScriptedEngine implements Engine {
 
   constructor(script: Script, features: readonly EngineFeature[] = []) {
     this.script = script;
-    this.capabilities = { features: new Set(features) };
+    this.capabilities = { features: new Set(features), processors: ["p"] };
   }
   start(): Promise<void> {
     return Promise.resolve();

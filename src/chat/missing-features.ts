@@ -8,7 +8,7 @@ import {
   type FeatureRequest,
 } from "../domain/generation.ts";
 import { plainSampling } from "../domain/sampling.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 
 /** The fields that ask for each feature. */
 const fieldsOf: { readonly [Feature in EngineFeature]: readonly ChatField[] } = {
@@ -28,14 +28,29 @@ const fieldsOf: { readonly [Feature in EngineFeature]: readonly ChatField[] } = 
 };
 
 /** @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do */
-export function refuseMissingFeatures(request: ChatRequest, { features }: EngineCapabilities): void {
+export function refuseMissingFeatures(request: ChatRequest, capabilities: EngineCapabilities): void {
+  const { features } = capabilities;
   const faults = featuresOf(featureRequest(request))
     .filter((feature) => !features.has(feature))
     .flatMap((feature) => fieldsOf[feature])
     .filter((field) => asks(request, field))
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
-  const all = [...request.unserved, ...faults];
+  const unknown = features.has("logits-processors") ? unknownProcessors(request, capabilities) : [];
+  const all = [...request.unserved, ...faults, ...unknown];
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
+}
+
+function unknownProcessors(
+  { sampling }: ChatRequest,
+  { processors = [] }: EngineCapabilities,
+): readonly Fault[] {
+  return (sampling.processors ?? []).flatMap(({ name }, index) => {
+    if (processors.includes(name)) return [];
+    const message =
+      `There is no logits processor ${quoted(name)}; this server has ${processors.join(", ")}. ` +
+      "Others are registered by its operator, in the setting engine.logitsProcessors.";
+    return [chatFault("sampling.processors", { message, type: "unsupported", below: [String(index)] })];
+  });
 }
 
 /** The request before any prompt is made of it: no feature depends on that. */

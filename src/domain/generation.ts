@@ -189,6 +189,8 @@ export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
 /** What an engine can do; constant, known before it starts. */
 export interface EngineCapabilities {
   readonly features: ReadonlySet<EngineFeature>;
+  /** The names of the logits processors that it has; absent where it has none. */
+  readonly processors?: readonly string[];
 }
 
 /** What the model and the memory of an engine that is up allow. */

@@ -8,7 +8,7 @@ import {
   type EngineLimits,
   type GenerationRequest,
 } from "../domain/generation.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
 
 /**
  * Returns when the request can be computed.
@@ -45,6 +45,13 @@ export function checkRequest(
   const missing = featuresOf(request).filter((feature) => !capabilities.features.has(feature));
   if (missing.length > 0) {
     throw unsupported(`This engine does not offer ${missing.join(", ")}; ask without.`);
+  }
+  const { processors = [] } = capabilities;
+  const unknown = request.sampling.processors.find(({ name }) => !processors.includes(name));
+  if (unknown !== undefined) {
+    throw unsupported(
+      `This engine has no logits processor ${quoted(unknown.name)}; it has ${processors.join(", ")}.`,
+    );
   }
   if (tokenIds.length + maxTokens > positionCountMax) {
     throw unsupported(

@@ -23,6 +23,7 @@ import type { EngineEvents, EngineProtocol } from "./child-protocol.ts";
 import type { CacheCounts } from "./constraints/constraint-cache.ts";
 import type { ConstraintSettings } from "./constraints/settings.ts";
 import { GenerationStream } from "./generation-stream.ts";
+import { processorNames, readRegistrations } from "./processors/registrations.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 import { positionsThatFit } from "./loop/scheduler.ts";
 import { settingsForThisMachine, type EngineSettings } from "./settings.ts";
@@ -64,6 +65,7 @@ const capabilities: EngineCapabilities = {
     "logit-bias",
     "allowed-token-ids",
     "bad-words",
+    "logits-processors",
     "min-tokens",
     "cache-salt",
     "prompt-logprobs",
@@ -322,9 +324,10 @@ class ProcessEngine implements ChildEngine {
   }
 }
 
-function capabilitiesOf({ scheduling }: EngineSettings): EngineCapabilities {
-  if (scheduling === "fcfs") return capabilities;
-  return { features: new Set([...capabilities.features, "priority"]) };
+function capabilitiesOf({ scheduling, logitsProcessors }: EngineSettings): EngineCapabilities {
+  const processors = processorNames(readRegistrations(logitsProcessors));
+  if (scheduling === "fcfs") return { ...capabilities, processors };
+  return { features: new Set([...capabilities.features, "priority"]), processors };
 }
 
 function messageOf(error: unknown): string {

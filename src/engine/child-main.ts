@@ -10,6 +10,8 @@ import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
 import { positionBytes } from "./cache/kv-lane.ts";
 import type { ModelRunner } from "./model-runner.ts";
+import { readRegistrations } from "./processors/registrations.ts";
+import { loadProcessors } from "./processors/registry.ts";
 
 serveParent<EngineProtocol>(load);
 
@@ -19,6 +21,9 @@ async function load(
 ): Promise<Loaded<EngineProtocol>> {
   const logger = createLogger(options.logLevel).child({ component: "engine" });
   const runner = await openModel(options, logger);
+  const registrations = readRegistrations(options.settings.logitsProcessors);
+  const { vocabularySize, contextLength } = runner.shape;
+  const processors = await loadProcessors(registrations, { vocabulary: options.vocabulary, vocabularySize });
   const breakDown = (error: unknown): never => {
     logger.error({ err: error }, "the engine broke down");
     process.exit(1);
@@ -32,11 +37,11 @@ async function load(
   const loop = new EngineLoop(runner, {
     ...options.settings,
     constraints,
+    processors,
     emit: (outputs) =>
       void emit({ outputs, kvCacheBytes: loop.kvCacheBytes, constraintCache: constraints.kept }),
   });
   const finished = loop.run().catch(breakDown);
-  const { contextLength, vocabularySize } = runner.shape;
   return {
     ready: { contextLength, vocabularySize, bytesPerPosition: positionBytes(runner.shape) },
     receive: (request) => receive(loop, request),

@@ -69,6 +69,12 @@ export const engineSettings = {
     max: 4096,
     about: "Adapters kept in memory; the least recently used one is read again when it is needed.",
   },
+  logitsProcessors: {
+    kind: "list",
+    default: [],
+    about:
+      "Logits processors that requests may name, beside those that come along: `name=file` each, the file a JavaScript module.",
+  },
   startDeadlineMs: {
     kind: "integer",
     default: 120_000,

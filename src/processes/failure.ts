@@ -7,14 +7,17 @@ import type { Failure } from "./protocol.ts";
 export function failureOf(error: unknown, internalMessage: string): Failure {
   const detail = error instanceof Error ? describe(error) : String(error);
   const known = error instanceof ServiceError ? error : fullDiskError(error);
-  if (known !== null) return { code: known.code, message: known.message, detail, obstacle: known.obstacle };
+  if (known !== null) {
+    const { code, message, obstacle, faults } = known;
+    return { code, message, detail, obstacle, faults };
+  }
   return { code: "internal", message: internalMessage, detail };
 }
 
 /** The message as an error again; its cause is the original as the other process saw it, stack included. */
-export function errorOf({ code, message, detail, obstacle }: Failure): ServiceError {
+export function errorOf({ code, message, detail, obstacle, faults = [] }: Failure): ServiceError {
   const cause = Object.assign(new Error("An error in another process."), { stack: detail });
-  return new ServiceError({ code, message, cause, ...(obstacle === undefined ? {} : { obstacle }) });
+  return new ServiceError({ code, message, faults, cause, ...(obstacle === undefined ? {} : { obstacle }) });
 }
 
 /** The error with its causes. */

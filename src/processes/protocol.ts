@@ -1,6 +1,6 @@
 // What a parent and its child process say to each other: a frame that is the same for every kind of child, around
 // messages that the folder which uses it defines. Everything must survive structured cloning.
-import type { ErrorCode, Obstacle } from "../domain/service-error.ts";
+import type { ErrorCode, Fault, Obstacle } from "../domain/service-error.ts";
 
 /** The messages of one kind of child. */
 export interface Protocol {
@@ -30,6 +30,7 @@ export type MessageToParent<P extends Protocol> =
 export interface Failure {
   readonly code: ErrorCode;
   readonly obstacle?: Obstacle | undefined;
+  readonly faults?: readonly Fault[];
   /** For the caller. */
   readonly message: string;
   /** For the log: stack and causes. */

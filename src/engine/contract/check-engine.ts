@@ -4,6 +4,7 @@ import { checkConstraints } from "./constraints.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
 import { checkPriorities } from "./priorities.ts";
+import { checkProcessors } from "./processors.ts";
 import { checkPromptLogprobs } from "./prompt-logprobs.ts";
 import { checkRefusals } from "./refusals.ts";
 import { checkRestrictions } from "./restrictions.ts";
@@ -16,6 +17,7 @@ export function checkEngine(under: EngineUnderTest): void {
   checkRestrictions(under);
   checkConstraints(under);
   checkPromptLogprobs(under);
+  checkProcessors(under);
   checkEnding(under);
   checkPriorities(under);
   checkRefusals(under);

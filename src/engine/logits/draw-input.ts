@@ -36,14 +36,15 @@ export function drawRulesOf({
   };
 }
 
-/** A step on the scores that an operator brings, opened for one choice. */
+/** A step on the scores that an operator brings, opened for one request and shared by its choices. */
 export interface ScoreProcessor {
   /**
    * Changes the scores of the next token in place. What the constraint and the request forbid is negative infinity before,
-   * and is again after, whatever a processor makes of it. May be called again for the same tokens.
+   * and is again after, whatever a processor makes of it. What it does follows from its parameters alone: it may be called again for the
+   * same tokens.
    *
    * @param scores_V with the logit bias, before penalties; each is left finite or negative infinity, which forbids the token
-   * @param history of the choice, which may be remembered: it is the same object for all calls
+   * @param history of the choice
    * @throws ServiceError which ends the request
    */
   apply(scores_V: Float32Array, history: TokenHistory): void;

@@ -10,8 +10,10 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { failureOf } from "../../processes/failure.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
+import type { ScoreProcessor } from "../logits/draw-input.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
+import type { ProcessorRegistry } from "../processors/registry.ts";
 import { Lanes } from "./lanes.ts";
 import { runCall } from "./run-call.ts";
 import {
@@ -36,6 +38,8 @@ export interface LoopOptions {
   readonly logprobTokensPerStepMax?: number;
   /** Absent where no request brings a constraint. */
   readonly constraints?: Constraints;
+  /** Absent where no request asks for a logits processor. */
+  readonly processors?: ProcessorRegistry;
   /** Called with all that came of a call, and at the end of each step, then also with nothing. */
   readonly emit: (outputs: readonly LoopOutput[]) => void;
 }
@@ -55,6 +59,7 @@ export class EngineLoop {
   readonly #drawer: Drawer;
   readonly #lanes: Lanes;
   readonly #constraints: Constraints | undefined;
+  readonly #processors: ProcessorRegistry | undefined;
   /** Requests whose constraint is being prepared, by their keys. */
   readonly #preparing = new Map<number, Preparing>();
   /** Those that want tokens, by their keys. */
@@ -77,6 +82,7 @@ export class EngineLoop {
     this.#drawer = new Drawer(runner.shape.vocabularySize);
     this.#lanes = new Lanes(runner, options.kvCacheBytesMax);
     this.#constraints = options.constraints;
+    this.#processors = options.processors;
   }
 
   get kvCacheBytes(): number {
@@ -94,14 +100,26 @@ export class EngineLoop {
    */
   submit(key: number, request: GenerationRequest): void {
     const { constraint } = request;
-    if (constraint === null) this.#queue(key, request, null);
-    else void this.#prepare(key, { ...request, constraint });
+    try {
+      const processors = this.#processors?.open(request.sampling) ?? [];
+      if (constraint === null) this.#queue(key, request, { constraint: null, processors });
+      else void this.#prepare(key, { ...request, constraint }, processors);
+    } catch (error) {
+      this.#refuse(key, error);
+    }
+  }
+
+  /** Fails a request that was not queued. */
+  #refuse(key: number, error: unknown): void {
+    if (!(error instanceof ServiceError)) throw error;
+    this.#emit([{ kind: "failed", key, ...failureOf(error, error.message) }]);
   }
 
   /** Holds a request back until its constraint is ready; one that cannot be served fails it. */
   async #prepare(
     key: number,
     request: GenerationRequest & { readonly constraint: Constraint },
+    processors: readonly ScoreProcessor[],
   ): Promise<void> {
     const abort = new AbortController();
     const stopped: number[] = [];
@@ -112,22 +130,28 @@ export class EngineLoop {
       const prepared = await constraints.prepare(request.constraint, { signal });
       if (signal.aborted) return prepared.release();
       this.#preparing.delete(key);
-      this.#queue(key, request, prepared);
+      this.#queue(key, request, { constraint: prepared, processors });
       for (const choice of stopped) this.stopChoice(key, choice);
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof ServiceError)) throw error;
       this.#preparing.delete(key);
-      this.#emit([{ kind: "failed", key, ...failureOf(error, error.message) }]);
+      this.#refuse(key, error);
     }
   }
 
-  #queue(key: number, request: GenerationRequest, constraint: PreparedConstraint | null): void {
+  #queue(
+    key: number,
+    request: GenerationRequest,
+    opened: {
+      readonly constraint: PreparedConstraint | null;
+      readonly processors: readonly ScoreProcessor[];
+    },
+  ): void {
     const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
     assert(portion > 0, "a request that can never fit is refused before it comes here");
     const { running, leaders } = openRequest(key, request, {
-      constraint,
+      ...opened,
       portion,
       arrival: this.#arrivalCount,
     });

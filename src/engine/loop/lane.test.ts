@@ -14,8 +14,12 @@ const setUp = (): Lane => {
 };
 
 const sequencesOf = (count: number): readonly Sequence[] =>
-  openRequest(1, requestOf([1], { choiceCount: count }), { constraint: null, portion: count, arrival: 0 })
-    .running.sequences;
+  openRequest(1, requestOf([1], { choiceCount: count }), {
+    constraint: null,
+    processors: [],
+    portion: count,
+    arrival: 0,
+  }).running.sequences;
 
 /** Writes one position that says whose it is. */
 const write = (lane: Lane, sequence: Sequence, mark: number): void => {

@@ -142,6 +142,7 @@ export function openRequest(
   request: GenerationRequest,
   options: {
     readonly constraint: PreparedConstraint | null;
+    readonly processors: readonly ScoreProcessor[];
     readonly portion: number;
     readonly arrival: number;
   },
@@ -159,7 +160,9 @@ export function openRequest(
     isPromptComputed: false,
   };
   for (let choice = 0; choice < choiceCountOf(request); choice++) {
-    sequences.push(new Sequence(running, choice, options.arrival + choice));
+    const sequence = new Sequence(running, choice, options.arrival + choice);
+    sequence.processors = options.processors;
+    sequences.push(sequence);
   }
   const leaders = sequences.filter(({ choice }) => choice % options.portion === 0);
   for (const leader of leaders) {

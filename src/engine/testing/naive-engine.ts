@@ -26,6 +26,9 @@ import { CompiledConstraint } from "../../grammar/matcher.ts";
 import { allowedByTrying } from "../../grammar/testing/try-every-token.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
 import { checkRequest } from "../check-request.ts";
+import type { ScoreProcessor } from "../logits/draw-input.ts";
+import { processorNames } from "../processors/registrations.ts";
+import { loadProcessors, type ProcessorRegistry } from "../processors/registry.ts";
 import { GenerationStream } from "../generation-stream.ts";
 import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
 import { drawPlainly, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
@@ -52,14 +55,17 @@ export class NaiveEngine implements Engine {
       "logit-bias",
       "allowed-token-ids",
       "bad-words",
+      "logits-processors",
       "min-tokens",
       "priority",
       "cache-salt",
       "prompt-logprobs",
     ]),
+    processors: processorNames([]),
   };
   readonly #options: NaiveOptions;
   #model: NaiveModel | null = null;
+  #processors: ProcessorRegistry | null = null;
   /** The first one runs; of the others the one with the best priority follows it, and of equals the oldest. */
   readonly #jobs: Job[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
@@ -67,6 +73,9 @@ export class NaiveEngine implements Engine {
   readonly #life = serviceOf("naive engine", {
     start: async (signal) => {
       this.#model = await openNaiveModel(this.#options.modelFolder);
+      const { vocabularySize } = this.#model.config;
+      const { vocabulary } = this.#options;
+      this.#processors = await loadProcessors([], { vocabulary, vocabularySize });
       if (!signal.aborted) this.#state = { kind: "ready", limits: limitsOf(this.#model) };
     },
     stop: async () => {
@@ -139,6 +148,8 @@ export class NaiveEngine implements Engine {
     const { request, stream, wanted } = job;
     try {
       const allowanceAfter = allowances(request, this.#options.vocabulary);
+      const registry = present(this.#processors, "the processors of an engine that is ready");
+      const processors = registry.open(request.sampling);
       const adapter = model.loadAdapter(request.prompt.adapter);
       const { promptLogprobCount } = request.outputs;
       if (promptLogprobCount !== null) {
@@ -155,7 +166,7 @@ export class NaiveEngine implements Engine {
         allowance: allowanceAfter?.(answer) ?? null,
       });
       // Choices that are stopped meanwhile leave the set and are not come to.
-      for (const choice of wanted) await this.#answerChoice(job, choice, nextScores);
+      for (const choice of wanted) await this.#answerChoice(job, choice, { nextScores, processors });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       stream.fail(error);
@@ -165,14 +176,20 @@ export class NaiveEngine implements Engine {
   async #answerChoice(
     { request, stream, wanted }: Job,
     choice: number,
-    nextScores: (answer: readonly number[]) => Promise<Scores>,
+    {
+      nextScores,
+      processors,
+    }: {
+      readonly nextScores: (answer: readonly number[]) => Promise<Scores>;
+      readonly processors: readonly ScoreProcessor[];
+    },
   ): Promise<void> {
     const random = seededRandom(request.sampling.seed, choice);
     const { maxTokens, stopTokenIds } = request.stopping;
     const answer: number[] = [];
     while (wanted.has(choice) && this.#state.kind === "ready") {
       const { logits, allowance } = await nextScores(answer);
-      const id = drawPlainly(logits, { request, answer, allowance }, () => random.uniform());
+      const id = drawPlainly(logits, { request, answer, allowance, processors }, () => random.uniform());
       if (id === null) {
         if (allowance?.mayEnd !== true) throw unsupported("No token continues the answer.");
         stream.push({ kind: "choice-finished", choice, reason: "stop", stopTokenId: null });

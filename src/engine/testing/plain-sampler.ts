@@ -1,6 +1,8 @@
 // How a token is drawn, by the definitions: everything is counted and sorted anew for every token. Slow and short, so that
 // it can be seen to be right; the engine's sampler is held to it. Scores are float32 between steps, weights float64.
 import type { GenerationRequest } from "../../domain/generation.ts";
+import type { ScoreProcessor } from "../logits/draw-input.ts";
+import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 
 /** A choice before its next token. */
 export interface PlainPlace {
@@ -9,6 +11,8 @@ export interface PlainPlace {
   readonly answer: readonly number[];
   /** What the constraint lets follow, and whether the answer may end; null where the request has none. */
   readonly allowance: PlainAllowance | null;
+  /** Absent where the request asks for none. */
+  readonly processors?: readonly ScoreProcessor[];
 }
 
 export interface PlainAllowance {
@@ -43,9 +47,12 @@ export function drawPlainly(
 
 /** What is left to draw from, in the order of the ids: one where the choice is greedy, none where nothing may come. */
 export function plainDistribution(logits: readonly number[], place: PlainPlace): readonly WeighedId[] {
-  const allowed = new Set(allowedIds(logits, place).filter((id) => logits[id] > -Infinity));
-  const scores = shiftedScores(logits, place);
-  const ranked = rankedIds(scores).filter((id) => allowed.has(id));
+  const allowed = new Set(allowedIds(logits, place));
+  const scores = shiftedScores(
+    logits.map((logit, id) => (allowed.has(id) ? logit : -Infinity)),
+    place,
+  );
+  const ranked = rankedIds(scores).filter((id) => allowed.has(id) && scores[id] > -Infinity);
   const { temperature } = place.request.sampling;
   if (temperature === 0) return ranked.slice(0, 1).map((id) => ({ id, weight: 1 }));
   return inOrder(weighedIds(scores, ranked, place.request.sampling));
@@ -72,13 +79,21 @@ function allowedIds(
   return answer.length < stopping.minTokens && others.length > 0 ? others : possible;
 }
 
-/** Scores with bias and penalties. */
-function shiftedScores(logits: readonly number[], { request, answer }: PlainPlace): readonly number[] {
+/** Scores with bias, processors and penalties. */
+function shiftedScores(
+  logits: readonly number[],
+  { request, answer, processors = [] }: PlainPlace,
+): readonly number[] {
   const { logitBias, repetitionPenalty, frequencyPenalty, presencePenalty } = request.sampling;
-  return logits.map((logit, id) => {
-    const bias = logitBias.find(([biased]) => biased === id)?.[1] ?? 0;
+  const shifted = Float32Array.from(
+    logits,
+    (logit, id) => logit + (logitBias.find(([biased]) => biased === id)?.[1] ?? 0),
+  );
+  const history = new TokenHistory(new PromptTokens(request.prompt.tokenIds), answer);
+  for (const processor of processors) processor.apply(shifted, history);
+  return Array.from(shifted, (processed, id) => {
     const count = answer.filter((other) => other === id).length;
-    let score = Math.fround(logit + bias);
+    let score = processed;
     if (count > 0 || request.prompt.tokenIds.includes(id)) {
       const repeated = score > 0 ? score / repetitionPenalty : score * repetitionPenalty;
       score = Math.fround(

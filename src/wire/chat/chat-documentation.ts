@@ -308,7 +308,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: "request-1",
   },
   logits_processors: {
-    about: "Steps on the logits that the operator has registered, by name.",
+    about:
+      "Steps on the logits that the server has by name, with their arguments; in this order, after the logit bias and before penalties.",
     otherwise: "none",
     example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
     isEngines: true,
@@ -338,14 +339,15 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   vendor_xargs: {
-    about: "Arguments for logits processors.",
+    about: "Further arguments, which every logits processor of the request is given.",
+    range: "values are texts, numbers or lists of them",
     default: {},
-    example: { window: 20 },
+    example: { thinking_budget: 200 },
   },
   vllm_xargs: {
     about: "The same as vendor_xargs, by another name.",
     default: {},
-    example: { window: 20 },
+    example: { thinking_budget: 200 },
   },
 };
 

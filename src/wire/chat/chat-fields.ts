@@ -2,7 +2,7 @@
 // written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
-import { is, isEmpty, useOf, type BodyForm, type FieldRule } from "../body.ts";
+import { is, useOf, type BodyForm, type FieldRule } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint } from "./chat-constraint.ts";
@@ -48,8 +48,8 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     allowed_token_ids: "sampling.allowedTokenIds",
     bad_words: "sampling.badWords",
     logits_processors: "sampling.processors",
-    vendor_xargs: { refusedUnless: isEmpty },
-    vllm_xargs: { refusedUnless: isEmpty },
+    vendor_xargs: "sampling.extraArguments",
+    vllm_xargs: "sampling.extraArguments",
     seed: "sampling.seed",
 
     structured_outputs: "constraint",

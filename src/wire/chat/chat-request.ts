@@ -216,7 +216,7 @@ export const chatRequestSchema = Type.Object(
     structured_outputs: nullable(structuredOutputsSchema),
     priority: Type.Optional(Type.Integer()),
     request_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-    logits_processors: nullable(Type.Array(logitsProcessorSchema)),
+    logits_processors: nullable(Type.Array(logitsProcessorSchema, { maxItems: 16 })),
     return_tokens_as_token_ids: nullable(Type.Boolean()),
     return_token_ids: nullable(Type.Boolean()),
     cache_salt: nullable(Type.String({ minLength: 1, maxLength: 1024 })),

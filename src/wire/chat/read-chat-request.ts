@@ -167,7 +167,8 @@ function samplingOf(body: GenerationBody): ChatSampling {
     allowedTokenIds: body.allowed_token_ids ?? null,
     badWords: body.bad_words ?? null,
     processors: processors?.map(processorOf) ?? null,
-    extraArguments: null,
+    // Both came out of JSON.
+    extraArguments: (body.vendor_xargs ?? body.vllm_xargs ?? null) as JsonObject | null,
     seed: body.seed ?? null,
   };
 }

@@ -1,0 +1,127 @@
+// The logits processors of an engine: their modules are loaded once, at its start, and opened for each request that asks
+// for them. What a processor does wrong ends its request, with its name; what it does slowly holds up everybody.
+import { pathToFileURL } from "node:url";
+import { present } from "../../domain/assert.ts";
+import type { LogitsProcessorCall, SamplingParameters } from "../../domain/sampling.ts";
+import { cut, quoted, ServiceError } from "../../domain/service-error.ts";
+import type { TokenVocabulary } from "../../domain/vocabulary.ts";
+import type { ScoreProcessor } from "../logits/draw-input.ts";
+import type { TokenHistory } from "../logits/token-history.ts";
+import * as noRepeatNgram from "./no-repeat-ngram.ts";
+import { modelOf, type ProcessorModel } from "./processor-model.ts";
+import type { ProcessorModule, TokenProcessor } from "./processor.ts";
+import type { includedNames, Registration } from "./registrations.ts";
+import * as thinkingBudget from "./thinking-budget.ts";
+
+const included: Readonly<Record<(typeof includedNames)[number], ProcessorModule>> = {
+  "no-repeat-ngram": noRepeatNgram,
+  "thinking-budget": thinkingBudget,
+};
+
+/**
+ * Loads the modules.
+ *
+ * @throws ServiceError `invalid` for a module that cannot be loaded or exports no `createProcessor`
+ */
+export async function loadProcessors(
+  registrations: readonly Registration[],
+  model: { readonly vocabulary: TokenVocabulary; readonly vocabularySize: number },
+): Promise<ProcessorRegistry> {
+  const modules = new Map<string, ProcessorModule>(Object.entries(included));
+  for (const { name, file } of registrations) modules.set(name, await loadModule(name, file));
+  return new ProcessorRegistry(modules, modelOf(model));
+}
+
+async function loadModule(name: string, file: string): Promise<ProcessorModule> {
+  const refusal = (what: string, cause?: unknown): ServiceError => {
+    const message = `engine.logitsProcessors: the module ${file} of ${quoted(name)} ${what}.`;
+    return new ServiceError({ code: "invalid", message, cause });
+  };
+  let loaded: unknown;
+  try {
+    loaded = await import(pathToFileURL(file).href);
+  } catch (cause) {
+    throw refusal(`cannot be loaded: ${reasonOf(cause)}`, cause);
+  }
+  if (!isModule(loaded)) throw refusal("exports no function createProcessor");
+  return loaded;
+}
+
+function isModule(loaded: unknown): loaded is ProcessorModule {
+  return typeof loaded === "object" && loaded !== null && "createProcessor" in loaded
+    ? typeof loaded.createProcessor === "function"
+    : false;
+}
+
+export class ProcessorRegistry {
+  readonly #modules: ReadonlyMap<string, ProcessorModule>;
+  readonly #model: ProcessorModel;
+
+  /** Use {@link loadProcessors}. */
+  constructor(modules: ReadonlyMap<string, ProcessorModule>, model: ProcessorModel) {
+    this.#modules = modules;
+    this.#model = model;
+  }
+
+  /**
+   * Those that a request asks for, in their order. They keep nothing of a choice, so all its choices share them.
+   *
+   * @param sampling names registered ones
+   * @throws ServiceError `unsupported` naming the processor that does not take its arguments
+   */
+  open({ processors, extraArguments }: SamplingParameters): readonly ScoreProcessor[] {
+    return processors.map((call, index) => this.#openOne(call, { index, extra: extraArguments }));
+  }
+
+  #openOne(
+    { name, args, kwargs }: LogitsProcessorCall,
+    { index, extra }: { readonly index: number; readonly extra: SamplingParameters["extraArguments"] },
+  ): ScoreProcessor {
+    const { createProcessor } = present(this.#modules.get(name), "the module of a registered processor");
+    const refusal = (what: string, cause?: unknown): ServiceError => {
+      const message = `The logits processor ${quoted(name)} ${what}.`;
+      const location = ["sampling", "processors", String(index)];
+      return new ServiceError({
+        code: "unsupported",
+        faults: [{ location, message, type: "value_error" }],
+        cause,
+      });
+    };
+    let process: unknown;
+    try {
+      process = createProcessor({ args, kwargs, extra, model: this.#model });
+    } catch (cause) {
+      throw refusal(`does not take these arguments: ${reasonOf(cause)}`, cause);
+    }
+    if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
+    // Its type is the module's promise; what it does is checked whenever it is called.
+    return new OpenProcessor(process as TokenProcessor, refusal);
+  }
+}
+
+class OpenProcessor implements ScoreProcessor {
+  readonly #process: TokenProcessor;
+  readonly #refusal: (what: string, cause?: unknown) => ServiceError;
+
+  constructor(process: TokenProcessor, refusal: (what: string, cause?: unknown) => ServiceError) {
+    this.#process = process;
+    this.#refusal = refusal;
+  }
+
+  apply(scores_V: Float32Array, { prompt, answerIds }: TokenHistory): void {
+    try {
+      this.#process({ promptTokenIds: prompt.ids, answerTokenIds: answerIds, logits: scores_V });
+    } catch (cause) {
+      throw this.#refusal(`failed: ${reasonOf(cause)}`, cause);
+    }
+    for (let id = 0; id < scores_V.length; id++) {
+      // Written so that what is not a number is found too.
+      if (!(scores_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${scores_V[id]}`);
+    }
+  }
+}
+
+/** What was thrown, for a caller: without a full stop, and cut where it is long. */
+function reasonOf(cause: unknown): string {
+  return cut(cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, "");
+}

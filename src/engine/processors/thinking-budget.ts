@@ -1,0 +1,62 @@
+// A logits processor that ends a model's thinking after so many tokens: the sequence that ends it is forced, token by
+// token, and the answer follows. Thinking that the model ends by itself, or has not begun, is left alone. The idea is
+// budget forcing of "s1: Simple test-time scaling" (arXiv 2501.19393), without its forcing of more thought.
+import type { ProcessorCall, TokenProcessor } from "./processor.ts";
+import { numberOf, tokenIdsOf } from "./read-argument.ts";
+
+/**
+ * Arguments: `budget` (tokens, at least 0), or the first of `args`, or `thinking_budget` among the request's extra ones;
+ * `start` and `end`, the ids that open and end thinking, unless the vocabulary has the tokens `<think>` and `</think>`. An
+ * empty `start` says that every answer begins with thinking.
+ */
+export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): TokenProcessor {
+  const budget = numberOf("budget", kwargs["budget"] ?? args[0] ?? extra["thinking_budget"], 0);
+  const start = markOf("start", "<think>");
+  const end = markOf("end", "</think>");
+  if (end.length === 0) throw new Error("end must hold at least one token id");
+
+  function markOf(name: string, text: string): readonly number[] {
+    const given = kwargs[name] ?? null;
+    if (given !== null) return tokenIdsOf(name, given, model.vocabularySize);
+    const id = model.tokenOf(text);
+    if (id === null) throw new Error(`this model has no token ${text}; ${name} must give its token ids`);
+    return [id];
+  }
+
+  return ({ promptTokenIds, answerTokenIds, logits }) => {
+    const ids = start.length === 0 ? answerTokenIds : [...promptTokenIds, ...answerTokenIds];
+    const opened = start.length === 0 ? 0 : lastPlace(ids, start) + start.length;
+    const isThinking = opened >= start.length && !has(ids, end, opened);
+    const answerStart = ids.length - answerTokenIds.length;
+    if (!isThinking || ids.length - Math.max(opened, answerStart) < budget) return;
+    const next = end[begunCount(ids, end, Math.max(opened, answerStart))];
+    const score = logits[next];
+    // Something else forbids it; an answer that goes on is better than none.
+    if (score === -Infinity) return;
+    logits.fill(-Infinity);
+    logits[next] = score;
+  };
+}
+
+/** Where a sequence begins for the last time; -1 where it is not there. */
+function lastPlace(ids: readonly number[], sequence: readonly number[]): number {
+  let place = ids.length - sequence.length;
+  while (place >= 0 && !isAt(place, ids, sequence)) place -= 1;
+  return Math.max(place, -1);
+}
+
+/** Whether a sequence is there from a place on. */
+function has(ids: readonly number[], sequence: readonly number[], from: number): boolean {
+  return lastPlace(ids, sequence) >= from;
+}
+
+/** How many tokens of a sequence the end of the others, from a place on, is already. */
+function begunCount(ids: readonly number[], sequence: readonly number[], from: number): number {
+  let count = Math.min(sequence.length - 1, ids.length - from);
+  while (count > 0 && !isAt(ids.length - count, ids, sequence.slice(0, count))) count -= 1;
+  return count;
+}
+
+function isAt(place: number, ids: readonly number[], sequence: readonly number[]): boolean {
+  return sequence.every((id, index) => ids[place + index] === id);
+}

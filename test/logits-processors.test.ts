@@ -1,0 +1,146 @@
+// Logits processors over HTTP: those that come along visibly do what they say, an operator's module is loaded from a file,
+// and what is wrong with a module or its arguments is said where it belongs. Runs the page docs/logits-processors.md, too.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { processorNames } from "../src/engine/processors/registrations.ts";
+import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+const page = readFileSync("docs/logits-processors.md", "utf8");
+const folder = mkdtempSync(join(tmpdir(), "hone-processors-"));
+const dataFolder = newDataFolder();
+let server: RunningServer;
+
+function moduleFile(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+/** The module that the page shows. */
+const [, shown = ""] = /```js\n([^]*?)```/.exec(page) ?? [];
+
+before(async () => {
+  const fails = moduleFile(
+    "fails.mjs",
+    "export const createProcessor = () => () => { throw new Error('oh'); };",
+  );
+  const setting = `only=${moduleFile("only.mjs", shown)},fails=${fails}`;
+  server = await startServer({ dataFolder, flags: ["--engine-logits-processors", setting] });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+  rmSync(folder, { recursive: true });
+});
+
+const ask = (body: object) =>
+  call(server, "POST", "/v1/chat/completions", {
+    body: {
+      messages: [{ role: "user", content: "spell banana" }],
+      temperature: 0,
+      ignore_eos: true,
+      return_token_ids: true,
+      ...body,
+    },
+  });
+
+async function idsOf(body: object): Promise<readonly number[]> {
+  const answer = await ask(body);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body.choices[0].token_ids as readonly number[];
+}
+
+async function refusal(body: object, status: number): Promise<readonly [place: string, message: string]> {
+  const answer = await ask(body);
+  assert.equal(answer.status, status, JSON.stringify(answer.body));
+  const [{ loc, msg }] = answer.body.detail as readonly {
+    readonly loc: readonly string[];
+    readonly msg: string;
+  }[];
+  return [loc.slice(1).join("."), msg];
+}
+
+const pairsOf = (ids: readonly number[]): readonly string[] =>
+  ids.slice(1).map((id, index) => `${ids[index]} ${id}`);
+
+test("`logits_processors` change what is drawn: no-repeat-ngram lets no pair of tokens come twice", async () => {
+  const free = pairsOf(await idsOf({ max_tokens: 80 }));
+  assert.ok(new Set(free).size < free.length, "the model repeats itself by itself");
+  for (const processor of [
+    { qualname: "no-repeat-ngram", args: [2] },
+    { qualname: "no-repeat-ngram", kwargs: { size: 2 } },
+  ]) {
+    const held = pairsOf(await idsOf({ max_tokens: 80, logits_processors: [processor] }));
+    assert.equal(new Set(held).size, held.length);
+  }
+});
+
+test("thinking-budget ends thinking after so many tokens, in a stream and in every choice", async () => {
+  const end = await idsOf({ max_tokens: 3, messages: [{ role: "user", content: "hello" }] });
+  const logits_processors = [{ qualname: "thinking-budget", kwargs: { budget: 4, start: [], end } }];
+  const free = await idsOf({ max_tokens: 12 });
+  const held = await idsOf({ max_tokens: 12, logits_processors });
+  assert.deepEqual(held.slice(0, 4), free.slice(0, 4));
+  assert.deepEqual(held.slice(4, 7), end);
+  const answer = await ask({ max_tokens: 12, n: 3, temperature: 1, logits_processors });
+  for (const choice of answer.body.choices as readonly { readonly token_ids: readonly number[] }[]) {
+    assert.deepEqual(choice.token_ids.slice(4, 7), end);
+  }
+  const unknown = await refusal({ logits_processors: [{ qualname: "thinking-budget", args: [1] }] }, 400);
+  assert.deepEqual(unknown[0], "logits_processors.0");
+  assert.match(unknown[1], /this model has no token <think>; start must give its token ids/);
+});
+
+test("`vendor_xargs` reach an operator's module, `vllm_xargs` by their other name too", async () => {
+  const [id] = await idsOf({ max_tokens: 1 });
+  for (const name of ["vendor_xargs", "vllm_xargs"]) {
+    const ids = await idsOf({ max_tokens: 5, logits_processors: ["only"], [name]: { only: [id] } });
+    assert.deepEqual(ids, [id, id, id, id, id]);
+  }
+  assert.equal((await ask({ max_tokens: 1, vendor_xargs: { any: "thing", more: [1, "b"] } })).status, 200);
+});
+
+test("refuses names that are not registered, and lists those that are", async () => {
+  const [place, message] = await refusal({ logits_processors: ["only", "os.system"] }, 400);
+  assert.equal(place, "logits_processors.1");
+  for (const name of ["os.system", ...processorNames([]), "only", "engine.logitsProcessors"]) {
+    assert.ok(message.includes(name), `${name}: ${message}`);
+  }
+});
+
+test("what a processor does wrong ends its request by name, and no other", async () => {
+  const [failed, message] = await refusal({ logits_processors: ["fails"] }, 400);
+  assert.equal(failed, "logits_processors.0");
+  assert.equal(message, 'The logits processor "fails" failed: oh.');
+  const [place, refused] = await refusal({ logits_processors: [{ qualname: "no-repeat-ngram" }] }, 400);
+  assert.equal(place, "logits_processors.0");
+  assert.match(refused, /size is missing; it must be a whole number of at least 1/);
+  assert.equal((await idsOf({ max_tokens: 2 })).length, 2);
+});
+
+test("refuses extra arguments of another shape", async () => {
+  for (const value of [true, null, { a: 1 }, [[1]], [true]]) {
+    const [place] = await refusal({ vendor_xargs: { x: value } }, 422);
+    assert.match(place, /^vendor_xargs\.x/, JSON.stringify(value));
+  }
+  const [place] = await refusal({ logits_processors: Array.from({ length: 17 }, () => "only") }, 422);
+  assert.equal(place, "logits_processors");
+});
+
+test("a server whose module cannot be loaded does not start, and says why", async () => {
+  const broken = moduleFile("broken.mjs", "export const createProcessor = 5;");
+  for (const [setting, message] of [
+    [`mine=${broken}`, /broken\.mjs of "mine" exports no function createProcessor/],
+    ["mine", /engine\.logitsProcessors has "mine"; each must be name=file/],
+  ] as const) {
+    const other = newDataFolder();
+    await assert.rejects(startServer({ dataFolder: other, flags: ["--engine-logits-processors", setting] }), {
+      message,
+    });
+    removeDataFolder(other);
+  }
+});
