@@ -3,19 +3,25 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { errorAnswer } from "./errors.ts";
+import { errorAnswer, type ErrorBody } from "./errors.ts";
 import type { HttpSettings } from "./settings.ts";
 import { EventStream, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
-/** Sends the headers; from here on the status is 200 whatever happens. */
+/**
+ * Sends the headers; from here on the status is 200 whatever happens.
+ *
+ * @param form of a stream whose events are named by their type
+ */
 export function openEventStream(
   reply: FastifyReply,
   { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
+  form: { readonly isNamed: boolean } = { isNamed: false },
 ): EventStream {
   reply.hijack();
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
   reply.raw.flushHeaders();
   return new EventStream(reply.raw, {
+    ...form,
     clock,
     idleMs: settings.idleStreamSeconds * 1000,
     keepAliveMs: settings.keepAliveSeconds * 1000,
@@ -43,8 +49,8 @@ export async function firstOrSilence(
 }
 
 /**
- * Sends every event and `[DONE]`. What the events throw becomes one event with the error body; a client that went
- * away or reads nothing ends the sending, and with it whatever produces the events.
+ * Sends every event, and what ends the stream. What the events throw becomes one event with the error body; a client
+ * that went away or reads nothing ends the sending, and with it whatever produces the events.
  */
 export async function sendAll(
   stream: EventStream,
@@ -71,10 +77,18 @@ async function sendEvents(
     for await (const event of events) await stream.send(event);
   } catch (error) {
     if (error instanceof IdleStreamError) throw error;
-    const { status, body } = errorAnswer(error, request.id);
-    if (status >= 500 && !stream.isClosed) {
-      logger.error({ requestId: request.id, err: error }, "stream failed");
-    }
-    await stream.send(body);
+    await stream.send(streamFailure(error, stream, request, logger));
   }
+}
+
+/** The body for what went wrong in a stream; what is the server's fault is logged, unless the client went away. */
+export function streamFailure(
+  error: unknown,
+  { isClosed }: EventStream,
+  request: FastifyRequest,
+  logger: Logger,
+): ErrorBody {
+  const { status, body } = errorAnswer(error, request.id);
+  if (status >= 500 && !isClosed) logger.error({ requestId: request.id, err: error }, "stream failed");
+  return body;
 }

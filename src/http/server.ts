@@ -27,6 +27,7 @@ import { chatCompletionRoutes } from "./routes/chat-completions.ts";
 import { checkpointRoutes } from "./routes/checkpoints.ts";
 import { completionRoutes } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
+import { responseRoutes } from "./routes/responses.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
@@ -112,6 +113,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     chatCompletionRoutes(scope, dependencies, bodies);
     tokenizationRoutes(scope, dependencies, bodies);
     completionRoutes(scope, dependencies, bodies);
+    responseRoutes(scope, dependencies, bodies);
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);

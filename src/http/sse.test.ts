@@ -25,10 +25,18 @@ class FakeSink extends EventEmitter implements EventSink {
   }
 }
 
-function stream(): { readonly sink: FakeSink; readonly clock: FakeClock; readonly events: EventStream } {
+function stream(isNamed = false): {
+  readonly sink: FakeSink;
+  readonly clock: FakeClock;
+  readonly events: EventStream;
+} {
   const sink = new FakeSink();
   const clock = new FakeClock();
-  return { sink, clock, events: new EventStream(sink, { clock, idleMs: 60_000, keepAliveMs: 10_000 }) };
+  return {
+    sink,
+    clock,
+    events: new EventStream(sink, { isNamed, clock, idleMs: 60_000, keepAliveMs: 10_000 }),
+  };
 }
 
 test("an event is one line for whoever splits at Unicode's line ends too, and reads the same", async () => {
@@ -45,6 +53,18 @@ test("writes one data line an event, and [DONE]", async () => {
   await events.send({ a: "\n" });
   await events.done();
   assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
+});
+
+test("names events by their type where that is wanted, and ends with the last of them", async () => {
+  const { sink, events } = stream(true);
+  await events.send({ type: "response.created", a: 1 });
+  await events.send({ detail: [] });
+  await events.done();
+  assert.deepEqual(sink.texts, [
+    'event: response.created\ndata: {"type":"response.created","a":1}\n\n',
+    'data: {"detail":[]}\n\n',
+    "",
+  ]);
 });
 
 test("waits while the client's buffer is full, and goes on when it drains", async () => {

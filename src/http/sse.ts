@@ -1,6 +1,6 @@
-// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines, `[DONE]` at the end, no event names.
-// Waits when the client reads slowly, ends a stream whose client reads nothing for too long, and keeps one alive that has
-// nothing to say for long.
+// Server-sent events as OpenAI's clients read them: `data: <JSON>` lines and `[DONE]` at the end, or events named by their
+// type, of which the last one says that it is. Waits when the client reads slowly, ends a stream whose client reads nothing
+// for too long, and keeps one alive that has nothing to say for long.
 import type { Clock } from "../domain/clock.ts";
 
 /** The part of a response that a stream needs; a ServerResponse is one. */
@@ -15,6 +15,8 @@ export interface EventSink {
 
 export interface EventStreamOptions {
   readonly clock: Clock;
+  /** Each event is named by its `type`, and no `[DONE]` ends them. */
+  readonly isNamed: boolean;
   /** How long a client may read nothing. */
   readonly idleMs: number;
   /** How long nothing is sent before a comment is, which clients skip and proxies take for life. */
@@ -27,6 +29,7 @@ export class IdleStreamError extends Error {}
 export class EventStream {
   readonly #sink: EventSink;
   readonly #clock: Clock;
+  readonly #isNamed: boolean;
   readonly #idleMs: number;
   readonly #over = new AbortController();
   #sentAtMs: number;
@@ -35,6 +38,7 @@ export class EventStream {
   constructor(sink: EventSink, options: EventStreamOptions) {
     this.#sink = sink;
     this.#clock = options.clock;
+    this.#isNamed = options.isNamed;
     this.#idleMs = options.idleMs;
     this.#sentAtMs = options.clock.monotonicMs();
     sink.once("close", () => this.#over.abort());
@@ -54,7 +58,8 @@ export class EventStream {
   async send(data: unknown): Promise<void> {
     if (this.#sink.destroyed) return;
     this.#sentAtMs = this.#clock.monotonicMs();
-    if (!this.#sink.write(`data: ${onOneLine(data)}\n\n`)) await this.#drained();
+    const name = this.#isNamed ? nameLine(data) : "";
+    if (!this.#sink.write(`${name}data: ${onOneLine(data)}\n\n`)) await this.#drained();
   }
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
@@ -62,7 +67,7 @@ export class EventStream {
     this.#over.abort();
     if (this.#sink.destroyed) return;
     const isClosed = this.#first("close");
-    this.#sink.end("data: [DONE]\n\n");
+    this.#sink.end(this.#isNamed ? "" : "data: [DONE]\n\n");
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
@@ -109,6 +114,12 @@ export class EventStream {
     for (const event of events) this.#sink.off(event, onEvent);
     return first;
   }
+}
+
+function nameLine(data: unknown): string {
+  if (typeof data !== "object" || data === null || !("type" in data)) return "";
+  const { type } = data;
+  return typeof type === "string" ? `event: ${type}\n` : "";
 }
 
 /** JSON without the characters that some clients take for the end of a line, though JSON and this protocol do not. */

@@ -12,6 +12,7 @@ import {
 } from "./feedback/feedback.ts";
 import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
 import { readCompletion, type ReadCompletion } from "./completions/read-completion.ts";
+import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
 import type { Checked } from "./checked.ts";
 import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
@@ -31,6 +32,7 @@ import { respellGroup } from "./trajectory-pages.ts";
 export interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly completion: ReadCompletion;
+  readonly response: ReadResponsesRequest;
   readonly "constraint check": ReadConstraintCheck;
   readonly tokenization: ReadTokenization;
   readonly detokenization: ReadDetokenization;
@@ -59,6 +61,8 @@ export const bodyTasks: {
   detokenization: (bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json)),
   completion: (bytes, limits, { requestId }) =>
     readCompletion(parseJsonBody(bytes, limits.json), limits, requestId),
+  response: (bytes, limits, { requestId }) =>
+    readResponsesRequest(parseJsonBody(bytes, limits.json), limits, requestId),
   "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
   "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
   log: readLog,

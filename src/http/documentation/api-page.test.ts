@@ -11,7 +11,8 @@ test("docs/api.md says what the routes' schemas say", async () => {
   const document = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   await server.close();
   const page = readFileSync("docs/api.md", "utf8");
-  assert.equal(page, apiPage(document), "docs/api.md is out of date; `npm run docs` writes it");
+  // Two pages side by side would be unreadable.
+  assert.ok(page === apiPage(document), "docs/api.md is out of date; `npm run docs` writes it");
 });
 
 test("links lead to headings of the page", () => {

@@ -38,6 +38,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/feedback/replace": ["post"],
   "/health": ["get"],
   "/v1/health": ["get"],
+  "/v1/responses": ["post"],
   "/v1/system-check": ["get"],
   "/metrics": ["get"],
 };

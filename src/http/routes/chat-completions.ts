@@ -1,20 +1,17 @@
-// POST /v1/chat/completions: reads the request, asks chat, and writes the answer whole or as a stream.
+// POST /v1/chat/completions: how its request is read, and how its answer is spelled.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { assert } from "../../domain/assert.ts";
-import type { ChatEvent, ChatHeader } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { locatedEvents } from "../../wire/places.ts";
+import { locate } from "../../wire/places.ts";
 import { writeAnswer } from "../bodies/write-answer.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
-import { abandonedSignal } from "../request-scope.ts";
-import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
+import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
 import { chatResponse } from "../../wire/chat/chat-response.ts";
+import { answerChat, type AskedChat } from "./answer-chat.ts";
 
 export function chatCompletionRoutes(
   app: FastifyInstance,
@@ -48,37 +45,19 @@ async function complete(
 ): Promise<unknown> {
   refuseStrangeId(request);
   const { request: chatRequest, form, places, ignored } = await bodies.read("chat", request);
-  nameIgnored(reply, ignored);
-  const signal = abandonedSignal(reply);
-  const completion = dependencies.chat.complete(chatRequest, request.caller, { signal });
-  const events = locatedEvents(completion, places);
-  try {
-    // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
-    const opening = firstHeader(events).then((header) => {
-      const { notice } = header;
-      if (notice !== null && !reply.sent) reply.header("x-hone-notice", inHeader(notice));
-      return header;
-    });
-    if (!form.isStream) {
-      const answer = await writeAnswer(await chatResponse(chatRequest, form, await opening, events));
-      return await reply.type("application/json; charset=utf-8").send(answer);
-    }
-    await firstOrSilence(opening, dependencies);
-    const chunks = chatChunks(chatRequest, form, opening, events);
-    await sendAll(openEventStream(reply, dependencies), chunks, request, dependencies.logger);
-    return reply;
-  } finally {
-    await events.return(undefined);
-  }
-}
-
-/** Headers hold plain characters alone. */
-function inHeader(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, "?");
-}
-
-async function firstHeader(events: AsyncIterator<ChatEvent>): Promise<ChatHeader> {
-  const first = await events.next();
-  assert(first.done !== true && first.value.kind === "header", "a completion begins with its header");
-  return first.value.header;
+  const asked: AskedChat = {
+    request: chatRequest,
+    ignored,
+    isStream: form.isStream,
+    located: (error) => locate(error, places),
+    whole: async (header, events) => {
+      const answer = await writeAnswer(await chatResponse(chatRequest, form, header, events));
+      return reply.type("application/json; charset=utf-8").send(answer);
+    },
+    stream: (opening, events) => {
+      const chunks = chatChunks(chatRequest, form, opening, events);
+      return sendAll(openEventStream(reply, dependencies), chunks, request, dependencies.logger);
+    },
+  };
+  return answerChat(asked, request, reply, dependencies);
 }

@@ -34,7 +34,7 @@ export function checkAnswer(document: ApiDocument, answer: Answer): void {
   assert(schema !== undefined, `the document says nothing of ${mediaType} as an answer of ${route}`);
   for (const value of mediaType === "text/event-stream" ? eventsIn(body) : [valueOf(mediaType, body)]) {
     // Whatever happens on the way of a stream is an event with an error's body.
-    const isError = typeof value === "object" && value !== null && "detail" in value && "error" in value;
+    const isError = typeof value === "object" && value !== null && "detail" in value && !("type" in value);
     const validate = validator(isError && mediaType === "text/event-stream" ? errorSchema : schema);
     if (validate(value)) continue;
     const faults = (validate.errors ?? [])

@@ -67,7 +67,8 @@ function longBadWords(words: unknown, { chatBadWordCharacters }: ChatLimits): re
   return [{ location: ["body", "bad_words"], message, type: "too_long" }];
 }
 
-function longList(place: readonly string[], value: unknown, countMax: number): readonly Fault[] {
+/** The fault of a list that is longer than it may be; none of anything else. */
+export function longList(place: readonly string[], value: unknown, countMax: number): readonly Fault[] {
   if (!Array.isArray(value) || value.length <= countMax) return [];
   const message = `The list has ${value.length} items; at most ${countMax} are taken.`;
   return [{ location: ["body", ...place], message, type: "too_long" }];

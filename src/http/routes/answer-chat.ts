@@ -1,0 +1,70 @@
+// What the routes that answer from a model have in common: asking chat, and answering whole or as a stream of events. How
+// either is spelled is the route's.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { assert } from "../../domain/assert.ts";
+import type { ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { firstOrSilence } from "../event-reply.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
+import { abandonedSignal } from "../request-scope.ts";
+
+/** What was read of a request, and how it is answered. */
+export interface AskedChat {
+  readonly request: ChatRequest;
+  readonly ignored: readonly string[];
+  readonly isStream: boolean;
+  /** What the events throw, with fields as the client sent them. */
+  located(error: unknown): unknown;
+  /** What is answered that is no stream. */
+  whole(header: ChatHeader, events: AsyncIterable<ChatEvent>): Promise<unknown>;
+  /** Opens a stream and sends everything. */
+  stream(opening: Promise<ChatHeader>, events: AsyncIterable<ChatEvent>): Promise<void>;
+}
+
+/** What is answered: the whole, or the reply that was taken for a stream. */
+export async function answerChat(
+  asked: AskedChat,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+): Promise<unknown> {
+  nameIgnored(reply, asked.ignored);
+  const signal = abandonedSignal(reply);
+  const events = located(dependencies.chat.complete(asked.request, request.caller, { signal }), asked);
+  try {
+    // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
+    const opening = firstHeader(events).then((header) => {
+      const { notice } = header;
+      if (notice !== null && !reply.sent) reply.header("x-hone-notice", inHeader(notice));
+      return header;
+    });
+    if (!asked.isStream) return await asked.whole(await opening, events);
+    await firstOrSilence(opening, dependencies);
+    await asked.stream(opening, events);
+    return reply;
+  } finally {
+    await events.return(undefined);
+  }
+}
+
+async function* located(
+  events: AsyncIterable<ChatEvent>,
+  asked: Pick<AskedChat, "located">,
+): AsyncGenerator<ChatEvent> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw asked.located(error);
+  }
+}
+
+/** Headers hold plain characters alone. */
+function inHeader(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, "?");
+}
+
+async function firstHeader(events: AsyncIterator<ChatEvent>): Promise<ChatHeader> {
+  const first = await events.next();
+  assert(first.done !== true && first.value.kind === "header", "a completion begins with its header");
+  return first.value.header;
+}

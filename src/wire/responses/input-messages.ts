@@ -1,0 +1,108 @@
+// From the items of a conversation to messages of a chat: what belongs to one turn of the assistant, its thoughts, its text
+// and its calls, becomes one message. Of each message it is remembered where it was sent.
+import type { ResponsesRequestBody } from "./responses-request.ts";
+
+type Item = Exclude<ResponsesRequestBody["input"], string>[number];
+
+type Place = readonly string[];
+
+/** Where a message was sent, from the body on. */
+export interface MessageOrigin {
+  readonly place: Place;
+  /** Of its tool calls. */
+  readonly callPlaces: readonly Place[];
+}
+
+export interface InputMessage {
+  readonly message: Readonly<Record<string, unknown>>;
+  readonly origin: MessageOrigin;
+}
+
+interface OpenTurn {
+  content: unknown;
+  reasoning: string;
+  readonly calls: object[];
+  readonly place: Place;
+  readonly callPlaces: Place[];
+}
+
+/** The messages, with the instructions first. */
+export function inputMessages({
+  instructions,
+  input,
+}: Pick<ResponsesRequestBody, "instructions" | "input">): readonly InputMessage[] {
+  const messages: InputMessage[] = [];
+  const add = (place: Place, message: InputMessage["message"]): void =>
+    void messages.push({ message, origin: { place, callPlaces: [] } });
+  if ((instructions ?? null) !== null) add(["instructions"], { role: "system", content: instructions });
+  if (typeof input === "string") {
+    add(["input"], { role: "user", content: input });
+    return messages;
+  }
+  let turn: OpenTurn | null = null;
+  const endTurn = (): void => {
+    if (turn !== null) messages.push(turnMessage(turn));
+    turn = null;
+  };
+  for (const [index, item] of input.entries()) {
+    const place = ["input", String(index)];
+    const type = item.type ?? "message";
+    if (type === "function_call_output") {
+      endTurn();
+      add(place, { role: "tool", tool_call_id: item.call_id, content: item.output });
+    } else if (type === "message" && item.role !== "assistant") {
+      endTurn();
+      add(place, { role: item.role, content: item.content });
+    } else {
+      // Thoughts and texts come before the calls of their turn.
+      if (type !== "function_call" && isSaid(turn, type)) endTurn();
+      turn = withItem(turn ?? newTurn(place), item, place);
+    }
+  }
+  endTurn();
+  return messages;
+}
+
+function newTurn(place: Place): OpenTurn {
+  return { content: null, reasoning: "", calls: [], place, callPlaces: [] };
+}
+
+/** Whether the turn has what an item of this type brings, or what comes after it. */
+function isSaid(turn: OpenTurn | null, type: string): boolean {
+  if (turn === null) return false;
+  const hasContent = turn.content !== null || turn.calls.length > 0;
+  return type === "reasoning" ? hasContent || turn.reasoning !== "" : hasContent;
+}
+
+function withItem(turn: OpenTurn, item: Item, place: Place): OpenTurn {
+  if (item.type === "function_call") {
+    const { call_id: id, name, arguments: text } = item;
+    turn.calls.push({ id, type: "function", function: { name, arguments: text } });
+    turn.callPlaces.push(place);
+    return turn;
+  }
+  if (item.type === "reasoning") return { ...turn, reasoning: thoughtsIn(item) };
+  return { ...turn, content: item.content, place };
+}
+
+/** The thoughts as they were answered, or else what sums them up. */
+function thoughtsIn({ content, summary }: Item): string {
+  const parts = Array.isArray(content) && content.length > 0 ? content : (summary ?? []);
+  const texts = parts.map((part) => {
+    const text = typeof part === "object" && "text" in part ? part.text : null;
+    return typeof text === "string" ? text : "";
+  });
+  return texts.join("\n");
+}
+
+function turnMessage({ content, reasoning, calls, place, callPlaces }: OpenTurn): InputMessage {
+  return {
+    message: {
+      role: "assistant",
+      content,
+      ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    },
+    origin: { place, callPlaces },
+  };
+}

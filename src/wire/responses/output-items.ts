@@ -1,0 +1,159 @@
+// The items of an answer as they come: what the model thought, a message, calls of functions. One is open at a time; each
+// opens, grows and closes with events of its own, which a stream sends and a whole answer does without.
+import { assert } from "../../domain/assert.ts";
+import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../domain/chat.ts";
+import { logprobsBody, type LogprobsBody } from "../chat/chat-logprobs.ts";
+
+/** An event without its number in the stream. */
+export type ItemEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+type Status = "in_progress" | "completed" | "incomplete";
+
+interface OpenItem {
+  readonly kind: "reasoning" | "message" | "function_call";
+  readonly id: string;
+  /** Of a call: its index in the choice, its id and its name. */
+  readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
+  text: string;
+  readonly logprobs: LogprobsBody["content"][number][];
+}
+
+/** What a text part and its events are called, in an item that was thought and in one that was said. */
+const textParts = {
+  reasoning: { part: "reasoning_text", event: "response.reasoning_text" },
+  message: { part: "output_text", event: "response.output_text" },
+} as const;
+
+export class OutputItems {
+  readonly #requestId: string;
+  readonly #hasLogprobs: boolean;
+  /** Those that are closed. */
+  readonly #done: object[] = [];
+  #open: OpenItem | null = null;
+
+  /** @param hasLogprobs whether texts carry their tokens' log-probabilities */
+  constructor(requestId: string, { hasLogprobs }: { readonly hasLogprobs: boolean }) {
+    this.#requestId = requestId;
+    this.#hasLogprobs = hasLogprobs;
+  }
+
+  /** The items that are closed. */
+  get items(): readonly object[] {
+    return this.#done;
+  }
+
+  /** Adds what a step brought. */
+  *add({ reasoning, text, toolCalls, logprobs }: ChatDelta): Generator<ItemEvent> {
+    if (reasoning !== "") yield* this.#addText("reasoning", reasoning, []);
+    if (text !== "") yield* this.#addText("message", text, logprobs);
+    for (const call of toolCalls) yield* this.#addCall(call);
+  }
+
+  /** Closes what is open; an answer without anything is a message without text. */
+  *finish({ reason }: ChatFinish): Generator<ItemEvent> {
+    if (this.#open === null && this.#done.length === 0) yield* this.#opened(this.#newItem("message", null));
+    yield* this.#closed(reason === "length" ? "incomplete" : "completed");
+  }
+
+  *#addText(
+    kind: "reasoning" | "message",
+    delta: string,
+    logprobs: readonly ChatLogprob[],
+  ): Generator<ItemEvent> {
+    if (this.#open?.kind !== kind) yield* this.#opened(this.#newItem(kind, null));
+    const item = this.#current();
+    item.text += delta;
+    const { content } = logprobsBody(this.#hasLogprobs ? logprobs : [], false);
+    item.logprobs.push(...content);
+    yield {
+      type: `${textParts[kind].event}.delta`,
+      ...this.#placeOf(item),
+      content_index: 0,
+      delta,
+      ...(kind === "message" ? { logprobs: content } : {}),
+    };
+  }
+
+  *#addCall({ index, id, name, argumentsText }: ToolCallDelta): Generator<ItemEvent> {
+    if (this.#open?.call?.index !== index) {
+      assert(id !== undefined && name !== undefined, "a call's first delta names it");
+      yield* this.#opened(this.#newItem("function_call", { index, id, name }));
+    }
+    if (argumentsText === "") return;
+    const item = this.#current();
+    item.text += argumentsText;
+    yield {
+      type: "response.function_call_arguments.delta",
+      ...this.#placeOf(item),
+      delta: argumentsText,
+    };
+  }
+
+  #newItem(kind: OpenItem["kind"], call: OpenItem["call"]): OpenItem {
+    const prefix = { reasoning: "rs", message: "msg", function_call: "fc" }[kind];
+    const number = this.#done.length + (this.#open === null ? 0 : 1);
+    return { kind, id: `${prefix}_${this.#requestId}_${number}`, call, text: "", logprobs: [] };
+  }
+
+  #current(): OpenItem {
+    assert(this.#open !== null, "an item is open");
+    return this.#open;
+  }
+
+  *#opened(item: OpenItem): Generator<ItemEvent> {
+    yield* this.#closed("completed");
+    this.#open = item;
+    yield {
+      type: "response.output_item.added",
+      output_index: this.#done.length,
+      item: itemBody(item, "in_progress"),
+    };
+    if (item.kind === "function_call") return;
+    yield {
+      type: "response.content_part.added",
+      ...this.#placeOf(item),
+      content_index: 0,
+      part: partBody(item),
+    };
+  }
+
+  *#closed(status: Status): Generator<ItemEvent> {
+    const item = this.#open;
+    if (item === null) return;
+    const place = this.#placeOf(item);
+    if (item.kind === "function_call") {
+      const done = { name: item.call?.name, arguments: item.text };
+      yield { type: "response.function_call_arguments.done", ...place, ...done };
+    } else {
+      const logprobs = item.kind === "message" ? { logprobs: item.logprobs } : {};
+      const text = { ...place, content_index: 0, text: item.text, ...logprobs };
+      yield { type: `${textParts[item.kind].event}.done`, ...text };
+      yield { type: "response.content_part.done", ...place, content_index: 0, part: partBody(item) };
+    }
+    const body = itemBody(item, status);
+    yield { type: "response.output_item.done", output_index: place.output_index, item: body };
+    this.#done.push(body);
+    this.#open = null;
+  }
+
+  #placeOf({ id }: OpenItem): { readonly item_id: string; readonly output_index: number } {
+    return { item_id: id, output_index: this.#done.length };
+  }
+}
+
+/** An item as it stands; one that has only been opened has no parts yet. */
+function itemBody(item: OpenItem, status: Status): object {
+  const { kind, id, call, text } = item;
+  if (kind === "function_call")
+    return { type: kind, id, call_id: call?.id, name: call?.name, arguments: text, status };
+  const content = status === "in_progress" ? [] : [partBody(item)];
+  return kind === "reasoning"
+    ? { type: kind, id, summary: [], content, status }
+    : { type: kind, id, role: "assistant", content, status };
+}
+
+function partBody({ kind, text, logprobs }: OpenItem): object {
+  return kind === "reasoning"
+    ? { type: textParts.reasoning.part, text }
+    : { type: textParts.message.part, text, annotations: [], logprobs };
+}

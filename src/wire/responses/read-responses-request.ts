@@ -1,0 +1,111 @@
+// From a parsed body to the domain's ChatRequest: the body becomes a chat request's and is read as one, so that each field
+// means what it means there. What is found wrong is located where the client sent it.
+import type { ChatRequest } from "../../domain/chat.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { isObject } from "../../validation/findings.ts";
+import { readForm } from "../body.ts";
+import { longList, type ChatLimits } from "../chat/chat-limits.ts";
+import { freshRequestId } from "../chat/completion-id.ts";
+import { readChatRequest } from "../chat/read-chat-request.ts";
+import type { WirePlaces } from "../places.ts";
+import { chatBody } from "./chat-body.ts";
+import { inputMessages, type MessageOrigin } from "./input-messages.ts";
+import { responsesForm } from "./responses-fields.ts";
+import type { ResponsesRequestBody } from "./responses-request.ts";
+import { sentError, sentFault, sentPlace } from "./sent-places.ts";
+
+/** How the answer is written: as a stream or not, and what of the request it repeats. */
+export interface ResponsesAnswerForm {
+  readonly isStream: boolean;
+  readonly repeated: RepeatedFields;
+}
+
+/** Fields of the request that are members of the answer. */
+export interface RepeatedFields {
+  readonly instructions: string | null;
+  readonly max_output_tokens: number | null;
+  readonly metadata: object;
+  readonly parallel_tool_calls: boolean;
+  readonly reasoning: object;
+  readonly temperature: number | null;
+  readonly text: object;
+  readonly tool_choice: unknown;
+  readonly tools: readonly object[];
+  readonly top_logprobs: number;
+  readonly top_p: number | null;
+  readonly truncation: string;
+  readonly user: string | null;
+}
+
+export interface ReadResponsesRequest {
+  readonly request: ChatRequest;
+  readonly form: ResponsesAnswerForm;
+  /** Where the request's fields stand in the body; of the messages, where they would stand in a chat request's. */
+  readonly places: WirePlaces;
+  /** Where each message was sent, which says where in the body a fault of it stands. */
+  readonly origins: readonly MessageOrigin[];
+  readonly ignored: readonly string[];
+}
+
+/** @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does */
+export function readResponsesRequest(
+  value: unknown,
+  limits: ChatLimits,
+  requestId = freshRequestId(),
+): ReadResponsesRequest {
+  refuseLongLists(value, limits);
+  const { value: body, ignored } = readForm(responsesForm, value);
+  const messages = inputMessages(body);
+  const origins = messages.map(({ origin }) => origin);
+  try {
+    const { request, places } = readChatRequest(chatBody(body, messages), limits, requestId);
+    const { unserved } = request;
+    return {
+      request: { ...request, unserved: unserved.map((fault) => sentFault(fault, origins)) },
+      form: { isStream: body.stream ?? false, repeated: repeatedIn(body) },
+      places: Object.fromEntries(
+        Object.entries(places).map(([field, place]) => [
+          field,
+          field === "prompt.messages" ? place : sentPlace(place, origins),
+        ]),
+      ),
+      origins,
+      ignored,
+    };
+  } catch (error) {
+    throw sentError(error, origins);
+  }
+}
+
+/** Before anything walks the items. */
+function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits): void {
+  if (!isObject(body)) return;
+  const faults = [
+    ...longList(["input"], body["input"], chatMessages),
+    ...longList(["tools"], body["tools"], chatTools),
+  ];
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+}
+
+function repeatedIn(body: ResponsesRequestBody): RepeatedFields {
+  const { tools, text, reasoning } = body;
+  return {
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    metadata: body.metadata ?? {},
+    parallel_tool_calls: body.parallel_tool_calls !== false,
+    reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    temperature: numberOrNull(body.temperature),
+    text: { format: text?.format ?? { type: "text" }, verbosity: "medium" },
+    tool_choice: body.tool_choice ?? "auto",
+    tools: (tools ?? []).map((tool) => ({ description: null, parameters: null, strict: false, ...tool })),
+    top_logprobs: body.top_logprobs ?? 0,
+    top_p: numberOrNull(body.top_p),
+    truncation: body.truncation ?? "disabled",
+    user: typeof body.user === "string" ? body.user : null,
+  };
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,148 @@
+// What a request for a response is answered with, as schemas that document it: the response, and the events of a stream.
+// Answers are not checked against them, but in tests.
+import { Type, type TSchema } from "typebox";
+import { orNull } from "../nullable.ts";
+
+const open = { additionalProperties: true };
+const anyObject = Type.Object({}, open);
+const count = Type.Integer({ minimum: 0 });
+const status = Type.Enum(["in_progress", "completed", "incomplete"]);
+
+const logprob = { token: Type.String(), logprob: Type.Number(), bytes: Type.Array(count) };
+const logprobs = Type.Array(Type.Object({ ...logprob, top_logprobs: Type.Array(Type.Object(logprob)) }), {
+  description: "One entry for each token of the text, where they were asked for.",
+});
+
+const textPart = Type.Object({
+  type: Type.Enum(["output_text"]),
+  text: Type.String(),
+  annotations: Type.Array(Type.Unknown(), { maxItems: 0 }),
+  logprobs,
+});
+
+const reasoningPart = Type.Object({
+  type: Type.Enum(["reasoning_text"]),
+  text: Type.String(),
+});
+
+const item = Type.Union([
+  Type.Object(
+    {
+      type: Type.Enum(["message"]),
+      id: Type.String(),
+      role: Type.Enum(["assistant"]),
+      content: Type.Array(textPart),
+      status,
+    },
+    { title: "OutputMessage" },
+  ),
+  Type.Object(
+    {
+      type: Type.Enum(["function_call"]),
+      id: Type.String(),
+      call_id: Type.String({ description: "What the call's output names." }),
+      name: Type.String(),
+      arguments: Type.String({ description: "JSON." }),
+      status,
+    },
+    { title: "OutputFunctionCall" },
+  ),
+  Type.Object(
+    {
+      type: Type.Enum(["reasoning"]),
+      id: Type.String(),
+      summary: Type.Array(Type.Unknown(), { maxItems: 0 }),
+      content: Type.Array(reasoningPart, { description: "What the model thought." }),
+      status,
+    },
+    { title: "OutputReasoning" },
+  ),
+]);
+
+const usage = Type.Object({
+  input_tokens: count,
+  input_tokens_details: Type.Object({ cached_tokens: count }),
+  output_tokens: count,
+  output_tokens_details: Type.Object({
+    reasoning_tokens: Type.Integer({ minimum: 0, description: "Up to the last one that was thought." }),
+  }),
+  total_tokens: count,
+});
+
+export const responseSchema = Type.Object(
+  {
+    id: Type.String({ description: "`resp_` and the request's id." }),
+    object: Type.Enum(["response"]),
+    created_at: Type.Integer({ description: "Seconds since 1970." }),
+    status: Type.Enum(["in_progress", "completed", "incomplete", "failed"]),
+    error: orNull(Type.Object({ code: Type.Enum(["server_error"]), message: Type.String() })),
+    incomplete_details: orNull(Type.Object({ reason: Type.Enum(["max_output_tokens"]) })),
+    model: Type.String({ description: "The name asked for, or the default model's." }),
+    output: Type.Array(item, { description: "What the model thought, said and called, in order." }),
+    usage: orNull(usage, { description: "Null until the end." }),
+    background: Type.Boolean(),
+    previous_response_id: Type.Null(),
+    service_tier: Type.Enum(["default"]),
+    store: Type.Boolean(),
+    instructions: orNull(Type.String()),
+    max_output_tokens: orNull(count),
+    metadata: Type.Object({}, { additionalProperties: Type.String() }),
+    parallel_tool_calls: Type.Boolean(),
+    reasoning: Type.Object({ effort: orNull(Type.String()), summary: orNull(Type.String()) }),
+    temperature: orNull(Type.Number()),
+    text: Type.Object({ format: anyObject, verbosity: Type.Enum(["medium"]) }),
+    tool_choice: Type.Union([Type.String(), anyObject]),
+    tools: Type.Array(anyObject),
+    top_logprobs: count,
+    top_p: orNull(Type.Number()),
+    truncation: Type.Enum(["auto", "disabled"]),
+    user: orNull(Type.String()),
+  },
+  { title: "Response", description: "What begins at `instructions` repeats the request." },
+);
+
+function event(types: readonly string[], members: Readonly<Record<string, TSchema>>) {
+  return Type.Object({ type: Type.Enum([...types]), sequence_number: count, ...members });
+}
+
+const at = { item_id: Type.String(), output_index: count };
+const inPart = { ...at, content_index: count };
+
+/** One event of a stream, whose name is its type. */
+export const responseEventSchema = Type.Union(
+  [
+    event(
+      [
+        "response.created",
+        "response.in_progress",
+        "response.completed",
+        "response.incomplete",
+        "response.failed",
+      ],
+      { response: responseSchema },
+    ),
+    event(["response.output_item.added", "response.output_item.done"], { output_index: count, item }),
+    event(["response.content_part.added", "response.content_part.done"], {
+      ...inPart,
+      part: Type.Union([textPart, reasoningPart]),
+    }),
+    event(["response.output_text.delta"], { ...inPart, delta: Type.String(), logprobs }),
+    event(["response.output_text.done"], { ...inPart, text: Type.String(), logprobs }),
+    event(["response.reasoning_text.delta"], { ...inPart, delta: Type.String() }),
+    event(["response.reasoning_text.done"], { ...inPart, text: Type.String() }),
+    event(["response.function_call_arguments.delta"], { ...at, delta: Type.String() }),
+    event(["response.function_call_arguments.done"], {
+      ...at,
+      name: Type.String(),
+      arguments: Type.String(),
+    }),
+    event(["error"], {
+      code: Type.String(),
+      message: Type.String(),
+      param: orNull(Type.String()),
+      error: anyObject,
+      detail: Type.Array(anyObject),
+    }),
+  ],
+  { title: "ResponseEvent" },
+);

@@ -1,0 +1,136 @@
+// What becomes of every field of a request for a response, and what of its items, tools and choices cannot be said in a
+// schema: which members each type has, and which types are served.
+import { quoted, type Fault } from "../../domain/service-error.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { is, isEmpty, never, type BodyForm } from "../body.ts";
+import { chatFieldNames, responsesRequestSchema } from "./responses-request.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+const chatRules = Object.fromEntries(chatFieldNames.map((name) => [name, "read"])) as Readonly<
+  // The entries have these names.
+  Record<(typeof chatFieldNames)[number], "read">
+>;
+
+export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
+  schema: responsesRequestSchema,
+  more: checkItems,
+  moreUnserved: unservedParts,
+  fields: {
+    ...chatRules,
+    input: "read",
+    instructions: "read",
+    max_output_tokens: "read",
+    tools: "read",
+    tool_choice: "read",
+    text: "read",
+    reasoning: "read",
+    top_logprobs: "read",
+    include: "read",
+    stream: "read",
+    metadata: "read",
+    truncation: "read",
+    store: { refusedUnless: is(false) },
+    previous_response_id: { refusedUnless: never },
+    conversation: { refusedUnless: never },
+    background: { refusedUnless: is(false) },
+    prompt: { refusedUnless: never },
+    context_management: { refusedUnless: isEmpty },
+    moderation: { refusedUnless: never },
+    stream_options: "accepted",
+    max_tool_calls: "accepted",
+    service_tier: "accepted",
+    prompt_cache_key: "accepted",
+    prompt_cache_retention: "accepted",
+    prompt_cache_options: "accepted",
+    safety_identifier: "accepted",
+  },
+};
+
+/** The members that an item of each type that is served must have. */
+const itemMembers: Readonly<Record<string, readonly string[]>> = {
+  message: ["role", "content"],
+  function_call: ["call_id", "name", "arguments"],
+  function_call_output: ["call_id", "output"],
+  reasoning: [],
+};
+
+function checkItems({ input, text, tools, tool_choice: choice }: Members, findings: Findings): void {
+  eachObject(input, (item, index) => {
+    const members = itemMembers[typeOf(item, "message")] ?? [];
+    for (const member of members) {
+      if ((item[member] ?? null) === null)
+        report(findings, "missing", "Field required", "input", index, member);
+    }
+  });
+  eachObject(tools, (tool, index) => {
+    if (tool["type"] === "function" && (tool["name"] ?? null) === null)
+      report(findings, "missing", "Field required", "tools", index, "name");
+  });
+  if (isObject(choice) && choice["type"] === "function" && (choice["name"] ?? null) === null)
+    report(findings, "missing", "Field required", "tool_choice", "name");
+  const format = isObject(text) ? text["format"] : null;
+  if (!isObject(format) || format["type"] !== "json_schema") return;
+  for (const member of ["name", "schema"]) {
+    if ((format[member] ?? null) === null)
+      report(findings, "missing", "Field required", "text", "format", member);
+  }
+}
+
+function unservedParts({ input, text, tools, tool_choice: choice }: Members): readonly Fault[] {
+  const faults: Fault[] = [];
+  const fault = (message: string, ...place: readonly string[]): void =>
+    void faults.push({ location: ["body", ...place], message, type: "unsupported" });
+  eachObject(input, (item, index) => {
+    const type = typeOf(item, "message");
+    if (type === "item_reference") fault(noReference, "input", index);
+    else if (!Object.hasOwn(itemMembers, type)) {
+      const served = Object.keys(itemMembers).join(", ");
+      fault(
+        `Items of type ${quoted(type)} are not supported by this server; ${served} are.`,
+        "input",
+        index,
+        "type",
+      );
+    }
+  });
+  eachObject(tools, (tool, index) => {
+    const type = typeOf(tool, "function");
+    if (type !== "function")
+      fault(
+        `Tools of type ${quoted(type)} are not supported by this server; functions are.`,
+        "tools",
+        index,
+        "type",
+      );
+  });
+  if (isObject(choice) && typeOf(choice, "function") !== "function")
+    fault(
+      "tool_choice is not supported by this server but for none, auto, required and a function.",
+      "tool_choice",
+      "type",
+    );
+  const verbosity = isObject(text) ? (text["verbosity"] ?? "medium") : "medium";
+  if (verbosity !== "medium")
+    fault(
+      "text.verbosity is not supported by this server; leave it out or at its default.",
+      "text",
+      "verbosity",
+    );
+  return faults;
+}
+
+const noReference =
+  "This server keeps no items that could be referred to; send the item itself (clients do that when they are told that nothing is stored: store false).";
+
+function typeOf(value: Members, otherwise: string): string {
+  const type = value["type"] ?? otherwise;
+  return typeof type === "string" ? type : otherwise;
+}
+
+function eachObject(list: unknown, visit: (value: Members, index: string) => void): void {
+  if (!Array.isArray(list)) return;
+  list.forEach((value: unknown, index) => {
+    if (isObject(value)) visit(value, String(index));
+  });
+}

@@ -1,0 +1,148 @@
+// The official OpenAI SDK's Responses API against a running server: the built-in model, and a model whose template has tools.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import OpenAI, { BadRequestError, UnprocessableEntityError } from "openai";
+import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
+import type { ResponseInput, ResponseStreamEvent } from "openai/resources/responses/responses";
+import { z } from "zod";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+let server: RunningServer;
+let openai: OpenAI;
+const dataFolder = newDataFolder();
+const model = "hone-tiny";
+/** Its weights are random: what it says is nothing, what it is held to is there. */
+const toolModel = "tool-model";
+
+before(async () => {
+  const flags = ["--model", "test/fixtures/tool-model"];
+  server = await startServer({ dataFolder, flags });
+  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 0 });
+});
+
+after(async () => {
+  await server?.terminate();
+  removeDataFolder(dataFolder);
+});
+
+test("a response says what a chat completion of the same conversation says", async () => {
+  const chat = await openai.chat.completions.create({
+    model,
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "spell cat" },
+    ],
+    temperature: 0,
+    max_tokens: 16,
+  });
+  const settings = { model, temperature: 0, max_output_tokens: 16, instructions: "Be brief." };
+  const response = await openai.responses.create({ ...settings, input: "spell cat" });
+  const [choice] = chat.choices;
+  assert.equal(response.output_text, choice.message.content);
+  assert.equal(response.status, choice.finish_reason === "stop" ? "completed" : "incomplete");
+  assert.equal(response.usage?.total_tokens, chat.usage?.total_tokens);
+  const asItems = await openai.responses.create({
+    ...settings,
+    input: [{ role: "user", content: [{ type: "input_text", text: "spell cat" }] }],
+  });
+  assert.equal(asItems.output_text, response.output_text);
+});
+
+test("a stream of the SDK gathers itself into the whole answer", async () => {
+  const asked = { model, input: "tell me a story", temperature: 0, max_output_tokens: 24 };
+  const whole = await openai.responses.create(asked);
+  const stream = openai.responses.stream(asked);
+  const types: ResponseStreamEvent["type"][] = [];
+  let text = "";
+  for await (const event of stream) {
+    types.push(event.type);
+    if (event.type === "response.output_text.delta") text += event.delta;
+  }
+  const final = await stream.finalResponse();
+  assert.equal(text, whole.output_text);
+  assert.equal(final.output_text, whole.output_text);
+  assert.deepEqual(final.usage?.output_tokens, whole.usage?.output_tokens);
+  assert.deepEqual(types.slice(0, 4), [
+    "response.created",
+    "response.in_progress",
+    "response.output_item.added",
+    "response.content_part.added",
+  ]);
+  assert.equal(types.at(-1), `response.${whole.status}`);
+});
+
+const animal = z.object({
+  name: z.string().min(1).max(12),
+  kind: z.enum(["cat", "dog", "owl"]),
+  legs: z.number().int().min(0).max(8),
+});
+/** A small model goes on for long once it writes blanks. */
+const compact = { structured_outputs: { disable_any_whitespace: true } };
+
+test("the SDK parses an answer in the form of a zod schema, whole and streamed", async () => {
+  const asked = {
+    ...compact,
+    model,
+    input: "tell me of an animal",
+    text: { format: zodTextFormat(animal, "animal") },
+    temperature: 1,
+    seed: 3,
+    max_output_tokens: 400,
+  };
+  const { output_parsed: parsed, status } = await openai.responses.parse(asked);
+  assert.equal(status, "completed");
+  assert.deepEqual(animal.parse(parsed), parsed);
+  const streamed = await openai.responses.stream(asked).finalResponse();
+  assert.deepEqual(streamed.output_parsed, parsed);
+});
+
+const place = z.object({ city: z.enum(["Paris", "Rome"]) });
+const weather = zodResponsesFunction({ name: "weather", parameters: place });
+
+test("a call of a tool, and what it returned, go on in the next request", async () => {
+  const asked = {
+    model: toolModel,
+    tools: [weather],
+    tool_choice: "required" as const,
+    parallel_tool_calls: false,
+    max_output_tokens: 100,
+    seed: 1,
+  };
+  const question: ResponseInput = [{ role: "user", content: "What is the weather?" }];
+  const first = await openai.responses.parse({ ...asked, input: question });
+  const [call] = first.output.filter((item) => item.type === "function_call");
+  assert.ok(call !== undefined, JSON.stringify(first.output));
+  assert.equal(first.status, "completed");
+  assert.deepEqual(place.parse(call.parsed_arguments), JSON.parse(call.arguments));
+  const streamed = await openai.responses.stream({ ...asked, input: question }).finalResponse();
+  const [again] = streamed.output.filter((item) => item.type === "function_call");
+  assert.equal(again?.arguments, call.arguments);
+  const { name, call_id: id, arguments: text } = call;
+  const second = await openai.responses.create({
+    ...asked,
+    tool_choice: "none",
+    max_output_tokens: 8,
+    input: [
+      ...question,
+      { type: "function_call", call_id: id, name, arguments: text },
+      { type: "function_call_output", call_id: id, output: "sunny" },
+    ],
+  });
+  assert.ok((second.usage?.input_tokens ?? 0) > (first.usage?.input_tokens ?? 0));
+  assert.ok(second.output.every(({ type }) => type !== "function_call"));
+});
+
+test("errors arrive as the SDK's own classes, naming the field", async () => {
+  await assert.rejects(
+    openai.responses.create({ model, input: "x", previous_response_id: "resp_1" }),
+    (error) => error instanceof BadRequestError && error.param === "previous_response_id",
+  );
+  await assert.rejects(
+    openai.responses.create({ model, input: "x", max_output_tokens: 0 }),
+    (error) => error instanceof UnprocessableEntityError && error.param === "max_output_tokens",
+  );
+  await assert.rejects(
+    openai.responses.create({ model, input: "far too long ".repeat(20_000) }),
+    (error) => error instanceof BadRequestError && /context length/.test(error.message),
+  );
+});
