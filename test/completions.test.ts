@@ -154,3 +154,57 @@ test("one prompt that cannot be taken fails the request, and leaves nothing runn
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   assert.match(metrics, /^hone_chat_running 0$/m);
 });
+
+test("a prompt put before its answer is judged as it was when it was an answer, in streams too", async () => {
+  const options = { model, temperature: 0, return_token_ids: true };
+  const drawn = await openai.completions.create({
+    ...options,
+    prompt: "Once upon a",
+    max_tokens: 6,
+    logprobs: 0,
+  });
+  const [choice] = drawn.choices as [OpenAI.CompletionChoice];
+  const { prompt_token_ids: promptIds, token_ids: ids } = choice as unknown as Tokens;
+  const body = {
+    ...options,
+    prompt: [...promptIds, ...ids],
+    echo: true,
+    logprobs: 2,
+    prompt_logprobs: 1,
+    max_tokens: 0,
+  };
+  const scored = await openai.completions.create(body);
+  const [{ text, logprobs, ...more }] = scored.choices as [OpenAI.CompletionChoice];
+  assert.equal(text, `Once upon a${choice.text}`);
+  assert.deepEqual(
+    [scored.usage?.completion_tokens, logprobs?.tokens?.length],
+    [0, promptIds.length + ids.length],
+  );
+  assert.deepEqual([logprobs?.token_logprobs?.[0], logprobs?.top_logprobs?.[0]], [null, null]);
+  const scores = logprobs?.token_logprobs?.slice(promptIds.length) ?? [];
+  choice.logprobs?.token_logprobs?.forEach((logprob, index) => {
+    assert.ok(Math.abs(logprob - (scores[index] ?? 0)) < 1e-4, `${logprob} ${scores[index]}`);
+  });
+  const { prompt_logprobs: judged } = more as unknown as {
+    readonly prompt_logprobs: readonly (Readonly<Record<string, { readonly logprob: number }>> | null)[];
+  };
+  const allIds = [...promptIds, ...ids];
+  assert.deepEqual(
+    logprobs?.token_logprobs,
+    judged.map((entry, index) => entry && entry[String(allIds[index])]?.logprob),
+  );
+  assert.equal(logprobs?.text_offset?.[0], 0);
+  const { prompt_logprobs: _, ...streamed } = body;
+  const stream = await openai.completions.create({ ...streamed, max_tokens: 2, stream: true });
+  const tokens: string[] = [];
+  const offsets: number[] = [];
+  let whole = "";
+  for await (const { choices } of stream) {
+    whole += choices[0]?.text ?? "";
+    tokens.push(...(choices[0]?.logprobs?.tokens ?? []));
+    offsets.push(...(choices[0]?.logprobs?.text_offset ?? []));
+  }
+  assert.deepEqual(tokens.slice(0, allIds.length), logprobs?.tokens);
+  assert.deepEqual(offsets.slice(0, allIds.length), logprobs?.text_offset);
+  assert.ok(whole.startsWith(text) && tokens.length > allIds.length);
+});

@@ -5,6 +5,7 @@ import { joinedText } from "../domain/content-part.ts";
 import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
+import { namedTokens } from "./reply/named-tokens.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
 import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";
 import { resolveSampling, resolveStopping } from "./resolve-sampling.ts";
@@ -75,6 +76,10 @@ export async function planGeneration(
     role: roleOf(request.prompt),
     echo: request.prompt.echo ? echoOf(request, base) : "",
     promptTokenIds,
+    echoedTokens:
+      request.prompt.echo && output.promptLogprobCount !== null
+        ? namedTokens(promptTokenIds, base.tokenizer, output)
+        : null,
     logprobs,
     tokenIds: {
       top: output.returnTokenIds === true,

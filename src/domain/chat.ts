@@ -217,6 +217,8 @@ export interface ChatHeader {
   readonly promptTokenIds: readonly number[];
   /** One for each token of the prompt, null for the first; null where the request wanted none. */
   readonly promptLogprobs: readonly (ChatPromptLogprob | null)[] | null;
+  /** The prompt's tokens with what each adds to its text, where that is put before answers and they are judged; else null. */
+  readonly echoedTokens: readonly Pick<ChatLogprob, "tokenId" | "text" | "bytes">[] | null;
   /** Whether tokens' log-probabilities are in the deltas, and how they are spelled. */
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */

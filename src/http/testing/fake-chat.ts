@@ -74,6 +74,7 @@ export class FakeChat implements ChatPort {
         role: "assistant",
         echo,
         promptTokenIds: [1, 2, 3],
+        echoedTokens: null,
         promptLogprobs: null,
         notice: this.script.notice,
         logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",

@@ -4,7 +4,13 @@ import { present } from "../../domain/assert.ts";
 import type { ChatDelta, ChatHeader, ChatUsage, RequestEvent } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
-import { characterCount, completionLogprobs } from "./completion-logprobs.ts";
+import {
+  characterCount,
+  completionLogprobs,
+  echoedTokens,
+  startOf,
+  type ShownToken,
+} from "./completion-logprobs.ts";
 import { completionHeader, sumOfUsage } from "./completion-response.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
 import { asAnswered } from "./without-tokens.ts";
@@ -52,7 +58,7 @@ class ChoiceStream {
   constructor(header: ChatHeader, form: CompletionForm) {
     this.#header = header;
     this.#form = form;
-    this.#characters = characterCount(Buffer.from(header.echo));
+    this.#characters = startOf(header);
   }
 
   /** The body of the choice in the next chunk; null where there is nothing to say. */
@@ -63,20 +69,21 @@ class ChoiceStream {
     if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return null;
     const hasIds = ids.top || ids.inChoices;
     const prompt = hasIds && !this.#isBegun ? { prompt_token_ids: promptTokenIds } : {};
+    const echoed = this.#isBegun ? [] : echoedTokens(this.#header, this.#form);
     this.#isBegun = true;
     return {
       text,
-      logprobs: this.#logprobs(delta),
+      logprobs: this.#logprobs([...echoed, ...delta.logprobs]),
       ...(delta.finish === null ? { finish_reason: null } : finishBody(delta.finish)),
       token_ids: hasIds ? delta.tokenIds : null,
       ...prompt,
     };
   }
 
-  #logprobs({ logprobs }: ChatDelta): object | null {
-    if (this.#header.logprobs === "off" || logprobs.length === 0) return null;
-    const body = completionLogprobs(logprobs, this.#characters, spellsIds(this.#header, this.#form));
-    for (const { bytes } of logprobs) this.#characters += characterCount(bytes);
+  #logprobs(tokens: readonly ShownToken[]): object | null {
+    if (this.#header.logprobs === "off" || tokens.length === 0) return null;
+    const body = completionLogprobs(tokens, this.#characters, spellsIds(this.#header, this.#form));
+    for (const { bytes } of tokens) this.#characters += characterCount(bytes);
     return body;
   }
 }

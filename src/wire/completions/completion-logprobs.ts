@@ -1,6 +1,7 @@
 // Log-probabilities in the older of OpenAI's shapes: four lists side by side, and alternatives by their text.
-import type { ChatLogprob } from "../../domain/chat.ts";
+import type { ChatHeader, ChatLogprob } from "../../domain/chat.ts";
 import { logprobMin, tokenName } from "../chat/chat-logprobs.ts";
+import type { CompletionForm } from "./read-completion.ts";
 
 /** A token as this shape shows it; one of the prompt's, of which the first is not judged, or one of an answer. */
 export type ShownToken = Pick<ChatLogprob, "tokenId" | "text" | "bytes"> & {
@@ -38,6 +39,24 @@ export function completionLogprobs(
     top_logprobs: tokens.map((token) => topLogprobs(token, asIds)),
     text_offset: offsets,
   };
+}
+
+/** The tokens of a prompt that is put before answers, where these are judged. */
+export function echoedTokens(
+  { echoedTokens: tokens, promptLogprobs }: ChatHeader,
+  { echoedLogprobCount: count }: Pick<CompletionForm, "echoedLogprobCount">,
+): readonly ShownToken[] {
+  if (tokens === null || count === null) return [];
+  return tokens.map((token, index) => {
+    const judged = promptLogprobs?.[index] ?? null;
+    const alternatives = judged?.alternatives.slice(0, count) ?? [];
+    return { ...token, logprob: judged?.logprob ?? null, alternatives };
+  });
+}
+
+/** Where the text of the first token of a choice begins that has one: behind a prompt whose tokens are not shown. */
+export function startOf({ echo, echoedTokens: tokens }: ChatHeader): number {
+  return tokens === null ? characterCount(Buffer.from(echo)) : 0;
 }
 
 function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string, number>> | null {

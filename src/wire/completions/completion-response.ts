@@ -12,7 +12,7 @@ import {
   type GatheredChoice,
 } from "../chat/chat-response.ts";
 import { promptLogprobsBody } from "../chat/chat-logprobs.ts";
-import { characterCount, completionLogprobs } from "./completion-logprobs.ts";
+import { completionLogprobs, echoedTokens, startOf } from "./completion-logprobs.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
 import { asAnswered } from "./without-tokens.ts";
 
@@ -89,7 +89,11 @@ function choiceBody(choice: GatheredChoice, header: ChatHeader, form: Completion
     logprobs:
       header.logprobs === "off"
         ? null
-        : completionLogprobs(logprobs, characterCount(Buffer.from(header.echo)), spellsIds(header, form)),
+        : completionLogprobs(
+            [...echoedTokens(header, form), ...logprobs],
+            startOf(header),
+            spellsIds(header, form),
+          ),
     ...finishBody(finish),
     ...idsBody(header, tokenIds),
     prompt_logprobs: promptLogprobs(header, form),
