@@ -1,5 +1,6 @@
 // The generator: request `index` of a seed, as bytes. Pure, so that any one can be made again.
 import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { fieldsOf } from "./from-schema.ts";
 import { bytesOf, type HttpMessage } from "./http-message.ts";
 import { mutatedMessage } from "./mutate-http.ts";
 import { mutatedJson } from "./mutate-json.ts";
@@ -21,7 +22,12 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   const valid = oneOf(random, validRequests(world));
   const changes: string[] = [];
   let message = messageOf(valid, world);
-  if (valid.body !== undefined && random.uniform() < 0.75) {
+  if (valid.schema !== undefined && random.uniform() < 0.4) {
+    const fields = fieldsOf(valid.schema, random);
+    const body = random.uniform() < 0.7 ? { ...fields, ...Object(valid.body) } : fields;
+    message = { ...message, body: Buffer.from(JSON.stringify(body)) };
+    changes.push("fields of the schema");
+  } else if (valid.body !== undefined && random.uniform() < 0.75) {
     const count = 1 + random.index(3);
     message = {
       ...message,

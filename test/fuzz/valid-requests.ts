@@ -34,6 +34,8 @@ export interface ValidRequest {
   readonly scheme?: "Bearer" | "Basic" | "none";
   /** Names of fields that may stand somewhere in the body, or of the parameters of the query. */
   readonly names: readonly string[];
+  /** Of the body, where more fields than these may be made of it. */
+  readonly schema?: object;
 }
 
 const user = { role: "user", content: "what is one and one?" };
@@ -225,7 +227,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       post(
         index % 2 === 0 ? "/v1/chat/completions" : "/v1/chat/completions/",
         { model: index === 1 ? modelId : "tiny", messages: [user], max_tokens: 2, ...chat },
-        { names: names.chat },
+        { names: names.chat, schema: chatForm.schema },
       ),
     ),
     ...prompts.flatMap((prompt) => [
@@ -242,7 +244,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       post(
         "/v1/completions",
         { model: "tiny", max_tokens: 2, ...completion },
-        { names: namesIn(completionForm.schema) },
+        { names: namesIn(completionForm.schema), schema: completionForm.schema },
       ),
     ),
     ...checks.map((check) =>
