@@ -1,20 +1,65 @@
-// How fast a server streams over HTTP: a real one on the loopback address, hone-tiny, and clients in this process, which
-// share the machine with it. What a client spends is in the figures.
+// How fast a server streams over HTTP, beside what it streams of: a real one on the loopback address, hone-tiny, and
+// clients in this process, which share the machine with it. What a client spends is in the figures.
+import { plainSampling } from "../src/domain/sampling.ts";
+import type { GenerationRequest } from "../src/domain/generation.ts";
+import { createGraphRunner } from "../src/engine/graph-runner.ts";
+import type { ModelRunner } from "../src/engine/model-runner.ts";
+import { readModelConfig } from "../src/model/config/read-config.ts";
+import { readModelWeights } from "../src/model/weights.ts";
 import { endlessModel, removeModel } from "./endless-model.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { loopTokensPerSecond } from "./run-loop.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
-import { medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
+import { answerLength, medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
 
 const help = `Usage: node dist/bench/http.js [flags]
 Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers of 128 tokens drawn at
 temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens of the
-answers over the time of all, and the processor time of the server's own process (without its engine's) for each. With
---against both servers run and are asked turn about; the ratio is the median of the rounds' own.`;
+answers over the time of all, and the processor time of the server's own process (without its engine's) for each. The same
+load is given to the engine's loop in this process, without HTTP; and at 1 and 16 streams it is sent with every option of a
+chat that does not end answers early. With --against both servers run and are asked turn about; ratios are medians of the
+rounds' own.`;
 
-const loads: readonly ChatLoad[] = [
+const plainLoads: readonly ChatLoad[] = [
   { streams: 1, chats: 8 },
   { streams: 16, chats: 48 },
   { streams: 64, chats: 128 },
+];
+
+/** About as long as the streamed chats' prompts are. */
+const promptLength = 64;
+
+/** Every option that leaves an answer its length; constraints and beams have benchmarks of their own. */
+const allOptions = {
+  top_p: 0.95,
+  top_k: 50,
+  min_p: 0.01,
+  frequency_penalty: 0.1,
+  presence_penalty: 0.1,
+  repetition_penalty: 1.05,
+  logit_bias: { "300": -1, "301": 1 },
+  bad_words: ["zzz", "qqq"],
+  min_tokens: 8,
+  stop: ["zzzz", "qqqq"],
+  stop_token_ids: [2],
+  ignore_eos: true,
+  include_stop_str_in_output: true,
+  skip_special_tokens: false,
+  logprobs: true,
+  top_logprobs: 5,
+  return_token_ids: true,
+  stream_options: { include_usage: true, continuous_usage_stats: true },
+};
+
+interface Subject {
+  readonly name: string;
+  readonly load: ChatLoad;
+  readonly more: Readonly<Record<string, unknown>>;
+}
+
+const subjects: readonly Subject[] = [
+  ...plainLoads.map((load) => ({ name: "plain", load, more: {} })),
+  ...plainLoads.slice(0, 2).map((load) => ({ name: "all options", load, more: allOptions })),
 ];
 
 interface HttpReport {
@@ -22,6 +67,9 @@ interface HttpReport {
   readonly streams: number;
   readonly tokensPerSecond: number;
   readonly cpuMicrosecondsPerToken: number | null;
+  /** What the load is compared with: the engine's loop for plain chats, plain chats for those with all options. */
+  readonly comparedWith: string;
+  readonly ratioToThat: number;
   /** Of the other build, where there is one. */
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
@@ -35,7 +83,9 @@ await runComparingBench<HttpReport>({
   textOf: (report) => {
     const { name, streams, tokensPerSecond, cpuMicrosecondsPerToken: cpu } = report;
     const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio } = report;
-    const own = `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs a token`;
+    const own =
+      `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs a token, ` +
+      `${report.ratioToThat.toFixed(3)} of ${report.comparedWith}`;
     if (otherTokensPerSecond === null) return own;
     return `${own}; the other build ${otherTokensPerSecond.toFixed(0)}, ${otherCpu?.toFixed(0)} µs; ratio ${ratio?.toFixed(3)}`;
   },
@@ -44,35 +94,70 @@ await runComparingBench<HttpReport>({
 async function measure({ rounds, threads, against }: BenchOptions): Promise<readonly HttpReport[]> {
   const modelFolder = endlessModel();
   const servers: ServedBuild[] = [];
+  const config = readModelConfig(modelFolder);
+  const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
+  const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 0 });
   try {
     for (const folder of against === null ? [ownFolder] : [ownFolder, against]) {
       servers.push(await serveBuild(folder, { modelFolder, threads }));
     }
     // The first chats wait for code to be compiled.
-    for (const server of servers) await runLoad(server, loads[1]);
+    for (const server of servers) await runLoad(server, plainLoads[1]);
     const reports: HttpReport[] = [];
-    for (const load of loads) {
-      const results = servers.map((): LoadResult[] => []);
-      for (let round = 0; round < rounds; round++) {
-        // Turn about who is first: a machine that changes its pace then favours nobody.
-        const order = round % 2 === 0 ? servers : servers.toReversed();
-        for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load));
-      }
-      const [own, other = null] = results.map(bestOf);
-      reports.push({
-        name: "hone-tiny over HTTP",
-        streams: load.streams,
-        ...own,
-        otherTokensPerSecond: other && other.tokensPerSecond,
-        otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
-        ratio: other && medianRatio(results[0], results[1]),
-      });
-    }
+    for (const subject of subjects) reports.push(await measureSubject(subject, { servers, runner, rounds }));
     return reports;
   } finally {
     for (const server of servers) await server.stop();
+    await runner.close();
     removeModel(modelFolder);
   }
+}
+
+async function measureSubject(
+  { name, load, more }: Subject,
+  { servers, runner, rounds }: { servers: readonly ServedBuild[]; runner: ModelRunner; rounds: number },
+): Promise<HttpReport> {
+  const isPlain = name === "plain";
+  const results = servers.map((): LoadResult[] => []);
+  const others: LoadResult[] = [];
+  for (let round = 0; round < rounds; round++) {
+    // Turn about who is first: a machine that changes its pace then favours nobody.
+    const order = round % 2 === 0 ? servers : servers.toReversed();
+    for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load, more));
+    others.push(isPlain ? await runLoop(runner, load) : await runLoad(servers[0], load));
+  }
+  const [own, other = null] = results.map(bestOf);
+  return {
+    name: `hone-tiny over HTTP, ${name}`,
+    streams: load.streams,
+    ...own,
+    comparedWith: isPlain ? "the engine's loop" : "plain",
+    ratioToThat: medianRatio(results[0], others),
+    otherTokensPerSecond: other && other.tokensPerSecond,
+    otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
+    ratio: other && medianRatio(results[0], results[1]),
+  };
+}
+
+/** The same load without HTTP. */
+async function runLoop(runner: ModelRunner, { streams, chats }: ChatLoad): Promise<LoadResult> {
+  const requests = Array.from({ length: chats }, (_, index): GenerationRequest => {
+    const idOf = (place: number): number => (31 * index + 7 * place) % runner.shape.vocabularySize;
+    return {
+      id: `request ${index}`,
+      prompt: { tokenIds: Array.from({ length: promptLength }, (_, place) => idOf(place)), adapter: null },
+      sampling: { ...plainSampling, seed: index },
+      constraint: null,
+      stopping: { maxTokens: answerLength, minTokens: 0, stopTokenIds: [] },
+      outputs: { topLogprobCount: null, promptLogprobCount: null },
+      choices: { kind: "sample", count: 1 },
+      priority: 0,
+      cacheSalt: null,
+      transfer: null,
+    };
+  });
+  const tokensPerSecond = await loopTokensPerSecond(runner, requests, streams);
+  return { tokensPerSecond, cpuMicrosecondsPerToken: null };
 }
 
 function bestOf(results: readonly LoadResult[]): LoadResult {

@@ -3,15 +3,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../src/domain/clock.ts";
 import { plainSampling } from "../src/domain/sampling.ts";
 import type { AdapterReference, GenerationRequest } from "../src/domain/generation.ts";
 import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
 import { createLoraAdapter } from "../src/model/lora.ts";
 import { writeLoraAdapter } from "../src/model/peft-folder.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
+import { loopTokensPerSecond } from "./run-loop.ts";
 import { subjects, type Subject } from "./subjects.ts";
 
 const help = `Usage: node dist/bench/loop.js [flags]
@@ -66,14 +64,17 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
     });
     const adapter = { id: "bench:1", folder };
     // The first use of an adapter makes its sessions.
-    await tokensPerSecond(runner, requestsOf(subject, 1, adapter));
+    await loopTokensPerSecond(runner, requestsOf(subject, 1, adapter));
     for (let round = 0; round < rounds; round++) {
       for (const size of batchSizes) {
         const { greedyTokensPerSecond: greedy, sampledTokensPerSecond: sampled } = report;
-        greedy[size] = Math.max(greedy[size], await tokensPerSecond(runner, requestsOf(subject, size, null)));
+        greedy[size] = Math.max(
+          greedy[size],
+          await loopTokensPerSecond(runner, requestsOf(subject, size, null)),
+        );
         sampled[size] = Math.max(
           sampled[size],
-          await tokensPerSecond(runner, requestsOf(subject, size, adapter)),
+          await loopTokensPerSecond(runner, requestsOf(subject, size, adapter)),
         );
       }
     }
@@ -108,24 +109,4 @@ function requestsOf(
     cacheSalt: null,
     transfer: null,
   }));
-}
-
-async function tokensPerSecond(runner: ModelRunner, requests: readonly GenerationRequest[]): Promise<number> {
-  let tokenCount = 0;
-  const loop = new EngineLoop(runner, {
-    slotCountMax: 128,
-    kvCacheBytesMax: 2 ** 32,
-    tokensPerStepMax: 512,
-    promptChunkTokens: 512,
-    emit: (outputs) => {
-      for (const output of outputs) {
-        if (output.kind === "event" && output.event.kind === "tokens")
-          tokenCount += output.event.tokens.length;
-      }
-    },
-  });
-  const startMs = systemClock.monotonicMs();
-  requests.forEach((request, key) => loop.submit(key, request));
-  while (loop.hasWork) await loop.step();
-  return (1000 * tokenCount) / (systemClock.monotonicMs() - startMs);
 }

@@ -16,6 +16,9 @@ export interface LoadResult {
   readonly cpuMicrosecondsPerToken: number | null;
 }
 
+/** Tokens of each answer. */
+export const answerLength = 128;
+
 /**
  * Runs a load.
  *
@@ -64,7 +67,7 @@ function chat(
   const body = {
     model: "endless",
     messages: [{ role: "user", content: `${words}, number ${index}. What does the cat say?` }],
-    max_tokens: 128,
+    max_tokens: answerLength,
     temperature: 1,
     seed: index,
     stream: true,

@@ -1,0 +1,37 @@
+// The engine's loop under a load, for benchmarks: in this process, without a child process, text or HTTP.
+import { systemClock } from "../src/domain/clock.ts";
+import type { GenerationRequest } from "../src/domain/generation.ts";
+import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../src/engine/model-runner.ts";
+
+/** Tokens of the answers over the time of all; so many requests at once, the next when one has ended. */
+export async function loopTokensPerSecond(
+  runner: ModelRunner,
+  requests: readonly GenerationRequest[],
+  streams = requests.length,
+): Promise<number> {
+  let tokenCount = 0;
+  let endedCount = 0;
+  const loop = new EngineLoop(runner, {
+    slotCountMax: 128,
+    kvCacheBytesMax: 2 ** 32,
+    tokensPerStepMax: 512,
+    promptChunkTokens: 512,
+    emit: (outputs) => {
+      for (const output of outputs) {
+        if (output.kind !== "event") continue;
+        if (output.event.kind === "tokens") tokenCount += output.event.tokens.length;
+        else if (output.event.kind === "choice-finished") endedCount += 1;
+      }
+    },
+  });
+  const startMs = systemClock.monotonicMs();
+  let submittedCount = 0;
+  for (;;) {
+    const wanted = Math.min(requests.length, endedCount + streams);
+    for (; submittedCount < wanted; submittedCount++) loop.submit(submittedCount, requests[submittedCount]);
+    if (!loop.hasWork) break;
+    await loop.step();
+  }
+  return (1000 * tokenCount) / (systemClock.monotonicMs() - startMs);
+}
