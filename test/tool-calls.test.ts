@@ -253,6 +253,8 @@ test("the SDK's stream helper gathers a call, and parse reads its arguments", as
     choices[0].message.tool_calls?.[0].function.arguments,
     parsed.choices[0].message.tool_calls?.[0].function.arguments,
   );
-  assert.ok(grown.length > 3 && grown[0] === "", "the name comes first, and then the arguments grow");
+  // How many there are is a matter of how fast they are read.
+  const whole = choices[0].message.tool_calls?.[0].function.arguments;
+  assert.ok(grown.length > 0 && grown.at(-1) === whole && grown.every((text) => whole?.startsWith(text)));
   assert.equal(choices[0].finish_reason, "tool_calls");
 });

@@ -60,7 +60,7 @@ for (const [name, languageModel] of Object.entries(providers)) {
     ...asked,
     tools: { weather },
     toolChoice: "required",
-    maxOutputTokens: 120,
+    maxOutputTokens: 1000,
     stopWhen: stepCountIs(2),
     prepareStep: ({ stepNumber }) => (stepNumber === 0 ? {} : { toolChoice: "none" }),
   };

@@ -96,6 +96,13 @@ for (const format of formats) {
     );
   });
 
+  test(`${format}: arguments have at most one blank between their signs`, () => {
+    const allowed = [write("f", '{"x":1}'), write("f", '{ "x" : 1 }')];
+    const refused = [write("f", '{"x":  1}'), write("f", '{"x":\n1}')];
+    check({ choice: "required", format, constraint: jsonSchema(true), areExempt: true, allowed, refused });
+    check({ choice: "auto", format, isStrict: true, allowed, refused });
+  });
+
   test(`${format}: a named function is what is called`, () => {
     check({
       choice: "named",

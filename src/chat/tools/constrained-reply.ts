@@ -19,7 +19,10 @@ export function constrainedReply(
   const withCalls = calls === null ? null : formatWithCalls(request, choice, calls);
   if (withCalls === null && (constraint === null || thought === "none")) return constraint;
   const format = withCalls ?? (constraint === null ? null : formatOf(constraint));
-  const { allowsAnyWhitespace, whitespacePattern, allowsAdditionalProperties } = constraint ?? plainOptions;
+  const isOwn = constraint !== null && !isForced(choice);
+  const { allowsAnyWhitespace, whitespacePattern, allowsAdditionalProperties } = isOwn
+    ? constraint
+    : optionsOfCalls;
   return {
     kind: "structural-tag",
     tag: { type: "structural_tag", format: behindThought(format, thought) },
@@ -29,11 +32,16 @@ export function constrainedReply(
   };
 }
 
-const plainOptions: ConstraintOptions = {
+/** Where nothing but calls is constrained. Templates write a blank behind a sign or none: more would be tokens for nothing. */
+const optionsOfCalls: ConstraintOptions = {
   allowsAnyWhitespace: true,
-  whitespacePattern: null,
+  whitespacePattern: " ?",
   allowsAdditionalProperties: true,
 };
+
+function isForced({ kind }: ToolChoice): boolean {
+  return kind === "required" || kind === "named";
+}
 
 /** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: ReadCalls): Json {
