@@ -38,7 +38,7 @@ async function answer(body: object) {
   };
 }
 
-test("a lower priority interrupts a higher one, which then gives the answer that it gives undisturbed", async () => {
+test("a lower `priority` interrupts a higher one, which then gives the answer that it gives undisturbed", async () => {
   const regex = "([a-z]{3} ){60}";
   const worse = { n: 2, priority: 7, structured_outputs: { regex }, logprobs: true, return_token_ids: true };
   const alone = await answer(worse);
@@ -58,7 +58,7 @@ test("a lower priority interrupts a higher one, which then gives the answer that
   assert.ok(choices.every(({ token_ids: ids }) => ids.length > 60));
 });
 
-test("a salt for what is cached is taken, and checked", async () => {
+test("`cache_salt` is taken and checked, and changes nothing", async () => {
   const plain = await answer({ max_tokens: 5, return_token_ids: true });
   const salted = await answer({ max_tokens: 5, return_token_ids: true, cache_salt: "a/b+c=" });
   assert.deepEqual(salted.choices, plain.choices);
@@ -69,7 +69,7 @@ test("a salt for what is cached is taken, and checked", async () => {
   }
 });
 
-test("what only other engines can do is refused by name", async () => {
+test("`kv_transfer_params`, which other engines know, is refused by name", async () => {
   const refused = await post({ kv_transfer_params: { do_remote_decode: true } });
   assert.equal(refused.status, 400);
   assert.match(await refused.text(), /kv_transfer_params is not supported by this server/);

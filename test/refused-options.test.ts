@@ -23,7 +23,12 @@ const engine: Engine = {
   stop: () => Promise.resolve(),
   dropAdapter: () => undefined,
   status: () => {
-    const limits = { contextLength: 64, vocabularySize: 512, positionCountMax: 64 };
+    const limits = {
+      contextLength: 64,
+      vocabularySize: 512,
+      positionCountMax: 64,
+      beamPositionCountsMax: [],
+    };
     const state = { kind: "ready", limits } as const;
     return { state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] };
   },
@@ -72,7 +77,6 @@ const notServed: Readonly<Record<string, unknown>> = {
   min_tokens: 1,
   prompt_logprobs: 0,
   use_beam_search: true,
-  length_penalty: 2,
   priority: 3,
   cache_salt: "s",
   kv_transfer_params: { a: 1 },

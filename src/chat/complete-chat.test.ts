@@ -41,7 +41,12 @@ type Script = readonly (readonly GenerationEvent[] | Error)[];
 /** An engine that plays a script, batch by batch, and remembers what it was asked. */
 class ScriptedEngine implements Engine {
   readonly capabilities: EngineCapabilities;
-  readonly limits = { contextLength: 128, vocabularySize: 512, positionCountMax: 128 };
+  readonly limits = {
+    contextLength: 128,
+    vocabularySize: 512,
+    positionCountMax: 128,
+    beamPositionCountsMax: [128, 100, 20],
+  };
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
   abortCount = 0;
@@ -671,6 +676,65 @@ test("an answer fills no more than the engine's memory, and a prompt that leaves
   const error = await refused(engine);
   assert.equal(error.code, "unsupported");
   assert.match(error.message, /memory for \d+ tokens of prompt and answer/);
+});
+
+const beams = (width: number): RequestChanges => ({
+  output: { choices: { kind: "beam", width, lengthPenalty: 0.5 } },
+});
+
+test("beams have the room that is left to so many, and more than can run are refused", async () => {
+  const engine = new ScriptedEngine([[prompt, finished("length"), finished("length", null, 1)]], ["beam"]);
+  const signal = new AbortController().signal;
+  const [first] = await collect(serve(engine).complete(chatRequest(beams(2)), caller, { signal }));
+  assert.ok(first.kind === "header");
+  assert.equal(engine.requests[0].stopping.maxTokens, 100 - first.header.promptTokenIds.length);
+  const error = await refused(engine, beams(4));
+  assert.equal(error.code, "unsupported");
+  assert.deepEqual(
+    error.faults.map(({ location, message: text }) => [location.join("."), text]),
+    [
+      [
+        "output.choices",
+        "`output.choices` asks for 4 beams; this server has room for at most 3 side by side. Ask for fewer.",
+      ],
+    ],
+  );
+});
+
+test("nothing that the model's makers recommend for draws reaches a beam search", async () => {
+  const { engine } = await check(
+    [[prompt], [tokens(idsOf("a")), finished("length")]],
+    { ...beams(1), sampling: { temperature: 0, allowedTokenIds: [4], badWords: ["b"] } },
+    {
+      features: ["beam", "allowed-token-ids", "bad-words"],
+      defaults: { temperature: 0.2, topK: 3, topP: 0.1 },
+    },
+  );
+  const { temperature, topK, topP, allowedTokenIds, badWords } = engine.requests[0].sampling;
+  assert.deepEqual([temperature, topK, topP, allowedTokenIds], [1, 0, 1, [4]]);
+  assert.deepEqual(badWords, [idsOf("b")]);
+});
+
+test("the answers of a search come whole, and the header says how many were found", async () => {
+  const answers = (found: number) =>
+    Array.from({ length: found }, (_, rank) => [
+      tokens([...idsOf("ab"), endOfText], rank),
+      finished("stop", endOfText, rank),
+    ]).flat();
+  const few = await check([[prompt], [{ kind: "choices-found", count: 2 }, ...answers(2)]], beams(3), {
+    features: ["beam"],
+  });
+  assert.equal(few.header.choiceCount, 2);
+  assert.deepEqual(
+    few.deltas.map(({ choice, text, finish }) => [choice, text, finish?.reason]),
+    [
+      [0, "ab", "stop"],
+      [1, "ab", "stop"],
+    ],
+  );
+  assert.equal(few.usage.completionTokens, few.deltas.flatMap(({ tokenIds }) => tokenIds).length);
+  const all = await check([[prompt], answers(3)], beams(3), { features: ["beam"] });
+  assert.deepEqual([all.header.choiceCount, all.deltas.length], [3, 3]);
 });
 
 test("a prompt that is too long, or that the template refuses, never reaches the engine", async () => {

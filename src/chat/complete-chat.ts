@@ -80,8 +80,9 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
         if (!isHeaderSent) {
           isHeaderSent = true;
           metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
-          const { promptLogprobs } = batch;
-          yield { kind: "header", header: { ...plan.header, createdAt: clock.now(), promptLogprobs } };
+          const { promptLogprobs, choiceCount } = batch;
+          const header = { ...plan.header, createdAt: clock.now(), promptLogprobs, choiceCount };
+          yield { kind: "header", header };
         }
         yield* batch.deltas;
       }

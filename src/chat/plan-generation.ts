@@ -2,7 +2,13 @@
 // Waits for the prompt, which is made elsewhere; else pure but for a fresh seed where the request brought none.
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../domain/chat.ts";
 import { joinedText } from "../domain/content-part.ts";
-import type { EngineLimits, GenerationRequest } from "../domain/generation.ts";
+import {
+  choiceCountOf,
+  positionCountMaxOf,
+  type ChoiceRequest,
+  type EngineLimits,
+  type GenerationRequest,
+} from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import { namedTokens } from "./reply/named-tokens.ts";
@@ -17,7 +23,7 @@ import { refuseStrangeTokens } from "./strange-tokens.ts";
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
   /** What is known of it before anything is computed. */
-  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs">;
+  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount">;
   /** The token that is no stop reason when it ends a choice. */
   readonly endOfTextId: number | null;
   readonly reply: ReplyPlan;
@@ -35,7 +41,7 @@ export async function planGeneration(
   options: { readonly client: string; readonly signal: AbortSignal },
 ): Promise<GenerationPlan> {
   const { identity, output } = request;
-  const limits = servedLimits(base);
+  const limits = limitsOf(output.choices, servedLimits(base));
   const prompt = await base.prompts.write(
     {
       prompt: request.prompt,
@@ -124,6 +130,17 @@ function echoOf({ prompt, output }: ChatRequest, { tokenizer }: ServedBase): str
 function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader["logprobs"] {
   if (output.logprobs === undefined) return model.isTrained ? "token-id" : "off";
   return output.logprobs === null ? "off" : "text";
+}
+
+/** With what beams that run side by side leave each of them. */
+function limitsOf(choices: ChoiceRequest, limits: EngineLimits): EngineLimits {
+  const positionCountMax = positionCountMaxOf(limits, choices);
+  if (positionCountMax > 0) return { ...limits, positionCountMax };
+  const message =
+    `\`output.choices\` asks for ${choiceCountOf({ choices })} beams; this server has room for at most ` +
+    `${limits.beamPositionCountsMax.length} side by side. Ask for fewer.`;
+  const faults = [chatFault("output.choices", { message, type: "value_error" })];
+  throw new ServiceError({ code: "unsupported", faults });
 }
 
 /**

@@ -14,7 +14,7 @@ const biasMax = 100;
 
 /** @param resolved what is known once the prompt is made */
 export function resolveSampling(
-  { sampling }: ChatRequest,
+  { sampling, output }: ChatRequest,
   { defaults }: Pick<ServedBase, "defaults">,
   resolved: { readonly badWordIds: readonly (readonly number[])[]; readonly vocabularySize: number },
 ): SamplingParameters {
@@ -35,6 +35,11 @@ export function resolveSampling(
     extraArguments: sampling.extraArguments ?? plainSampling.extraArguments,
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
+  // Nothing is drawn by a search: what is recommended for draws says nothing of it.
+  if (output.choices.kind === "beam") {
+    const { allowedTokenIds, badWords, seed } = given;
+    return { ...plainSampling, allowedTokenIds, badWords, seed };
+  }
   const temperature = sampling.temperature ?? defaults.temperature ?? 1;
   if (temperature < greedyBelow) return { ...plainSampling, ...given, temperature: 0 };
   const topK = sampling.topK ?? defaults.topK ?? 0;

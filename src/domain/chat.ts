@@ -212,6 +212,8 @@ export interface ChatHeader {
   readonly fingerprint: string;
   readonly createdAt: Date;
   readonly role: string;
+  /** As many as were asked for; beam search may have found fewer. */
+  readonly choiceCount: number;
   /** Put before each choice's text, in no delta of which it is; empty where nothing is. */
   readonly echo: string;
   readonly promptTokenIds: readonly number[];

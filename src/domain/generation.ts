@@ -59,10 +59,16 @@ export interface GenerationRequest {
 export type ChoiceRequest =
   /** `count` (1 to 128) independent draws; the prompt is computed once for all. */
   | { readonly kind: "sample"; readonly count: number }
-  /** The `width` best answers that beam search of that width finds, the best first. */
+  /**
+   * The `width` best answers that beam search of that width finds, the best first. Nothing is drawn: each step goes on with
+   * the `width` most probable of all beginnings, by the sum of raw log-probabilities, each beam bringing its best
+   * `2 * width` tokens; those that end an answer complete it. Answers are compared by their sum divided by
+   * `length ** lengthPenalty`, where `length` counts prompt and answer without the token that ended it. Of `sampling` only
+   * what forbids tokens counts: `allowedTokenIds` and `badWords`.
+   */
   | { readonly kind: "beam"; readonly width: number; readonly lengthPenalty: number };
 
-/** How many choices a request is answered with. */
+/** How many choices a request is answered with; beam search may find fewer. */
 export function choiceCountOf({ choices }: Pick<GenerationRequest, "choices">): number {
   return choices.kind === "sample" ? choices.count : choices.width;
 }
@@ -108,6 +114,11 @@ export type GenerationEvent =
       /** Tokens of the prompt that an earlier request had computed; 0 where the request wanted their log-probabilities. */
       readonly cachedTokenCount: number;
     }
+  /**
+   * Before all tokens, and only where a beam search found fewer answers than it was asked for: there are no choices from
+   * `count` on.
+   */
+  | { readonly kind: "choices-found"; readonly count: number }
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
   /** Once for each choice that was not stopped, after its tokens. */
   | {
@@ -201,6 +212,17 @@ export interface EngineLimits {
   readonly vocabularySize: number;
   /** Tokens in prompt and answer together that can ever run: at most `contextLength`, less where memory is small. */
   readonly positionCountMax: number;
+  /**
+   * The same for each of so many beams, which run side by side: at index 1 for two, and so on. Missing where as many can
+   * never run.
+   */
+  readonly beamPositionCountsMax: readonly number[];
+}
+
+/** The most tokens in prompt and answer together that can run for a request; 0 where its beams are too many. */
+export function positionCountMaxOf(limits: EngineLimits, choices: ChoiceRequest): number {
+  if (choices.kind === "sample") return limits.positionCountMax;
+  return limits.beamPositionCountsMax[choices.width - 1] ?? 0;
 }
 
 export type EngineState =

@@ -4,6 +4,7 @@ import { assert } from "../domain/assert.ts";
 import {
   choiceCountOf,
   featuresOf,
+  positionCountMaxOf,
   type EngineCapabilities,
   type EngineLimits,
   type GenerationRequest,
@@ -24,7 +25,8 @@ export function checkRequest(
   const { tokenIds } = request.prompt;
   const { maxTokens } = request.stopping;
   const { allowedTokenIds, badWords, logitBias } = request.sampling;
-  const { contextLength, vocabularySize, positionCountMax } = limits;
+  const { contextLength, vocabularySize } = limits;
+  const positionCountMax = positionCountMaxOf(limits, request.choices);
   assert(tokenIds.length > 0, "a prompt has at least one token");
   assert(
     maxTokens >= 1 && choiceCountOf(request) >= 1,
@@ -53,12 +55,14 @@ export function checkRequest(
       `This engine has no logits processor ${quoted(unknown.name)}; it has ${processors.join(", ")}.`,
     );
   }
-  if (tokenIds.length + maxTokens > positionCountMax) {
-    throw unsupported(
-      `The prompt of ${tokenIds.length} tokens and an answer of up to ${maxTokens} need more memory for keys and values ` +
-        `than this engine has: it holds at most ${positionCountMax} tokens of prompt and answer. Ask for fewer tokens.`,
-    );
-  }
+  if (tokenIds.length + maxTokens <= positionCountMax) return;
+  const beams = request.choices.kind === "beam" ? ` for each of ${request.choices.width} beams` : "";
+  throw unsupported(
+    positionCountMax === 0
+      ? `This engine can run at most ${limits.beamPositionCountsMax.length} beams side by side; ask for fewer.`
+      : `The prompt of ${tokenIds.length} tokens and an answer of up to ${maxTokens} need more memory for keys and values ` +
+          `than this engine has: it holds at most ${positionCountMax} tokens of prompt and answer${beams}. Ask for fewer tokens.`,
+  );
 }
 
 function unsupported(message: string): ServiceError {

@@ -69,6 +69,7 @@ const capabilities: EngineCapabilities = {
     "min-tokens",
     "cache-salt",
     "prompt-logprobs",
+    "beam",
   ]),
 };
 
@@ -257,8 +258,12 @@ class ProcessEngine implements ChildEngine {
     );
     this.#process = launched;
     const { contextLength, vocabularySize, bytesPerPosition } = launched.ready;
-    const memoryMax = positionsThatFit({ ...settings, bytesPerPosition });
-    const limits = { contextLength, vocabularySize, positionCountMax: Math.min(contextLength, memoryMax) };
+    const counts = Array.from({ length: settings.slotCountMax }, (_, index) =>
+      Math.min(contextLength, positionsThatFit(index + 1, { ...settings, bytesPerPosition })),
+    );
+    const beamPositionCountsMax = counts.filter((count) => count > 0);
+    const [positionCountMax = 0] = counts;
+    const limits = { contextLength, vocabularySize, positionCountMax, beamPositionCountsMax };
     this.#enter({ kind: "ready", limits });
     void launched.exited.then((how) => this.#lose(how, signal));
   }

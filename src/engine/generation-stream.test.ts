@@ -114,6 +114,19 @@ test("joins steps that were not read, each choice in order with its finish, in s
   assert.ok(Math.max(...sizes) <= 32, sizes.join());
 });
 
+test("choices that were not found end with those that were", async () => {
+  const { stream, calls } = setUp(4);
+  stream.stopChoice(3);
+  stream.push({ kind: "choices-found", count: 2 });
+  stream.push(token(2, 9));
+  for (const choice of [0, 1]) {
+    stream.push(token(choice, 1));
+    stream.push(finished(choice));
+  }
+  assert.deepEqual(await read(stream), ["choices-found, 0:1, 0 length, 1:1, 1 length"]);
+  assert.deepEqual(calls, ["stop 3", "end"]);
+});
+
 test("abort throws cancelled to the reader, once", async () => {
   const { stream, calls } = setUp(1);
   stream.push(token(0, 1));

@@ -46,6 +46,7 @@ export class GenerationStream implements Generation {
     if ("choice" in event && !this.#liveChoices.has(event.choice)) return;
     this.#keep(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
+    if (event.kind === "choices-found") this.#endChoicesFrom(event.count);
     this.#wake();
   }
 
@@ -95,6 +96,10 @@ export class GenerationStream implements Generation {
       if (isLast) this.#lastUnread.delete(event.choice);
     }
     return taken.flat();
+  }
+
+  #endChoicesFrom(count: number): void {
+    for (const choice of this.#liveChoices) if (choice >= count) this.#endChoice(choice);
   }
 
   #endChoice(choice: number): void {

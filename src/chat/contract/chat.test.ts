@@ -48,7 +48,7 @@ function generationOf(request: GenerationRequest, behaviour: ChatBehaviour): Gen
 }
 
 function engineOf(behaviour: ChatBehaviour): Engine {
-  const limits = { contextLength: 64, vocabularySize: 512, positionCountMax: 64 };
+  const limits = { contextLength: 64, vocabularySize: 512, positionCountMax: 64, beamPositionCountsMax: [] };
   const state = { kind: "ready", limits } as const;
   return {
     capabilities: { features: new Set() },

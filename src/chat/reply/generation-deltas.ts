@@ -19,10 +19,12 @@ import { withTexts } from "./prompt-logprobs.ts";
 
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
-/** What came at once. Without deltas it says that the prompt was computed. */
+/** What came at once. Without deltas it says that the prompt was computed, and nothing of a search is known by then. */
 export interface DeltaBatch {
   /** As in {@link ChatHeader}; the same in every batch. */
   readonly promptLogprobs: ChatHeader["promptLogprobs"];
+  /** As in {@link ChatHeader}; the same in every batch. */
+  readonly choiceCount: number;
   readonly deltas: readonly ChatDelta[];
   readonly usage: ChatUsage;
 }
@@ -41,6 +43,7 @@ export async function* generationDeltas(
 ): AsyncGenerator<DeltaBatch> {
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
+  const isSearched = plan.generation.choices.kind === "beam";
   const scored: (ChatPromptLogprob | null)[] = [];
   const promptLogprobs = plan.generation.outputs.promptLogprobCount === null ? null : scored;
   for await (const batch of generation.events) {
@@ -52,6 +55,10 @@ export async function* generationDeltas(
       }
       if (event.kind === "prompt-computed") {
         usage = { ...usage, cachedTokens: event.cachedTokenCount };
+        continue;
+      }
+      if (event.kind === "choices-found") {
+        choices.length = event.count;
         continue;
       }
       const state = present(choices[event.choice], "the choice of an engine's event");
@@ -75,9 +82,10 @@ export async function* generationDeltas(
           unreachable(event);
       }
     }
-    // The prompt is not computed yet.
+    // The prompt is not computed yet, or it is not known yet how many answers there are.
     if (batch.every(({ kind }) => kind === "prompt-logprobs")) continue;
-    yield { promptLogprobs, deltas, usage };
+    if (isSearched && deltas.length === 0) continue;
+    yield { promptLogprobs, choiceCount: choices.length, deltas, usage };
     if (choices.every((choice) => choice.isFinished)) return;
   }
   assert(
@@ -108,7 +116,7 @@ interface ChoiceState {
 function startChoices(
   { generation, reply }: GenerationPlan,
   { tokenizer, request, shownSpecialIds }: DeltaOptions,
-): readonly ChoiceState[] {
+): ChoiceState[] {
   const { stopping, output } = request;
   const openReader = choiceReaders(tokenizer, {
     stops: { stops: stopping.stop, includesStop: stopping.includeStopText },

@@ -95,16 +95,22 @@ export class KvLane {
     this.lengths.pop();
   }
 
-  /** Copies what one slot holds over another. */
-  copySlot(from: number, to: number): void {
+  /**
+   * Copies what one slot holds over another.
+   *
+   * @param start up to where both hold the same already
+   */
+  copySlot(from: number, to: number, start = 0): void {
     if (from === to) return;
     const { kvHeadCount, headSize } = this.shape;
     const headStride = this.#capacity * headSize;
-    const size = this.lengths[from] * headSize;
+    const first = start * headSize;
+    const end = this.lengths[from] * headSize;
     for (const slab of [...this.#keys, ...this.#values]) {
       for (let head = 0; head < kvHeadCount; head++) {
-        const start = (from * kvHeadCount + head) * headStride;
-        slab.copyWithin((to * kvHeadCount + head) * headStride, start, start + size);
+        const source = (from * kvHeadCount + head) * headStride;
+        const target = (to * kvHeadCount + head) * headStride;
+        slab.copyWithin(target + first, source + first, source + end);
       }
     }
     this.lengths[to] = this.lengths[from];

@@ -1,5 +1,6 @@
 // The contract of every Engine as a suite.
 import type { EngineUnderTest } from "./engine-under-test.ts";
+import { checkBeams } from "./beams.ts";
 import { checkConstraints } from "./constraints.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
@@ -18,6 +19,7 @@ export function checkEngine(under: EngineUnderTest): void {
   checkConstraints(under);
   checkPromptLogprobs(under);
   checkProcessors(under);
+  checkBeams(under);
   checkEnding(under);
   checkPriorities(under);
   checkRefusals(under);

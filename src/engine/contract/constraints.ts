@@ -2,30 +2,21 @@
 // for; an engine that cannot serve one says so before it emits anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { present } from "../../domain/assert.ts";
-import { unpackVocabulary } from "../../domain/vocabulary.ts";
 import { choice, regex } from "../../grammar/testing/constraints.ts";
-import type { Transcript } from "../testing/run-loop.ts";
 import {
   answerOf,
   ask,
+  bytesOf,
+  endTokenId,
   idle,
   read,
   sharedEngine,
-  vocabulary,
+  textOf,
   type EngineUnderTest,
 } from "./engine-under-test.ts";
 
-const endTokenId = 2;
-const bytesOf = unpackVocabulary(vocabulary);
 const seeded = { temperature: 1.3, seed: 7 };
 const words = ["yes", "no", "not so, I think"];
-
-/** The text of an answer without its end token. */
-function textOf(transcript: Transcript, index = 0): string {
-  const ids = transcript.ids(index).filter((id) => id !== endTokenId);
-  return Buffer.concat(ids.map((id) => present(bytesOf[id], "the bytes of a drawn token"))).toString();
-}
 
 export function checkConstraints(under: EngineUnderTest): void {
   const { name } = under;

@@ -7,13 +7,15 @@ import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import type { AdapterReference, Engine, Generation, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError, type ErrorCode } from "../../domain/service-error.ts";
-import { packVocabulary } from "../../domain/vocabulary.ts";
+import { packVocabulary, unpackVocabulary } from "../../domain/vocabulary.ts";
 import { tokensOfFile } from "../../grammar/testing/vocabularies.ts";
 import { requestOf, Transcript, type ShortRequest } from "../testing/run-loop.ts";
 
 export const modelFolder = "test/fixtures/goldens/models/qwen3";
 /** What its tokens stand for. */
 export const vocabulary = packVocabulary(tokensOfFile(`${modelFolder}/tokenizer.json`));
+export const bytesOf = unpackVocabulary(vocabulary);
+export const endTokenId = 2;
 export const adapter: AdapterReference = {
   id: "golden:1",
   folder: "test/fixtures/goldens/training/adapter",
@@ -87,6 +89,12 @@ export async function answerOf(engine: Engine, request: GenerationRequest): Prom
   const transcript = await read(engine.submit(request));
   assert.equal(transcript.failure, null);
   return transcript;
+}
+
+/** The text of an answer without its end token. */
+export function textOf(transcript: Transcript, index = 0): string {
+  const ids = transcript.ids(index).filter((id) => id !== endTokenId);
+  return Buffer.concat(ids.map((id) => present(bytesOf[id], "the bytes of a drawn token"))).toString();
 }
 
 /** The code with which an engine refuses a request. */

@@ -40,10 +40,8 @@ export class Sampler {
     let logTotal = NaN;
     if (topLogprobCount !== null) {
       raw = this.#row({ logits: logits_V, ids: null }, input);
-      if (!Number.isFinite(raw.max)) return "broken scores";
-      raw.weigh();
-      if (Number.isNaN(raw.total)) return "broken scores";
-      logTotal = raw.max + Math.log(raw.total);
+      logTotal = logTotalOf(raw);
+      if (Number.isNaN(logTotal)) return "broken scores";
     }
     const left = this.#scoresLeft(logits_V, allowed, input);
     const row = raw !== null && left.logits === logits_V ? raw : this.#row(left, input);
@@ -59,6 +57,31 @@ export class Sampler {
     };
   }
 
+  /**
+   * The most probable tokens that may come, in order, each with its raw log-probability. Of what is asked of draws only
+   * what forbids tokens counts.
+   *
+   * @param logits_V raw scores; not modified
+   */
+  best(
+    logits_V: Float32Array,
+    input: DrawInput,
+    countMax: number,
+  ): readonly GeneratedToken[] | Extract<NoToken, "broken scores"> {
+    const { topLogprobCount } = input.rules;
+    const logTotal = logTotalOf(this.#row({ logits: logits_V, ids: null }, input));
+    if (Number.isNaN(logTotal)) return "broken scores";
+    const { logits, ids } = this.#allowedScores(logits_V, this.#allowedTokens(input));
+    const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal);
+    return greatest(logits, countMax)
+      .filter((place) => logits[place] > -Infinity)
+      .map((place) => ({
+        id: ids === null ? place : ids[place],
+        logprob: logits[place] - logTotal,
+        alternatives,
+      }));
+  }
+
   /** The tokens that may come; null where all may. */
   #allowedTokens(input: DrawInput): TokenSet | null {
     const steps = forbiddingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
@@ -71,27 +94,37 @@ export class Sampler {
 
   /** Shifted scores of the tokens that may come: the row itself where nothing is asked of it, never changed in place. */
   #scoresLeft(logits_V: Float32Array, allowed: TokenSet | null, input: DrawInput): ScoresLeft {
-    const allowedCount = allowed?.count ?? logits_V.length;
-    const isSparse = 2 * allowedCount <= logits_V.length;
     const steps = shiftingSteps.filter(({ isNeeded }) => isNeeded(input.rules));
-    if (steps.length === 0) {
-      if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
-      if (isSparse) return gather(logits_V, allowed, this.#room);
-    }
+    if (steps.length === 0) return this.#allowedScores(logits_V, allowed);
     const shifted_V = this.#shifted_V;
     shifted_V.set(logits_V);
     if (allowed !== null) forbid(shifted_V, allowed);
     for (const { apply } of steps) apply(shifted_V, input);
-    if (allowed === null) return { logits: shifted_V, ids: null };
-    if (isSparse) return gather(shifted_V, allowed, this.#room);
     // Once more: whatever a processor made of them, they may not come.
-    if (steps.length > 0) forbid(shifted_V, allowed);
-    return { logits: shifted_V, ids: null };
+    return this.#allowedScores(shifted_V, allowed);
+  }
+
+  /** Scores of the tokens that may come: the given ones where all may. */
+  #allowedScores(logits_V: Float32Array, allowed: TokenSet | null): ScoresLeft {
+    const allowedCount = allowed?.count ?? logits_V.length;
+    if (allowed === null || allowedCount === logits_V.length) return { logits: logits_V, ids: null };
+    if (2 * allowedCount <= logits_V.length) return gather(logits_V, allowed, this.#room);
+    const left_V = this.#shifted_V;
+    if (left_V !== logits_V) left_V.set(logits_V);
+    forbid(left_V, allowed);
+    return { logits: left_V, ids: null };
   }
 
   #row(left: ScoresLeft, { rules, random }: DrawInput): LogitsRow {
     return new LogitsRow(left, this.#room, { sampling: rules.sampling, random });
   }
+}
+
+/** The logarithm of the sum of a raw row's exponentials; NaN when no score is finite or one is not a number. */
+function logTotalOf(row: LogitsRow): number {
+  if (!Number.isFinite(row.max)) return NaN;
+  row.weigh();
+  return row.max + Math.log(row.total);
 }
 
 /** The token that the steps of a row choose; null when no score is finite or one is not a number. */

@@ -24,7 +24,7 @@ export class Drawer {
   /** Draws for what was scored; the choices that follow a computed prompt all draw from its scores. */
   draw(scored: readonly ScoredSequence[]): readonly Draw[] {
     const all = scored.flatMap(({ sequence: leader, logits_V }) =>
-      [leader, ...leader.followers]
+      (leader.running.search === null ? [leader, ...leader.followers] : [leader])
         .filter(({ isFinished }) => !isFinished)
         .map((sequence) => ({ sequence, logits_V })),
     );
@@ -87,7 +87,13 @@ function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): 
   try {
     const mask = cursor?.next() ?? null;
     if (mask === null && cursor !== null) return null;
-    const token = sampler.draw(logits_V, { rules: running.rules, random, history, processors, mask });
+    const input = { rules: running.rules, random, history, processors, mask };
+    if (running.search !== null) {
+      const tokens = sampler.best(logits_V, input, running.search.waysMax);
+      if (tokens === "broken scores") return { kind: "failed", error: brokenModel() };
+      return { kind: "ways", ways: { tokens, isComplete: tokens.length === 0 && mask?.mayEnd === true } };
+    }
+    const token = sampler.draw(logits_V, input);
     if (token === "broken scores") return { kind: "failed", error: brokenModel() };
     if (token !== "nothing allowed") return { kind: "token", token };
     return mask?.mayEnd === true ? { kind: "complete" } : { kind: "failed", error: nothingAllowed(running) };
@@ -97,7 +103,8 @@ function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): 
   }
 }
 
-function nothingAllowed({ request }: RunningRequest): ServiceError {
+/** Of a request whose answers cannot go on, and may not end. */
+export function nothingAllowed({ request }: RunningRequest): ServiceError {
   const { allowedTokenIds, badWords, processors } = request.sampling;
   const forbidding = [
     ...(request.constraint === null ? [] : ["the constraint"]),

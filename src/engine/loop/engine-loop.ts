@@ -12,6 +12,7 @@ import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import type { ModelRunner } from "../model-runner.ts";
+import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
 import type { ProcessorRegistry } from "../processors/registry.ts";
 import { Lanes } from "./lanes.ts";
@@ -149,7 +150,8 @@ export class EngineLoop {
   ): void {
     const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
-    assert(portion > 0, "a request that can never fit is refused before it comes here");
+    const neededCount = request.choices.kind === "beam" ? request.choices.width : 1;
+    assert(portion >= neededCount, "a request that can never fit is refused before it comes here");
     const { running, leaders } = openRequest(key, request, {
       ...opened,
       portion,
@@ -171,8 +173,10 @@ export class EngineLoop {
   /** As {@link EngineLoop.abort}, for one choice. */
   stopChoice(key: number, choice: number): void {
     this.#preparing.get(key)?.stopped.push(choice);
-    const sequence = this.#requests.get(key)?.sequences[choice];
-    if (sequence !== undefined) sequence.isFinished = true;
+    const running = this.#requests.get(key);
+    if (running === undefined) return;
+    if (running.search === null) running.sequences[choice].isFinished = true;
+    else stopSearched(running, choice);
   }
 
   dropAdapter(id: string): void {
@@ -212,7 +216,8 @@ export class EngineLoop {
 
   /** What waited for its constraint goes on, where it need not wait any more. */
   #settleHeld(): void {
-    const outputs = settleDraws(this.#drawer.drawHeld(this.#rows()));
+    const draws = this.#drawer.drawHeld(this.#rows());
+    const outputs = [...settleDraws(draws), ...this.#advanceSearches(draws)];
     if (outputs.length > 0) this.#emit(outputs);
   }
 
@@ -248,7 +253,7 @@ export class EngineLoop {
       this.#lanes.admit(sequence);
       const { constraint } = sequence.running;
       for (const each of [sequence, ...sequence.followers]) {
-        each.cursor ??= constraint?.open(each.answerTokenIds) ?? null;
+        if (!each.isFree) each.cursor ??= constraint?.open(each.answerTokenIds) ?? null;
       }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -258,10 +263,20 @@ export class EngineLoop {
 
   /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
   #settle(call: PlannedCall<Sequence>, draws: readonly Draw[]): void {
-    const outputs = settleDraws(draws);
+    const settled = settleDraws(draws);
     if (call.kind === "prefill") this.#beginRows(call.chunks);
+    const outputs = [...settled, ...this.#advanceSearches(draws)];
     this.#sweep();
     if (outputs.length > 0) this.#emit(outputs);
+  }
+
+  /** Searches whose every beam now knows its ways on take their next step. */
+  #advanceSearches(draws: readonly Draw[]): readonly LoopOutput[] {
+    const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
+    return [...searched].filter(isReadyToAdvance).flatMap((running) => {
+      const lane = this.#lanes.find(running.sequences[0].laneId);
+      return advanceBeams(running, present(lane, "the lane of a search that runs"));
+    });
   }
 
   #beginRows(chunks: readonly PromptChunk<Sequence>[]): void {
@@ -281,6 +296,13 @@ export class EngineLoop {
       this.#requests.delete(key);
     }
   }
+}
+
+/** Which beams become the choice is known at the end alone: until then all go on, unless no choice is wanted. */
+function stopSearched({ sequences, unwanted }: RunningRequest, choice: number): void {
+  unwanted.add(choice);
+  if (unwanted.size < sequences.length) return;
+  for (const sequence of sequences) sequence.isFinished = true;
 }
 
 /** Of the choices that have finished. */

@@ -83,6 +83,40 @@ test("sequences keep what they wrote through any order of coming, growing up and
   }
 });
 
+test("a row that begins with another's answer copies what they do not have in common, and nothing else", () => {
+  const lane = setUp();
+  const [from, to] = sequencesOf(2);
+  const answer = (sequence: Sequence, ids: readonly number[]): void => {
+    for (const id of ids) {
+      write(lane, sequence, id);
+      sequence.answerTokenIds.push(id);
+    }
+    sequence.computedCount = 1 + ids.length;
+  };
+  const marks = (sequence: Sequence): readonly number[] => {
+    const { headSize } = fakeShape;
+    const keys = lane.kv.keys(1, slotOf(sequence), 1);
+    return Array.from({ length: sequence.computedCount }, (_, position) => keys[position * headSize]);
+  };
+  lane.addPrompt(from);
+  write(lane, from, 50);
+  lane.promote(from);
+  lane.addCopy(from, to);
+  answer(from, [5, 6, 7, 8]);
+  answer(to, [5, 9]);
+  lane.kv.keys(1, slotOf(to), 1)[0] = 99;
+  lane.copyRow(from, to);
+  assert.deepEqual(
+    [marks(from), marks(to)],
+    [
+      [50, 5, 6, 7, 8],
+      [99, 5, 6, 7, 8],
+    ],
+  );
+  assert.deepEqual(to.answerTokenIds, [5, 6, 7, 8]);
+  assert.notEqual(to.answerTokenIds, from.answerTokenIds);
+});
+
 test("says what it holds together with what its sequences were promised", () => {
   const lane = setUp();
   const [leader] = sequencesOf(3);

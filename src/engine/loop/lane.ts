@@ -36,15 +36,15 @@ export class Lane {
         ...this.rows.map((row) => row.positionCountMax),
         ...this.prompts.map((prompt) => prompt.positionCountMax),
       ),
-      decodingCount: this.rows.filter(isDecoding).length,
+      decodingCount: this.rows.filter(({ isDecoding }) => isDecoding).length,
     };
   }
 
-  /** Moves the rows whose next token is to be computed before those that wait for their constraints; how many they are. */
+  /** Moves the rows whose next token is to be computed before those that wait; how many they are. */
   arrangeRows(): number {
     let count = 0;
     for (const [slot, row] of this.rows.entries()) {
-      if (!isDecoding(row)) continue;
+      if (!row.isDecoding) continue;
       if (slot !== count) this.#swapRows(slot, count);
       count += 1;
     }
@@ -95,6 +95,16 @@ export class Lane {
     sequence.cachedCount = original.cachedCount;
     sequence.computedCount = original.computedCount;
     this.rows.push(sequence);
+  }
+
+  /** A row begins with what another row of its request holds; what both have in common is there already. */
+  copyRow(from: Sequence, to: Sequence): void {
+    const { tokenCount, computedCount, answerTokenIds } = to;
+    let common = 0;
+    while (common < answerTokenIds.length && answerTokenIds[common] === from.answerTokenIds[common])
+      common += 1;
+    this.kv.copySlot(slotOf(from), slotOf(to), Math.min(computedCount, tokenCount + common));
+    to.copyAnswer(from);
   }
 
   /** Takes a row's slot away; the last row and the last prompt fill the holes. */
@@ -148,10 +158,6 @@ export class Lane {
     assert(place >= 0, "a prompt is in its lane");
     return place;
   }
-}
-
-function isDecoding({ heldLogits_V }: Sequence): boolean {
-  return heldLogits_V === null;
 }
 
 /** The slot of a sequence that is in a lane. */

@@ -44,18 +44,21 @@ export class Lanes implements Iterable<Lane> {
     lane.addPrompt(sequence);
   }
 
-  /** Everything that holds slots. */
+  /** Everything that holds slots; the rows of a search hold theirs together, and the first stands for them. */
   get holders(): readonly Sequence[] {
-    return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows, ...prompts]);
+    const isHolder = ({ running, choice }: Sequence): boolean => running.search === null || choice === 0;
+    return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows.filter(isHolder), ...prompts]);
   }
 
-  /** Takes its slot from a sequence, and what is computed of it. Only between calls of the runner: slots move. */
+  /** Takes their slots from a sequence and its followers, and what is computed of them. Only between calls of the runner: slots move. */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
     const { usedCount } = lane.kv;
-    if (lane.rows.includes(sequence)) lane.removeRow(sequence);
-    else lane.removePrompt(sequence);
-    for (const each of [sequence, ...sequence.followers]) each.forgetComputed();
+    if (lane.prompts.includes(sequence)) lane.removePrompt(sequence);
+    for (const each of [sequence, ...sequence.followers]) {
+      if (each.slot !== null) lane.removeRow(each);
+      each.forgetComputed();
+    }
     this.#tidy(lane, usedCount);
   }
 
@@ -71,8 +74,8 @@ export class Lanes implements Iterable<Lane> {
     if (first === null) return;
     const { positionCountMax } = lane.load;
     if (first !== leader) lane.handOver(leader, first);
-    const { followers } = first;
-    first.followers = [];
+    const { followers, running } = first;
+    if (running.search === null) first.followers = [];
     lane.promote(first);
     this.#cache.ensure(lane.kv, lane.kv.usedCount + followers.length, 0, positionCountMax);
     for (const follower of followers) lane.addCopy(first, follower);

@@ -15,6 +15,7 @@ import type { ModelRunner } from "../model-runner.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { observedLoop, requestOf, type Transcript } from "../testing/run-loop.ts";
 import type { LoopOptions } from "./engine-loop.ts";
+import { positionsThatFit } from "./scheduler.ts";
 
 const scheduleCount = 200;
 const tolerance = 1e-4;
@@ -44,6 +45,8 @@ function randomRequest(random: Random): GenerationRequest {
       seed: random.index(1000),
     },
     choiceCount: pick([1, 1, 2, 5]),
+    beams:
+      random.index(4) === 0 ? { width: 1 + random.index(4), lengthPenalty: pick([1, 0, 1.5]) } : undefined,
     maxTokens: 1 + random.index(12),
     minTokens: pick([0, 0, 1, 5]),
     // With many, a choice often ends with its first token while others of its prompt go on.
@@ -79,9 +82,10 @@ function requestChoices(number: number): readonly number[] {
   return Array.from({ length: choiceCountOf(requests[number]) }, (_, choice) => choice);
 }
 
-function randomVisits(random: Random): readonly Visit[] {
+/** @param fitting numbers of the requests to choose from */
+function randomVisits(random: Random, fitting: readonly number[]): readonly Visit[] {
   return Array.from({ length: 3 + random.index(5) }, () => {
-    const number = random.index(requests.length);
+    const number = fitting[random.index(fitting.length)];
     const arrivesAt = random.index(8);
     const stops = new Map<number, number>();
     for (const choice of requestChoices(number)) {
@@ -108,10 +112,21 @@ function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
   };
 }
 
+/** Numbers of the requests that can run within limits: beams must all run side by side. */
+function fittingIn(limits: Omit<LoopOptions, "emit">): readonly number[] {
+  const budget = { ...limits, bytesPerPosition: positionBytes(runner.shape) };
+  return [...requests.keys()].filter((number) => {
+    const { choices, prompt, stopping } = requests[number];
+    const slotCount = choices.kind === "beam" ? choices.width : 1;
+    return positionsThatFit(slotCount, budget) >= prompt.tokenIds.length + stopping.maxTokens;
+  });
+}
+
 async function runSchedule(seed: number): Promise<void> {
   const random = seededRandom("schedule", seed);
-  const visits = randomVisits(random);
-  const { loop, transcript } = observedLoop(runner, randomLimits(random));
+  const limits = randomLimits(random);
+  const visits = randomVisits(random, fittingIn(limits));
+  const { loop, transcript } = observedLoop(runner, limits);
   const silenced: {
     readonly key: number;
     readonly choice: number;

@@ -182,9 +182,13 @@ export function slotsThatFit(
   return slots;
 }
 
-/** The most positions that one choice can hold when nothing else runs. */
-export function positionsThatFit(budget: Pick<StepBudget, "kvCacheBytesMax" | "bytesPerPosition">): number {
-  const bytesPerGranule = laneBytes(1, positionGranule, budget.bytesPerPosition);
+/** The most positions that each of so many choices can hold when nothing else runs; 0 where as many can never run. */
+export function positionsThatFit(
+  slotCount: number,
+  budget: Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">,
+): number {
+  if (slotCount > budget.slotCountMax) return 0;
+  const bytesPerGranule = laneBytes(slotCount, positionGranule, budget.bytesPerPosition);
   return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
 }
 

@@ -3,6 +3,7 @@
 // computed, and each then starts from a copy. Data with its simplest questions; nothing here computes or decides.
 import { choiceCountOf, type FinishReason, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
+import { BeamSearch, noWays, type Beginning, type WaysOn } from "../beam/beam-search.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../constraints/constraints.ts";
 import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
@@ -19,7 +20,11 @@ export interface RunningRequest {
   readonly prompt: PromptTokens;
   /** Held from its first admission, so that the request ends on the weights that it began with; null for the base model. */
   adapter: LoadedAdapter | null;
-  /** One for each choice. */
+  /** Null where its choices are drawn. */
+  readonly search: BeamSearch | null;
+  /** Choices of a search that nobody wants, which are only known by its end. */
+  readonly unwanted: Set<number>;
+  /** One for each choice; of a search one for each beam, whose choice is known at its end. */
   readonly sequences: readonly Sequence[];
   /** Tokens of the prompt whose log-probabilities were emitted. */
   emittedLogprobCount: number;
@@ -40,9 +45,9 @@ export class Sequence {
   readonly arrival: number;
   /** The stream that it alone draws from. */
   readonly random: Random;
-  readonly answerTokenIds: number[] = [];
+  answerTokenIds: number[] = [];
   /** What its draws know of its tokens. */
-  readonly history: TokenHistory;
+  history: TokenHistory;
   /** Those that its request asks for, in their order. */
   processors: readonly ScoreProcessor[] = [];
   /** Choices that begin with a copy of this one's prompt; they hold nothing and do nothing before. */
@@ -57,6 +62,10 @@ export class Sequence {
   cursor: ConstraintCursor | null = null;
   /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
   heldLogits_V: Float32Array | null = null;
+  /** Of a search: the live beginning that it holds, as its answer so far; null while it holds none. */
+  beginning: Beginning | null = null;
+  /** Of a search: how it may go on; it is not computed until all others of its request know that too. */
+  ways: WaysOn | null = null;
   /** It wants no more tokens; it leaves its slot at the next sweep. */
   isFinished = false;
 
@@ -88,6 +97,16 @@ export class Sequence {
     return this.computedCount === this.tokenCount + this.answerTokenIds.length;
   }
 
+  /** Whether it is to be computed further: it waits neither for its constraint, nor for others of its search. */
+  get isDecoding(): boolean {
+    return this.heldLogits_V === null && this.ways === null;
+  }
+
+  /** Whether it is a beam's row that no live beginning has. */
+  get isFree(): boolean {
+    return this.running.search !== null && this.beginning === null;
+  }
+
   /** Of its answer, the token to compute next. */
   get inputTokenId(): number {
     return this.answerTokenIds[this.computedCount - this.tokenCount];
@@ -117,8 +136,24 @@ export class Sequence {
     this.cachedCount = 0;
     this.computedCount = 0;
     this.heldLogits_V = null;
+    if (this.beginning !== null) this.ways = null;
     this.cursor?.close();
     this.cursor = null;
+  }
+
+  /** Holds no live beginning any more. What it has computed stays, for another to begin with. */
+  leaveBeam(): void {
+    this.beginning = null;
+    this.ways = noWays;
+    this.cursor?.close();
+    this.cursor = null;
+  }
+
+  /** Its answer becomes a copy of another's, as far as that is computed. */
+  copyAnswer({ answerTokenIds, computedCount }: Sequence): void {
+    this.answerTokenIds = [...answerTokenIds];
+    this.history = new TokenHistory(this.running.prompt, this.answerTokenIds);
+    this.computedCount = computedCount;
   }
 
   /** Takes a drawn token; returns how the choice ends with it, null when it goes on. */
@@ -148,11 +183,14 @@ export function openRequest(
   },
 ): { readonly running: RunningRequest; readonly leaders: readonly Sequence[] } {
   const sequences: Sequence[] = [];
+  const rules = drawRulesOf(request);
   const running: RunningRequest = {
     key,
     request,
     constraint: options.constraint,
-    rules: drawRulesOf(request),
+    rules,
+    search: searchOf(request, rules),
+    unwanted: new Set(),
     prompt: new PromptTokens(request.prompt.tokenIds),
     adapter: null,
     sequences,
@@ -168,7 +206,26 @@ export function openRequest(
   for (const leader of leaders) {
     leader.followers = sequences.slice(leader.choice + 1, leader.choice + options.portion);
   }
+  if (running.search !== null) {
+    for (const sequence of sequences) sequence.leaveBeam();
+    [leaders[0].beginning] = running.search.live;
+    leaders[0].ways = null;
+  }
   return { running, leaders };
+}
+
+function searchOf({ choices, prompt, stopping }: GenerationRequest, rules: DrawRules): BeamSearch | null {
+  if (choices.kind === "sample") return null;
+  const { width, lengthPenalty } = choices;
+  const { maxTokens } = stopping;
+  const { stopTokenIds } = rules;
+  return new BeamSearch({
+    width,
+    lengthPenalty,
+    promptLength: prompt.tokenIds.length,
+    maxTokens,
+    stopTokenIds,
+  });
 }
 
 /**

@@ -1,10 +1,12 @@
 // Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and what
 // the caller is to know is put into events. Moves no slots and draws nothing.
+import { unreachable } from "../../domain/assert.ts";
 import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { failureOf } from "../../processes/failure.ts";
 import type { Failure } from "../../processes/protocol.ts";
 import type { PromptLogprobs } from "./run-call.ts";
+import type { WaysOn } from "../beam/beam-search.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
 /** What happened to one request; `key` is the number it was submitted under. */
@@ -19,6 +21,8 @@ export interface Draw {
 
 export type DrawOutcome =
   | { readonly kind: "token"; readonly token: GeneratedToken }
+  /** Of a beam: what of its row's scores the search goes by. */
+  | { readonly kind: "ways"; readonly ways: WaysOn }
   /** The answer is complete under its constraint, and no token says so. */
   | { readonly kind: "complete" }
   /** Nothing can be drawn, which ends the whole request. */
@@ -30,8 +34,9 @@ export function settleDraws(draws: readonly Draw[]): readonly LoopOutput[] {
     if (sequence.isFinished) return [];
     if (outcome.kind === "failed") return [failRequest(sequence.running, outcome.error)];
     const { key } = sequence.running;
-    const events = outcome.kind === "token" ? takeToken(sequence, outcome.token) : [complete(sequence)];
-    return [...promptComputed(sequence), ...events].map((event) => ({ kind: "event", key, event }) as const);
+    return [...promptComputed(sequence), ...takeEffect(sequence, outcome)].map(
+      (event) => ({ kind: "event", key, event }) as const,
+    );
   });
 }
 
@@ -55,6 +60,23 @@ function promptComputed({ running, cachedCount }: Sequence): readonly Generation
   if (running.isPromptComputed) return [];
   running.isPromptComputed = true;
   return [{ kind: "prompt-computed", cachedTokenCount: cachedCount }];
+}
+
+function takeEffect(
+  sequence: Sequence,
+  outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>,
+): readonly GenerationEvent[] {
+  switch (outcome.kind) {
+    case "token":
+      return takeToken(sequence, outcome.token);
+    case "ways":
+      sequence.ways = outcome.ways;
+      return [];
+    case "complete":
+      return [complete(sequence)];
+    default:
+      return unreachable(outcome);
+  }
 }
 
 function takeToken(sequence: Sequence, token: GeneratedToken): readonly GenerationEvent[] {

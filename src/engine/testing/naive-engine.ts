@@ -30,6 +30,7 @@ import type { ScoreProcessor } from "../logits/draw-input.ts";
 import { processorNames } from "../processors/registrations.ts";
 import { loadProcessors, type ProcessorRegistry } from "../processors/registry.ts";
 import { GenerationStream } from "../generation-stream.ts";
+import { searchEvents, type Scores } from "./naive-beams.ts";
 import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
 import { drawPlainly, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
 
@@ -60,6 +61,7 @@ export class NaiveEngine implements Engine {
       "priority",
       "cache-salt",
       "prompt-logprobs",
+      "beam",
     ]),
     processors: processorNames([]),
   };
@@ -161,16 +163,27 @@ export class NaiveEngine implements Engine {
         stream.push({ kind: "prompt-logprobs", tokens: [null, ...scored] });
       }
       stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
-      const nextScores = async (answer: readonly number[]): Promise<Scores> => ({
+      const nextScores: NextScores = async (answer) => ({
         logits: await model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter),
         allowance: allowanceAfter?.(answer) ?? null,
       });
+      if (request.choices.kind === "beam") return await this.#search(job, nextScores);
       // Choices that are stopped meanwhile leave the set and are not come to.
       for (const choice of wanted) await this.#answerChoice(job, choice, { nextScores, processors });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       stream.fail(error);
     }
+  }
+
+  async #search({ request, stream, wanted }: Job, nextScores: NextScores): Promise<void> {
+    const events = await searchEvents(request, async (answer) => {
+      await setImmediate();
+      if (wanted.size === 0 || this.#state.kind !== "ready") throw unavailable("Nobody wants the answers.");
+      return nextScores(answer);
+    });
+    if (events.length === 0) throw unsupported("No token continues the answer.");
+    for (const event of events) stream.push(event);
   }
 
   async #answerChoice(
@@ -180,7 +193,7 @@ export class NaiveEngine implements Engine {
       nextScores,
       processors,
     }: {
-      readonly nextScores: (answer: readonly number[]) => Promise<Scores>;
+      readonly nextScores: NextScores;
       readonly processors: readonly ScoreProcessor[];
     },
   ): Promise<void> {
@@ -210,11 +223,7 @@ export class NaiveEngine implements Engine {
   }
 }
 
-interface Scores {
-  readonly logits: readonly number[];
-  /** Null where every token may come. */
-  readonly allowance: PlainAllowance | null;
-}
+type NextScores = (answer: readonly number[]) => Promise<Scores>;
 
 /** Says which tokens may follow an answer; null where the request has no constraint. */
 function allowances(
@@ -235,7 +244,8 @@ function allowances(
 
 function limitsOf({ config }: NaiveModel): EngineLimits {
   const { contextLength, vocabularySize } = config;
-  return { contextLength, vocabularySize, positionCountMax: contextLength };
+  const beamPositionCountsMax = Array.from({ length: 128 }, () => contextLength);
+  return { contextLength, vocabularySize, positionCountMax: contextLength, beamPositionCountsMax };
 }
 
 function tokenOf(id: number, logits: readonly number[], topLogprobCount: number | null): GeneratedToken {

@@ -17,6 +17,8 @@ export interface ShortRequest {
   readonly adapter?: AdapterReference | null;
   readonly sampling?: Partial<SamplingParameters>;
   readonly choiceCount?: number;
+  /** Searched instead of drawn. */
+  readonly beams?: { readonly width: number; readonly lengthPenalty: number };
   readonly maxTokens?: number;
   readonly minTokens?: number;
   readonly stopTokenIds?: readonly number[];
@@ -37,7 +39,7 @@ export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}):
     constraint,
     stopping: { maxTokens, minTokens, stopTokenIds },
     outputs: { topLogprobCount, promptLogprobCount },
-    choices: { kind: "sample", count: choiceCount },
+    choices: more.beams ? { kind: "beam", ...more.beams } : { kind: "sample", count: choiceCount },
     priority,
     cacheSalt: null,
     transfer: null,

@@ -72,6 +72,7 @@ export class FakeChat implements ChatPort {
         fingerprint: "tiny@base+test",
         createdAt: new Date(1_700_000_000_000),
         role: "assistant",
+        choiceCount: choiceCountOf(request.output),
         echo,
         promptTokenIds: [1, 2, 3],
         echoedTokens: null,

@@ -1,7 +1,6 @@
 // The chunks of a streamed answer, in order: one that opens every choice, what is put before each choice's text, deltas,
 // the finish with the last delta of each choice, and the usage where it was asked for.
 import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
-import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
@@ -35,8 +34,8 @@ export async function* chatChunks(
       form.usageInEveryChunk ? { usage: usageBody(event.usage, tokens) } : {};
     if (!isOpen) {
       const prompt = { prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null };
-      yield chunk(openings(request, header), { ...prompt, ...usageOf(0) });
-      for (const choice of echoes(request, header)) yield chunk([choice], usageOf(0));
+      yield chunk(openings(header), { ...prompt, ...usageOf(0) });
+      for (const choice of echoes(header)) yield chunk([choice], usageOf(0));
     }
     isOpen = true;
     if (event.kind === "usage") {
@@ -48,21 +47,21 @@ export async function* chatChunks(
 }
 
 /** All choices in the first chunk: a client must know how many there are before the first text. */
-function openings(request: ChatRequest, header: ChatHeader): readonly object[] {
+function openings(header: ChatHeader): readonly object[] {
   const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
-  return untakenChoices(request, { role: header.role, content: "" }).map((choice) => ({
+  return untakenChoices(header, { role: header.role, content: "" }).map((choice) => ({
     ...choice,
     ...prompt,
   }));
 }
 
-function echoes(request: ChatRequest, { echo }: ChatHeader): readonly object[] {
-  return echo === "" ? [] : untakenChoices(request, { content: echo });
+function echoes(header: ChatHeader): readonly object[] {
+  return header.echo === "" ? [] : untakenChoices(header, { content: header.echo });
 }
 
 /** Every choice with a delta that no token brought. */
-function untakenChoices(request: ChatRequest, delta: object): readonly object[] {
-  return Array.from({ length: choiceCountOf(request.output) }, (_, index) => ({
+function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly object[] {
+  return Array.from({ length: choiceCount }, (_, index) => ({
     index,
     delta: { ...delta, reasoning_content: null },
     logprobs: null,

@@ -2,6 +2,7 @@
 // cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
+import { is, isEmpty, type AsksNothing } from "../body.ts";
 import { checkConstraint } from "./chat-constraint.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 
@@ -40,6 +41,7 @@ export function checkGeneration(body: Body, maxTokens: unknown, findings: Findin
       `min_tokens must be less than or equal to max_tokens=${maxTokens}, got ${minTokens}.`,
     );
   }
+  checkBeams(body, findings);
   checkStop(body["stop"], findings);
   checkLists(body, findings);
   checkConstraint(body, findings);
@@ -59,6 +61,42 @@ export function checkConversation(body: Body, findings: Findings): void {
 
 function valueError(findings: Findings, message: string, ...below: readonly string[]): void {
   report(findings, "value_error", `Value error, ${message}`, ...below);
+}
+
+/** What beside a beam search asks for nothing: it draws nothing, and compares answers by the model's own probabilities. */
+const plainBesideBeams: Readonly<Record<string, AsksNothing>> = {
+  stop: isEmpty,
+  top_p: is(1),
+  top_k: is(0, -1),
+  min_p: is(0),
+  repetition_penalty: is(1),
+  frequency_penalty: is(0),
+  presence_penalty: is(0),
+  logit_bias: isEmpty,
+  logits_processors: isEmpty,
+};
+
+function checkBeams(body: Body, findings: Findings): void {
+  if (body["use_beam_search"] !== true) {
+    const penalty = body["length_penalty"];
+    if (typeof penalty === "number" && penalty !== 1) {
+      valueError(
+        findings,
+        "length_penalty weighs the answers of beam search: set use_beam_search to true, or leave it out.",
+        "length_penalty",
+      );
+    }
+    return;
+  }
+  for (const [field, asksNothing] of Object.entries(plainBesideBeams)) {
+    const value = body[field] ?? null;
+    if (value === null || asksNothing(value)) continue;
+    const message =
+      field === "stop"
+        ? "stop texts cannot end the answers of beam search; leave stop out, or use stop_token_ids or structured_outputs."
+        : `${field} cannot change a beam search, which compares answers by the model's own probabilities; leave it out or at its default.`;
+    valueError(findings, message, field);
+  }
 }
 
 /** A part that names itself a text must hold one. */

@@ -153,7 +153,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: "somebody",
   },
   use_beam_search: {
-    about: "Searches the n most probable answers with n beams instead of drawing.",
+    about:
+      "Searches the n most probable answers with n beams instead of drawing, and returns them whole, the best first; fewer where a constraint leaves fewer. temperature and seed have no effect; stop, top_p, top_k, min_p, logit_bias, penalties and logits_processors are refused beside it.",
     default: false,
     example: true,
     isEngines: true,
@@ -177,7 +178,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   length_penalty: {
-    about: "How beam search weighs length: scores are divided by the length to this power.",
+    about:
+      "How beam search weighs length: an answer's summed log-probability is divided by its length, prompt included and without the token that ended it, to this power. Needs use_beam_search.",
     default: 1,
     example: 0.8,
     isEngines: true,

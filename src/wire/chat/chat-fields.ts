@@ -2,7 +2,7 @@
 // written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
-import { is, useOf, type BodyForm, type FieldRule } from "../body.ts";
+import { useOf, type BodyForm, type FieldRule } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint } from "./chat-constraint.ts";
@@ -66,7 +66,7 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
 
     use_beam_search: "output.choices",
     n: "output.choices",
-    length_penalty: { read: "output.choices", refusedUnless: is(1) },
+    length_penalty: "output.choices",
     logprobs: "output.logprobs",
     top_logprobs: "output.logprobs",
     prompt_logprobs: "output.promptLogprobCount",

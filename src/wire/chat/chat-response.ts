@@ -10,7 +10,6 @@ import type {
   ChatUsage,
   ToolCallDelta,
 } from "../../domain/chat.ts";
-import { choiceCountOf } from "../../domain/generation.ts";
 import { logprobsBody, promptLogprobsBody } from "./chat-logprobs.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
@@ -36,7 +35,7 @@ export async function chatResponse(
   header: ChatHeader,
   events: AsyncIterable<ChatEvent>,
 ): Promise<object> {
-  const choices = newChoices(choiceCountOf(request.output), header);
+  const choices = newChoices(header.choiceCount, header);
   let usage: ChatUsage | null = null;
   for await (const event of events) {
     if (event.kind === "usage") usage = event.usage;

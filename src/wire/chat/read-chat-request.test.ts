@@ -244,6 +244,13 @@ test("reads every field into its place", () => {
     { use_beam_search: true, n: 4 },
     { output: { choices: { kind: "beam", width: 4, lengthPenalty: 1 } } },
   );
+  reads(
+    { use_beam_search: true, length_penalty: -0.5, stop: [], top_k: -1, temperature: 2, seed: 1 },
+    {
+      output: { choices: { kind: "beam", width: 1, lengthPenalty: -0.5 } },
+      sampling: { topK: 0, temperature: 2, seed: 1 },
+    },
+  );
   reads({ logprobs: true }, { output: { logprobs: { topCount: 0 } } });
   reads({ logprobs: true, top_logprobs: 20 }, { output: { logprobs: { topCount: 20 } } });
   reads({ logprobs: false, return_token_ids: false }, { output: { logprobs: null, returnTokenIds: false } });
@@ -417,6 +424,26 @@ test("refuses combinations that contradict each other", () => {
   reads({ stream_options: {} }, {});
 });
 
+test("refuses beside a beam search what can change nothing of it, and its penalty where there is none", () => {
+  refuses({ length_penalty: 0.5, n: 3 }, "invalid", [[".length_penalty", /set use_beam_search to true/]]);
+  const beside: readonly (readonly [string, unknown, RegExp])[] = [
+    ["stop", "x", /stop texts cannot end the answers of beam search/],
+    ["top_p", 0.9, /top_p cannot change a beam search/],
+    ["top_k", 4, /top_k cannot/],
+    ["min_p", 0.1, /min_p cannot/],
+    ["repetition_penalty", 1.1, /repetition_penalty cannot/],
+    ["frequency_penalty", 0.1, /frequency_penalty cannot/],
+    ["presence_penalty", -0.1, /presence_penalty cannot/],
+    ["logit_bias", { 1: 1 }, /logit_bias cannot/],
+    ["logits_processors", ["p"], /logits_processors cannot/],
+  ];
+  refuses(
+    { use_beam_search: true, ...Object.fromEntries(beside) },
+    "invalid",
+    beside.map(([name, , message]) => [`.${name}`, message]),
+  );
+});
+
 const tools = [{ type: "function", function: { name: "f" } }];
 const named = (name: string) => ({ type: "function", function: { name } });
 
@@ -468,20 +495,6 @@ test("names every fault at once: types, ranges and combinations", () => {
       [".n", /greater than/],
       ["", /Cannot set both/],
     ],
-  );
-});
-
-test("refuses every known option that chat cannot honour, by name, all at once", () => {
-  const asked = {
-    length_penalty: 2,
-  };
-  refuses(
-    asked,
-    "unserved",
-    Object.keys(asked).map((name) => [
-      `.${name}`,
-      `${name} is not supported by this server; leave it out or at its default.`,
-    ]),
   );
 });
 

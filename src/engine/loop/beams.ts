@@ -1,0 +1,101 @@
+// What becomes of the rows of a beam search when every live beginning knows its ways on: rows whose beginning goes on keep
+// their slots, others take over what the best have computed, and the answers are emitted at the end. Which beginnings
+// live is decided by the search.
+import { assert, present } from "../../domain/assert.ts";
+import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
+import { noWays, tokensOf, type BeamAnswer, type BeamSearch, type Survivor } from "../beam/beam-search.ts";
+import { nothingAllowed } from "./draw.ts";
+import type { Lane } from "./lane.ts";
+import { failRequest, type LoopOutput } from "./settle.ts";
+import type { RunningRequest, Sequence } from "./sequence.ts";
+
+/** A request whose choices are searched. */
+export type SearchedRequest = RunningRequest & { readonly search: BeamSearch };
+
+export function isSearched(running: RunningRequest): running is SearchedRequest {
+  return running.search !== null;
+}
+
+/** Whether its next step can be taken. */
+export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
+  return sequences.every(({ ways, isFinished }) => ways !== null && !isFinished);
+}
+
+/** Takes the next step of a search that is ready. Only between calls of the runner: slots are written. */
+export function advanceBeams(running: SearchedRequest, lane: Lane): readonly LoopOutput[] {
+  const { search, sequences } = running;
+  const rows = new Map(sequences.map((row) => [row.beginning, row]));
+  const rowOf = (beginning: Sequence["beginning"]): Sequence =>
+    present(rows.get(beginning), "the row of a live beginning");
+  const survivors = search.advance((beginning) => rowOf(beginning).ways ?? noWays);
+  if (survivors.length === 0) return finish(running);
+  reassign(survivors, { running, lane, rowOf });
+  return [];
+}
+
+/**
+ * Gives every survivor a row. The first of a parent's stays where the parent is computed, and copies nothing; the others
+ * take over rows whose beginnings do not go on, and copy what these do not have in common with theirs.
+ */
+function reassign(
+  survivors: readonly Survivor[],
+  {
+    running,
+    lane,
+    rowOf,
+  }: {
+    readonly running: SearchedRequest;
+    readonly lane: Lane;
+    readonly rowOf: (beginning: Sequence["beginning"]) => Sequence;
+  },
+): void {
+  const parents = new Set(survivors.map(({ parent }) => rowOf(parent)));
+  const free = running.sequences.filter((row) => !parents.has(row));
+  for (const row of free) row.leaveBeam();
+  const staying: { readonly row: Sequence; readonly survivor: Survivor }[] = [];
+  for (const survivor of survivors) {
+    const row = rowOf(survivor.parent);
+    if (parents.delete(row)) {
+      staying.push({ row, survivor });
+      continue;
+    }
+    const target = present(free.shift(), "a row for every beam");
+    lane.copyRow(row, target);
+    goOn(target, survivor);
+    target.cursor = running.constraint?.open(target.answerTokenIds) ?? null;
+  }
+  // Last, since others began with copies of what these were.
+  for (const { row, survivor } of staying) {
+    goOn(row, survivor);
+    row.cursor?.accept(row.answerTokenIds[row.answerTokenIds.length - 1]);
+  }
+}
+
+function goOn(row: Sequence, { beginning }: Survivor): void {
+  assert(beginning.token !== null, "what lives on has a token more");
+  row.answerTokenIds.push(beginning.token.id);
+  row.beginning = beginning;
+  row.ways = null;
+}
+
+/** Every answer whole; their choices are their ranks. */
+function finish(running: SearchedRequest): readonly LoopOutput[] {
+  const { key, search, sequences, request, unwanted } = running;
+  const { answers } = search;
+  if (answers.length === 0) return [failRequest(running, nothingAllowed(running))];
+  for (const sequence of sequences) sequence.isFinished = true;
+  const found: readonly GenerationEvent[] =
+    answers.length === sequences.length ? [] : [{ kind: "choices-found", count: answers.length }];
+  const events = answers.flatMap((answer, choice) =>
+    unwanted.has(choice) ? [] : eventsOf(answer, choice, request.outputs.topLogprobCount !== null),
+  );
+  return [...found, ...events].map((event) => ({ kind: "event", key, event }));
+}
+
+function eventsOf(answer: BeamAnswer, choice: number, hasLogprobs: boolean): readonly GenerationEvent[] {
+  const { beginning, reason, stopTokenId } = answer;
+  const shown = (token: GeneratedToken): GeneratedToken => (hasLogprobs ? token : { ...token, logprob: NaN });
+  const tokens = tokensOf(beginning).map(shown);
+  const finished = { kind: "choice-finished", choice, reason, stopTokenId } as const;
+  return tokens.length === 0 ? [finished] : [{ kind: "tokens", choice, tokens }, finished];
+}
