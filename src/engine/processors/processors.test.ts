@@ -159,6 +159,24 @@ test("an operator's module gets what the request says, and its mistakes end the 
   );
 });
 
+test("a processor that is asynchronous is refused by name, and harms nobody", async () => {
+  const registry = await load(
+    moduleOf("late", "export const createProcessor = async () => { throw new Error('late'); };"),
+    moduleOf("slow", "export const createProcessor = () => async () => { throw new Error('slow'); };"),
+  );
+  const refused = (message: RegExp) => ({ code: "unsupported", message });
+  assert.throws(
+    () => registry.open(samplingWith("late")),
+    refused(/"late" is broken: createProcessor is asynchronous/),
+  );
+  const [slow] = registry.open(samplingWith("slow"));
+  const history = new TokenHistory(new PromptTokens([1]), []);
+  assert.throws(
+    () => slow.apply(new Float32Array(vocabularySize), history),
+    refused(/"slow" is broken: it is asyn/),
+  );
+});
+
 test("a module that cannot be loaded is refused with its file", async () => {
   const table: readonly (readonly [string, RegExp])[] = [
     [`gone=${join(folder, "gone.mjs")}`, /the module .*gone\.mjs of "gone" cannot be loaded: /],

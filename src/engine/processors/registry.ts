@@ -93,6 +93,7 @@ export class ProcessorRegistry {
     } catch (cause) {
       throw refusal(`does not take these arguments: ${reasonOf(cause)}`, cause);
     }
+    if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
     // Its type is the module's promise; what it does is checked whenever it is called.
     return new OpenProcessor(process as TokenProcessor, refusal);
@@ -109,16 +110,25 @@ class OpenProcessor implements ScoreProcessor {
   }
 
   apply(scores_V: Float32Array, { prompt, answerIds }: TokenHistory): void {
+    let result: unknown;
     try {
-      this.#process({ promptTokenIds: prompt.ids, answerTokenIds: answerIds, logits: scores_V });
+      result = this.#process({ promptTokenIds: prompt.ids, answerTokenIds: answerIds, logits: scores_V });
     } catch (cause) {
       throw this.#refusal(`failed: ${reasonOf(cause)}`, cause);
     }
+    if (isDropped(result)) throw this.#refusal("is broken: it is asynchronous, and nobody waits for it");
     for (let id = 0; id < scores_V.length; id++) {
       // Written so that what is not a number is found too.
       if (!(scores_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${scores_V[id]}`);
     }
   }
+}
+
+/** Whether a result is a promise. Nobody waits for it; one that fails unheard would end the process. */
+function isDropped(result: unknown): boolean {
+  if (!(result instanceof Promise)) return false;
+  result.catch(() => undefined);
+  return true;
 }
 
 /** What was thrown, for a caller: without a full stop, and cut where it is long. */
