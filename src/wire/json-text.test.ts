@@ -15,8 +15,9 @@ test("the pieces are what is written at once", () => {
 });
 
 test("the items of a list are pieces of their own", () => {
-  const pieces = [...jsonPieces({ list: [{ a: 1 }, { b: [2] }] })];
-  assert.ok(pieces.includes('{"a":1}') && pieces.includes('{"b":[2]}'));
+  const content = [{ token: "a", top: [1] }, { token: "b" }];
+  const pieces = [...jsonPieces({ choices: [{ logprobs: { content } }] })];
+  for (const entry of content) assert.ok(pieces.includes(JSON.stringify(entry)));
 });
 
 test("what is JSON already stands as it is, and is made when it is written", () => {
@@ -29,5 +30,6 @@ test("what is JSON already stands as it is, and is made when it is written", () 
   assert.equal(count, 0);
   assert.equal(written(answer), '{"list":[null,{"7":1,"3":2}]}');
   assert.equal(count, 1);
+  assert.equal(written({ choices: [{ list: [text] }] }), '{"choices":[{"list":[{"7":1,"3":2}]}]}');
   assert.deepEqual(JSON.parse(JSON.stringify(answer)), { list: [null, { 7: 1, 3: 2 }] });
 });

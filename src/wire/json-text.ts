@@ -20,9 +20,12 @@ export class JsonText {
   }
 }
 
-/** The JSON of an answer in pieces: of its members, and of the items of those that are lists. None is long by itself. */
+/** How deep the lists of an answer lie whose items are many: the log-probabilities of a choice. */
+const depthMax = 5;
+
+/** The JSON of an answer in pieces: of its members and the items of its lists, down to where nothing is long by itself. */
 export function* jsonPieces(answer: object): Generator<string, void> {
-  yield* piecesOf(answer, 2);
+  yield* piecesOf(answer, depthMax);
 }
 
 function* piecesOf(value: unknown, depth: number): Generator<string, void> {
