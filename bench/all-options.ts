@@ -2,6 +2,7 @@
 // plain chats and these over HTTP turn about, at 1 and 16 streams, answers of the same length. What a client spends is in
 // the figures.
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
+import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 import { runLoad, type ChatLoad } from "./streamed-chats.ts";
@@ -35,26 +36,6 @@ const subjects = [
   },
 ] as const;
 
-/** Of the tokens that both vocabularies have. */
-const ids = (from: number, count: number): readonly number[] =>
-  Array.from({ length: count }, (_, index) => from + index);
-
-const sampling = {
-  top_p: 0.95,
-  top_k: 200,
-  min_p: 0.001,
-  repetition_penalty: 1.1,
-  frequency_penalty: 0.1,
-  presence_penalty: 0.1,
-  logit_bias: Object.fromEntries(ids(300, 100).map((id) => [id, 1])),
-  bad_words: ["yes", "no", "never", "hardly ever", "the house"],
-  stop: ["never here", "nor there"],
-  stop_token_ids: [2],
-  ignore_eos: true,
-} as const;
-
-const logprobs = { logprobs: true, top_logprobs: 5, return_token_ids: true } as const;
-
 await runComparingBench<OptionsReport>({
   script: import.meta.url,
   help,
@@ -82,10 +63,10 @@ async function measure(
   const server = await serveBuild(ownFolder, { modelFolder, threads });
   try {
     const plain = { max_tokens: maxTokens };
-    const allowed = { allowed_token_ids: ids(3, allowedCount), min_tokens: maxTokens };
+    const sampling = samplingOptions({ allowedCount, maxTokens });
     const variants = {
-      "all of sampling": { ...plain, ...sampling, ...allowed },
-      "and log-probabilities": { ...plain, ...sampling, ...allowed, ...logprobs },
+      "all of sampling": { ...plain, ...sampling },
+      "and log-probabilities": { ...plain, ...sampling, ...logprobOptions },
     };
     const reports: OptionsReport[] = [];
     for (const [what, other] of Object.entries(variants)) {

@@ -7,6 +7,7 @@ import type { ModelRunner } from "../src/engine/model-runner.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { readModelWeights } from "../src/model/weights.ts";
 import { endlessModel, removeModel } from "./endless-model.ts";
+import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
@@ -16,8 +17,8 @@ const help = `Usage: node dist/bench/http.js [flags]
 Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers of 128 tokens drawn at
 temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens of the
 answers over the time of all, and the processor time of the server's own process (without its engine's) for each. The same
-load is given to the engine's loop in this process, without HTTP; and at 1 and 16 streams it is sent with every option of a
-chat that does not end answers early. With --against both servers run and are asked turn about; ratios are medians of the
+load is given to the engine's loop in this process, without HTTP; and at 1 and 16 streams it is sent with every option of
+sampling and log-probabilities (see all-options.js). With --against both servers run and are asked turn about; ratios are medians of the
 rounds' own.`;
 
 const plainLoads: readonly ChatLoad[] = [
@@ -29,27 +30,8 @@ const plainLoads: readonly ChatLoad[] = [
 /** About as long as the streamed chats' prompts are. */
 const promptLength = 64;
 
-/** Every option that leaves an answer its length; constraints and beams have benchmarks of their own. */
-const allOptions = {
-  top_p: 0.95,
-  top_k: 50,
-  min_p: 0.01,
-  frequency_penalty: 0.1,
-  presence_penalty: 0.1,
-  repetition_penalty: 1.05,
-  logit_bias: { "300": -1, "301": 1 },
-  bad_words: ["zzz", "qqq"],
-  min_tokens: 8,
-  stop: ["zzzz", "qqqq"],
-  stop_token_ids: [2],
-  ignore_eos: true,
-  include_stop_str_in_output: true,
-  skip_special_tokens: false,
-  logprobs: true,
-  top_logprobs: 5,
-  return_token_ids: true,
-  stream_options: { include_usage: true, continuous_usage_stats: true },
-};
+/** Of hone-tiny's 768 tokens most may be drawn. */
+const allOptions = { ...samplingOptions({ allowedCount: 760, maxTokens: answerLength }), ...logprobOptions };
 
 interface Subject {
   readonly name: string;
@@ -103,6 +85,7 @@ async function measure({ rounds, threads, against }: BenchOptions): Promise<read
     }
     // The first chats wait for code to be compiled.
     for (const server of servers) await runLoad(server, plainLoads[1]);
+    await runLoad(servers[0], plainLoads[1], allOptions);
     const reports: HttpReport[] = [];
     for (const subject of subjects) reports.push(await measureSubject(subject, { servers, runner, rounds }));
     return reports;

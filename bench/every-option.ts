@@ -1,0 +1,39 @@
+// Bodies of chats that ask for everything which leaves an answer its length, for benchmarks. Constraints, beams and the
+// like have benchmarks of their own.
+
+/** Of the tokens that both vocabularies have. */
+const ids = (from: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => from + index);
+
+type Body = Readonly<Record<string, unknown>>;
+
+/**
+ * Every option of sampling and of ending, none of which ends an answer.
+ *
+ * @param allowedCount how many tokens may be drawn
+ */
+export function samplingOptions({
+  allowedCount,
+  maxTokens,
+}: {
+  readonly allowedCount: number;
+  readonly maxTokens: number;
+}): Body {
+  return {
+    top_p: 0.95,
+    top_k: 200,
+    min_p: 0.001,
+    repetition_penalty: 1.1,
+    frequency_penalty: 0.1,
+    presence_penalty: 0.1,
+    logit_bias: Object.fromEntries(ids(300, 100).map((id) => [id, 1])),
+    bad_words: ["yes", "no", "never", "hardly ever", "the house"],
+    stop: ["never here", "nor there"],
+    stop_token_ids: [2],
+    ignore_eos: true,
+    allowed_token_ids: ids(3, allowedCount),
+    min_tokens: maxTokens,
+  };
+}
+
+export const logprobOptions: Body = { logprobs: true, top_logprobs: 5, return_token_ids: true };
