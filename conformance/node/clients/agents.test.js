@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from "@openai/agents";
 import OpenAI from "openai";
-import { maxTokens, order, place, setting, weatherIn } from "./setting.js";
+import { order, place, setting, weatherIn } from "./setting.js";
 
 setTracingDisabled(true);
 const { baseURL, apiKey, model } = setting;
@@ -54,7 +54,8 @@ for (const useResponses of [false, true]) {
   });
 
   test(`${api}: plain text`, async () => {
-    const agent = new Agent({ name: "Talker", instructions: "Talk.", modelSettings: { maxTokens } });
+    // An answer that is cut is an error to this client: the built-in model ends its own.
+    const agent = new Agent({ name: "Talker", instructions: "Talk.", model: "hone-tiny" });
     const { finalOutput } = await runner.run(agent, "Hello");
     assert.equal(typeof finalOutput, "string");
   });
