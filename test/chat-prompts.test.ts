@@ -65,7 +65,7 @@ async function refused(body: object, status: number, place: string, message: Reg
 
 const opened = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
 
-test("documents, tools, names and roles of any kind are shown to the template", async () => {
+test("`documents`, `tools`, names and roles of any kind in `messages` are shown to the template", async () => {
   const documents = [{ title: "T", text: "words" }];
   assert.equal(await promptText({ documents }), `<|im_start|>system\n[T] words\n<|im_end|>\n${opened}`);
   const tool = { type: "function", function: { name: "f", parameters: { type: "object" } } };
@@ -88,7 +88,7 @@ test("documents, tools, names and roles of any kind are shown to the template", 
   await refused({ documents: [{ title: "T", text: 5 }] }, 422, "body.documents.0.text", /valid string/);
 });
 
-test("arguments are variables of the template, which fields of the request win over", async () => {
+test("`chat_template_kwargs` are variables of the template, which fields of the request win over", async () => {
   const quiet = `${opened}<think>\n\n</think>\n\n`;
   assert.equal(await promptText({ chat_template_kwargs: { enable_thinking: false } }), quiet);
   assert.equal(await promptText({ chat_template_kwargs: { enable_thinking: true, unknown: [1] } }), opened);
@@ -102,7 +102,7 @@ test("arguments are variables of the template, which fields of the request win o
   }
 });
 
-test("how much to think is shown to the template, and none turns thinking off", async () => {
+test("`reasoning_effort` is shown to the template, and none turns thinking off", async () => {
   const chat_template = "{{ messages[0].content }} {{ reasoning_effort }} {{ enable_thinking }}";
   for (const reasoning_effort of ["minimal", "low", "medium", "high"]) {
     assert.equal(await promptText({ reasoning_effort, chat_template }), `Hi ${reasoning_effort} true`);
@@ -115,7 +115,7 @@ test("how much to think is shown to the template, and none turns thinking off", 
   await refused({ reasoning_effort: "huge" }, 422, "body.reasoning_effort", /'none', 'minimal', 'low'/);
 });
 
-test("a template of the request is used, and what is wrong with it is said", async () => {
+test("`chat_template` is used instead of the model's own, and what is wrong with it is said", async () => {
   const chat_template = "{% for m in messages %}[{{ m.role }}] {{ m.content }}{{ eos_token }}{% endfor %}";
   assert.equal(await promptText({ chat_template }), "[user] Hi<|im_end|>");
   assert.equal(await promptText({ chat_template: null }), opened);
@@ -135,7 +135,7 @@ test("a template that never ends is refused, and others are answered", async () 
   assert.equal(await promptText({ chat_template: "Hi" }), "Hi");
 });
 
-test("a final message that is continued ends the prompt; a turn need not be opened", async () => {
+test("`continue_final_message` ends the prompt with the final message; `add_generation_prompt` false opens no turn", async () => {
   const messages = [...hi, { role: "assistant", content: "Well, " }];
   assert.equal(await promptText({ messages, continue_final_message: true }), `${opened}Well, `);
   const closed = `${opened}Well, <|im_end|>\n`;
@@ -144,13 +144,13 @@ test("a final message that is continued ends the prompt; a turn need not be open
   await refused(hidden, 400, "body.continue_final_message", /does not show it/);
 });
 
-test("special tokens of the tokenizer are added where that is asked for", async () => {
+test("`add_special_tokens` adds those of the tokenizer", async () => {
   const plain = await promptIds({ add_special_tokens: false });
   assert.deepEqual(await promptIds({}), plain);
   assert.deepEqual(await promptIds({ add_special_tokens: true }), [0, ...plain]);
 });
 
-test("the last tokens of a prompt are kept, as many as are said or as fit", async () => {
+test("`truncate_prompt_tokens` keeps the last tokens of a prompt, as many as are said or as fit", async () => {
   const all = await promptIds({});
   assert.deepEqual(await promptIds({ truncate_prompt_tokens: 3 }), all.slice(-3));
   assert.deepEqual(await promptIds({ truncate_prompt_tokens: 256 }), all);

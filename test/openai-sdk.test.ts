@@ -30,7 +30,7 @@ test("the SDK lists the models", async () => {
   assert.ok(models.data.some((model) => model.id === "hone-tiny"));
 });
 
-test("the SDK chats, and a seed repeats the answer", async () => {
+test("the SDK chats, and a `seed` repeats each of `n` answers", async () => {
   const ask = () =>
     openai.chat.completions.create({
       model: "hone-tiny",
@@ -67,7 +67,7 @@ test("the SDK chats, and a seed repeats the answer", async () => {
   );
 });
 
-test("a stream says what the whole answer says, and its usage", async () => {
+test("a `stream` says what the whole answer says, and its usage as `stream_options.include_usage` of `stream_options` asks", async () => {
   const body = {
     model: "hone-tiny",
     messages: [{ role: "user" as const, content: "spell cat" }],
@@ -92,7 +92,7 @@ test("a stream says what the whole answer says, and its usage", async () => {
   assert.equal(usage, whole.usage?.total_tokens);
 });
 
-test("a stop string ends the answer before it, streamed or not", async () => {
+test("a `stop` string ends the answer before it, streamed or not", async () => {
   const body = {
     model: "hone-tiny",
     messages: [{ role: "user" as const, content: "tell me a story" }],

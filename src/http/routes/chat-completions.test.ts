@@ -81,7 +81,7 @@ test("answers whole with every declared field, at both spellings of the path", a
   await server.close();
 });
 
-test("gives log-probabilities and token ids where they are asked for", async () => {
+test("`logprobs`, `top_logprobs` and `return_token_ids` give what they ask for", async () => {
   const server = await fakeServer();
   const answer = (await ask(server, { logprobs: true, top_logprobs: 2, return_token_ids: true, n: 2 })).json<{
     choices: readonly Record<string, unknown>[];
@@ -286,7 +286,7 @@ test("a stream brings what is thought and the calls of tools piece by piece, eac
   await server.close();
 });
 
-test("continuous usage counts the tokens of the chunk's choice", async () => {
+test("`stream_options.continuous_usage_stats` counts the tokens of the chunk's choice", async () => {
   const server = await fakeServer();
   const options = { include_usage: true, continuous_usage_stats: true };
   const chunks = await askStream(server, { n: 2, stream_options: options });
