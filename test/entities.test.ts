@@ -50,7 +50,7 @@ function comparable({ statusCode, headers, body }: LightMyRequestResponse, thing
   );
   return text
     .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "<id>")
-    .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\bcreated\W+\d+/g, "<time>");
+    .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\b(?:created|created_at|completed_at)\W+\d{10}/g, "<time>");
 }
 
 /** The ids of another that the answer has and the request had not. */

@@ -40,6 +40,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /tokenize": answers(other, "/tokenize", { prompt: "Hi" }),
     "POST /detokenize": answers(other, "/detokenize", { tokens: [1] }),
     "POST /v1/completions": answers(other, "/v1/completions", { prompt: ["Hi", "Ho"] }),
+    "POST /v1/responses": answers(other, "/v1/responses", { input: "Hi" }),
     "POST /v1/preview/structured-outputs/check": [
       post(
         "/v1/preview/structured-outputs/check",
