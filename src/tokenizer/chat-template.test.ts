@@ -74,6 +74,9 @@ test("has what templates use beside Jinja's own: loop controls, blocks of genera
   assert.equal(render("[{{ '\n a\n \n'.lstrip('\n').rstrip('\n') }}]", {}), "[ a\n ]");
   assert.equal(render("[{{ ' a '.strip() }}{{ '--a-b-'.strip('-').upper() }}]", {}), "[aA-B]");
   assert.throws(() => render("{{ missing.strip('a') }}", {}), { code: "unsupported" });
+  assert.equal(render("[{{ missing | trim }}{{ missing | upper }}{{ missing | length }}]", {}), "[0]");
+  assert.equal(render("[{{ missing | replace('a', 'b') | join(',') }}{{ missing | int }}]", {}), "[0]");
+  assert.throws(() => render("{{ missing | dictsort }}", {}), { code: "unsupported" });
 });
 
 test("a template that is nested too deeply, or ends too early, is refused in such words", () => {

@@ -35,6 +35,7 @@ export function compileJinja(source: string, clock: Clock): JinjaProgram {
       const environment = new Environment();
       const interpreter: VendorInterpreter = new Interpreter(environment);
       stripCharacters(interpreter);
+      filterMissing(interpreter);
       if (limits !== undefined) keepWithin(limits, interpreter, clock);
       try {
         for (const [name, value] of Object.entries({ ...globals(clock), ...variables }))
@@ -55,7 +56,13 @@ export function compileJinja(source: string, clock: Clock): JinjaProgram {
 interface VendorInterpreter {
   run(program: unknown): { readonly value: unknown };
   /** Calls itself for every expression and statement within. */
-  evaluate(node: unknown, environment: unknown): { readonly value: unknown };
+  evaluate(node: unknown, environment: unknown): VendorValue;
+  applyFilter(operand: VendorValue, filter: unknown, environment: unknown): VendorValue;
+}
+
+interface VendorValue {
+  readonly type: string;
+  readonly value: unknown;
 }
 
 /** Looking at the clock takes as long as a few nodes. */
@@ -89,6 +96,40 @@ function stripCharacters(interpreter: VendorInterpreter): void {
     const Text = text.constructor as new (value: string) => typeof text;
     return new Text(stripped(text.value, call));
   };
+}
+
+/** Those whose result for an empty text is Python's for what is not defined. */
+const textFilters: ReadonlySet<string> = new Set([
+  "capitalize",
+  "indent",
+  "int",
+  "join",
+  "length",
+  "lower",
+  "replace",
+  "string",
+  "title",
+  "trim",
+  "upper",
+]);
+
+const emptyText = { type: "StringLiteral", value: "" };
+
+/** Lets filters of texts take what is not defined for an empty text, as Python's do: the vendored ones throw. */
+function filterMissing(interpreter: VendorInterpreter): void {
+  const apply = interpreter.applyFilter.bind(interpreter);
+  interpreter.applyFilter = (operand, filter, environment) => {
+    if (operand.type !== "UndefinedValue" || !textFilters.has(filterName(filter))) {
+      return apply(operand, filter, environment);
+    }
+    return apply(interpreter.evaluate(emptyText, environment), filter, environment);
+  };
+}
+
+/** Of the vendor's node of `filter` or `filter(…)`. */
+function filterName(node: unknown): string {
+  const { value, callee } = node as { readonly value?: string; readonly callee?: { readonly value: string } };
+  return callee?.value ?? value ?? "";
 }
 
 interface StripCall {
