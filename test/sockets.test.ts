@@ -7,8 +7,8 @@ import { exchange } from "./fuzz/raw-exchange.ts";
 import { call, eventually, newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 
-const openFilesMax = 300;
-const dripperCount = 500;
+const openFilesMax = 600;
+const dripperCount = 900;
 const requestSeconds = 5;
 const healthQuestion = Buffer.from("GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
 
@@ -24,7 +24,7 @@ async function drip(port: number, index: number): Promise<Socket> {
   return socket;
 }
 
-test("500 dripping connections without a key, and 300 open files: health and chats are answered, and all are closed", async (t) => {
+test("900 dripping connections without a key, and 600 open files: health and chats are answered, and all are closed", async (t) => {
   if (process.platform === "win32") return t.skip("there is no shell to set the limit");
   const dataFolder = newDataFolder();
   const flags = [
