@@ -1,15 +1,8 @@
 // Rollouts of an agent, from chat to job over HTTP: the model thinks, calls a tool, reads its result and answers. Its
 // weights are random; what it says is what a constraint or a bias makes it say.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import {
-  call,
-  eventually,
-  newDataFolder,
-  removeDataFolder,
-  startServer,
-  type RunningServer,
-} from "./running-server.ts";
+import { test } from "node:test";
+import { call, eventually, serverOfFile } from "./running-server.ts";
 import { registerModel } from "./served-jobs.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -25,15 +18,8 @@ interface Choice extends Body {
   readonly prompt_token_ids: readonly number[];
 }
 
-const dataFolder = newDataFolder();
-let server: RunningServer;
-before(async () => {
-  const flags = ["--model", "tiny=test/fixtures/tool-model", "--built-in-model", "off"];
-  server = await startServer({ dataFolder, flags });
-});
-after(async () => {
-  await server.terminate();
-  removeDataFolder(dataFolder);
+const server = serverOfFile({
+  flags: ["--model", "tiny=test/fixtures/tool-model", "--built-in-model", "off"],
 });
 
 const question = { role: "user", content: "What will the weather be?" };
@@ -49,7 +35,7 @@ const endOfThought = 4;
 const thinking = { chat_template_kwargs: { enable_thinking: true }, logit_bias: { [endOfThought]: 6 } };
 
 async function ask(model: string, body: Body): Promise<readonly Choice[]> {
-  const answer = await call(server, "POST", "/v1/chat/completions", {
+  const answer = await call(server(), "POST", "/v1/chat/completions", {
     body: { model, n: 3, max_tokens: 400, seed: 7, ...body },
   });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
@@ -83,23 +69,27 @@ async function rollOut(model: string): Promise<readonly (readonly Body[])[]> {
 /** Trains on the rollouts; what the job warns of, and how far its log-probabilities are from the recorded ones. */
 async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
   const trajectories = rollouts.map((items, reward) => ({ messages_and_choices: items, tools, reward }));
-  const created = await call(server, "POST", "/v1/preview/training-jobs", {
+  const created = await call(server(), "POST", "/v1/preview/training-jobs", {
     body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
   });
   assert.equal(created.status, 200, JSON.stringify(created.body));
   const job = await eventually("the job ends", async () => {
-    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${created.body.id}`);
+    const { body } = await call(server(), "GET", `/v1/preview/training-jobs/${created.body.id}`);
     assert.ok(!["failed", "cancelled"].includes(body.state), JSON.stringify(body));
     return body.state === "succeeded" ? body : null;
   });
-  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`);
+  const { body } = await call(
+    server(),
+    "GET",
+    `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`,
+  );
   assert.deepEqual(job.warnings, []);
   const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];
   assert.ok(difference > 0 && difference < 1e-4, `the difference is ${difference}`);
 }
 
 test("turns that call tools and think train by their tokens", async () => {
-  const modelId = await registerModel(server, "exact");
+  const modelId = await registerModel(server(), "exact");
   const rollouts = await rollOut(modelId);
   const thoughts = rollouts.map(([, choice]) => (choice as unknown as Choice).message.reasoning);
   assert.ok(thoughts.some((thought) => thought !== null && thought !== ""));
@@ -107,7 +97,7 @@ test("turns that call tools and think train by their tokens", async () => {
 });
 
 test("the same turns train where a library kept log-probabilities alone: prompts are rendered with calls and thoughts", async () => {
-  const modelId = await registerModel(server, "rendered");
+  const modelId = await registerModel(server(), "rendered");
   const rollouts = await rollOut(modelId);
   const kept = rollouts.map((items) =>
     items.map((item) => {

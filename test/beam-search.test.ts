@@ -1,24 +1,14 @@
 // Beam search by the built-in model of a real server, as its clients see it.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder, flags: ["--engine-slot-count-max", "8"] });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile({ flags: ["--engine-slot-count-max", "8"] });
 
 async function post(body: object): Promise<Response> {
-  return fetch(`${server.url}/v1/chat/completions`, {
+  return fetch(`${server().url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({
       messages: [{ role: "user", content: "What is the capital of France?" }],
       max_tokens: 12,

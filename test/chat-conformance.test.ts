@@ -1,22 +1,15 @@
 // Chat completions as vLLM's own tests over HTTP ask for them, on the built-in model: with the official SDK, and what the SDK
 // hides with plain HTTP. What sampling, prompts and tools do is tried elsewhere.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import OpenAI, { type APIError, BadRequestError, NotFoundError, UnprocessableEntityError } from "openai";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
 let openai: OpenAI;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder });
-  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 0 });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
+const server = serverOfFile({
+  onStart: ({ url, apiKey }) => {
+    openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+  },
 });
 
 type Asked = Readonly<Record<string, unknown>>;
@@ -321,9 +314,9 @@ test("`request_id` names the answer, `user` changes nothing", async () => {
 });
 
 test("events of a stream are lines of data, the last [DONE]", async () => {
-  const response = await fetch(`${server.url}/v1/chat/completions`, {
+  const response = await fetch(`${server().url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ ...plain, stream: true }),
   });
   assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");

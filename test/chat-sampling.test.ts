@@ -1,20 +1,10 @@
 // What each field of sampling and stopping does, over HTTP on the built-in model; and that answers under a constraint keep
 // it whatever else is asked for.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile();
 
 interface Choice {
   readonly message: { readonly content: string };
@@ -25,9 +15,9 @@ interface Choice {
 }
 
 async function post(body: object): Promise<Response> {
-  return fetch(`${server.url}/v1/chat/completions`, {
+  return fetch(`${server().url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({
       messages: [{ role: "user", content: "tell me a story" }],
       max_tokens: 40,

@@ -1,23 +1,16 @@
 // Text completions of a running server: by the official OpenAI SDK, and beside chats, which they must agree with.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import OpenAI, { BadRequestError } from "openai";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
 let openai: OpenAI;
-const dataFolder = newDataFolder();
+const server = serverOfFile({
+  onStart: ({ url, apiKey }) => {
+    openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 5 });
+  },
+});
 const model = "hone-tiny";
-
-before(async () => {
-  server = await startServer({ dataFolder });
-  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 5 });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
 
 /** Fields of ours that the SDK does not type. */
 interface Tokens {
@@ -151,7 +144,7 @@ test("one prompt that cannot be taken fails the request, and leaves nothing runn
     const asked = openai.completions.create({ model, prompt, stream, max_tokens: 900 });
     await assert.rejects(asked, (error) => error instanceof BadRequestError && error.param === "prompt.1");
   }
-  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  const metrics = await (await fetch(`${server().url}/metrics`)).text();
   assert.match(metrics, /^hone_chat_running 0$/m);
 });
 

@@ -1,20 +1,10 @@
 // Answers under structural tags from a real server and the built-in model at temperature 1, read by a reader of the test's
 // own; and the status of what a request may say of its constraint.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile();
 
 interface Answer {
   readonly content: string;
@@ -22,9 +12,9 @@ interface Answer {
 }
 
 async function post(body: object): Promise<Response> {
-  return fetch(`${server.url}/v1/chat/completions`, {
+  return fetch(`${server().url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({
       messages: [{ role: "user", content: "tell me a story" }],
       temperature: 1,

@@ -1,6 +1,6 @@
 // The official OpenAI SDK against a running server: chats, streams, and gets its typed errors.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import OpenAI, {
   AuthenticationError,
   BadRequestError,
@@ -9,20 +9,13 @@ import OpenAI, {
 } from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
 let openai: OpenAI;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder });
-  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 0 });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
+const server = serverOfFile({
+  onStart: ({ url, apiKey }) => {
+    openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+  },
 });
 
 test("the SDK lists the models", async () => {
@@ -177,7 +170,7 @@ test("errors arrive as the SDK's own classes, with a text that helps", async () 
     },
   );
   await assert.rejects(
-    new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "wrong", maxRetries: 0 }).models.list(),
+    new OpenAI({ baseURL: `${server().url}/v1`, apiKey: "wrong", maxRetries: 0 }).models.list(),
     AuthenticationError,
   );
 });

@@ -1,25 +1,14 @@
 // A server that schedules by priority, as its clients see it: who comes first, and what becomes of who makes room.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  const flags = ["--engine-scheduling", "priority", "--engine-slot-count-max", "2"];
-  server = await startServer({ dataFolder, flags });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile({ flags: ["--engine-scheduling", "priority", "--engine-slot-count-max", "2"] });
 
 async function post(body: object): Promise<Response> {
-  return fetch(`${server.url}/v1/chat/completions`, {
+  return fetch(`${server().url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({
       messages: [{ role: "user", content: "tell me a story" }],
       temperature: 1,

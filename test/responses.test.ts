@@ -1,29 +1,22 @@
 // The official OpenAI SDK's Responses API against a running server: the built-in model, and a model whose template has tools.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import OpenAI, { BadRequestError, UnprocessableEntityError } from "openai";
 import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import type { ResponseInput, ResponseStreamEvent } from "openai/resources/responses/responses";
 import { z } from "zod";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
 let openai: OpenAI;
-const dataFolder = newDataFolder();
+serverOfFile({
+  flags: ["--model", "test/fixtures/tool-model"],
+  onStart: ({ url, apiKey }) => {
+    openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+  },
+});
 const model = "hone-tiny";
 /** Its weights are random: what it says is nothing, what it is held to is there. */
 const toolModel = "tool-model";
-
-before(async () => {
-  const flags = ["--model", "test/fixtures/tool-model"];
-  server = await startServer({ dataFolder, flags });
-  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 0 });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
 
 test("a response says what a chat completion of the same conversation says", async () => {
   const chat = await openai.chat.completions.create({

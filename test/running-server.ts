@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after, before } from "node:test";
 
 export interface RunningServer {
   readonly url: string;
@@ -96,6 +97,33 @@ export async function startServer(options: {
       await ended;
     },
     output: () => output,
+  };
+}
+
+/**
+ * A server for all tests of a file: it starts before the first of them, and has ended, with its data, after the last. It is
+ * asked nothing before that.
+ */
+export function serverOfFile(
+  options: {
+    readonly flags?: readonly string[];
+    /** Called once it listens. */
+    readonly onStart?: (server: RunningServer) => void;
+  } = {},
+): () => RunningServer {
+  const dataFolder = newDataFolder();
+  let server: RunningServer | undefined;
+  before(async () => {
+    server = await startServer({ ...options, dataFolder });
+    options.onStart?.(server);
+  });
+  after(async () => {
+    await server?.terminate();
+    removeDataFolder(dataFolder);
+  });
+  return () => {
+    if (server === undefined) throw new Error("the server of a file starts with its first test");
+    return server;
   };
 }
 

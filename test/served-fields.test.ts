@@ -1,26 +1,16 @@
 // Fields of a chat request that no other test over HTTP is about, on the built-in model: constraints member by member, and
 // what is accepted without use.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { call, serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile();
 
 const messages = [{ role: "user", content: "tell me a story" }];
 const plain = { messages, max_tokens: 24, temperature: 0 };
 
 async function answerTo(body: object): Promise<any> {
-  const { status, body: answer } = await call(server, "POST", "/v1/chat/completions", {
+  const { status, body: answer } = await call(server(), "POST", "/v1/chat/completions", {
     body: { ...plain, ...body },
   });
   assert.equal(status, 200, JSON.stringify(answer));
@@ -33,7 +23,7 @@ async function textOf(body: object): Promise<string> {
 
 /** The field and the place of the refusal of a body, and its status. */
 async function refusal(body: object): Promise<readonly unknown[]> {
-  const { status, body: answer } = await call(server, "POST", "/v1/chat/completions", {
+  const { status, body: answer } = await call(server(), "POST", "/v1/chat/completions", {
     body: { ...plain, ...body },
   });
   return [status, answer.error?.param];

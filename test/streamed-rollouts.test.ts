@@ -1,26 +1,12 @@
 // Rollouts that came as streams, of which a client kept what such libraries keep: texts and log-probabilities, no ids of
 // prompts. The model's template reads `enable_thinking`, so that another way to render shows. From chat to job, over HTTP.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import {
-  call,
-  eventually,
-  newDataFolder,
-  removeDataFolder,
-  startServer,
-  type RunningServer,
-} from "./running-server.ts";
+import { test } from "node:test";
+import { call, eventually, serverOfFile } from "./running-server.ts";
 import { model, registerModel } from "./served-jobs.ts";
 
 type Body = Readonly<Record<string, unknown>>;
-
-const dataFolder = newDataFolder();
-let server: RunningServer;
-before(async () => (server = await startServer({ dataFolder, flags: model })));
-after(async () => {
-  await server.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile({ flags: model });
 
 /** How one group of rollouts is made and recorded. */
 interface Rollouts {
@@ -35,7 +21,7 @@ interface Rollouts {
 /** The choices of a streamed answer as a client gathers them that keeps texts and log-probabilities alone. */
 async function streamedChoices(modelId: string, request: Body): Promise<readonly Body[]> {
   const body = { model: modelId, n: 3, max_tokens: 20, temperature: 1, seed: 5, stream: true, ...request };
-  const answer = await call(server, "POST", "/v1/chat/completions", { body });
+  const answer = await call(server(), "POST", "/v1/chat/completions", { body });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   const choices = [0, 1, 2].map((index) => ({ index, text: "", logprobs: [] as Body[] }));
   for (const line of String(answer.body).split("\n")) {
@@ -55,23 +41,27 @@ async function streamedChoices(modelId: string, request: Body): Promise<readonly
 
 /** Trains on one group of rollouts; what the job warns of, and the first step's greatest difference. */
 async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts) {
-  const modelId = await registerModel(server, name);
+  const modelId = await registerModel(server(), name);
   const choices = await streamedChoices(modelId, request);
   const trajectories = choices.map((choice, reward) => ({
     messages_and_choices: [...request.messages, { ...choice, ...ofChoice }],
     reward,
     ...ofTrajectory,
   }));
-  const created = await call(server, "POST", "/v1/preview/training-jobs", {
+  const created = await call(server(), "POST", "/v1/preview/training-jobs", {
     body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
   });
   assert.equal(created.status, 200, JSON.stringify(created.body));
   const job = await eventually("the job ends", async () => {
-    const { body } = await call(server, "GET", `/v1/preview/training-jobs/${created.body.id}`);
+    const { body } = await call(server(), "GET", `/v1/preview/training-jobs/${created.body.id}`);
     assert.ok(!["failed", "cancelled"].includes(body.state), JSON.stringify(body));
     return body.state === "succeeded" ? body : null;
   });
-  const { body } = await call(server, "GET", `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`);
+  const { body } = await call(
+    server(),
+    "GET",
+    `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`,
+  );
   const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];
   return { warnings: job.warnings as readonly string[], difference };
 }

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { FakeClock } from "../src/domain/fake-clock.ts";
 import type { Constraint, Refusal } from "../src/domain/constraint.ts";
 import { constraintSettings } from "../src/engine/constraints/settings.ts";
@@ -15,21 +15,11 @@ import { knownKeywords } from "../src/grammar/schema/keywords/read-keywords.ts";
 import { jsonSchema, regex } from "../src/grammar/testing/constraints.ts";
 import { defaultGrammarLimits as limits } from "../src/regex/limits.ts";
 import { readConstraint } from "../src/wire/chat/chat-constraint.ts";
-import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { call, serverOfFile } from "./running-server.ts";
 
 const page = readFileSync("docs/structured-outputs.md", "utf8");
 const readme = readFileSync("README.md", "utf8");
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile();
 
 /** The rows of the table with this head, as the cells are written. */
 function tableUnder(head: string): readonly (readonly string[])[] {
@@ -128,7 +118,7 @@ test("what the page asks of a server is answered as it says", async () => {
     ["/v1/chat/completions", "/v1/chat/completions", "/v1/preview/structured-outputs/check"],
   );
   for (const { path, body } of requests) {
-    const answer = await call(server, "POST", path, { body: { max_tokens: 200, seed: 1, ...body } });
+    const answer = await call(server(), "POST", path, { body: { max_tokens: 200, seed: 1, ...body } });
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     if (body.tests !== undefined) {
       const { served, tests } = answer.body as {
@@ -152,7 +142,7 @@ test("what the page asks of a server is answered as it says", async () => {
 async function output(flags: readonly string[], folder: string): Promise<string> {
   const child = spawn(process.execPath, flags, {
     cwd: folder,
-    env: { ...process.env, HONE_API_KEY: server.apiKey },
+    env: { ...process.env, HONE_API_KEY: server().apiKey },
   });
   let text = "";
   for (const stream of [child.stdout, child.stderr])
@@ -164,7 +154,7 @@ async function output(flags: readonly string[], folder: string): Promise<string>
 
 /** What the lines of TypeScript, which are JavaScript too, write. */
 function written(lines: string): Promise<string> {
-  const script = lines.replace("http://127.0.0.1:8000", server.url);
+  const script = lines.replace("http://127.0.0.1:8000", server().url);
   return output(["--input-type=module", "-e", script], process.cwd());
 }
 

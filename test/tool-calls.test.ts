@@ -1,24 +1,18 @@
 // Calls of tools and thoughts over HTTP, from a model of random weights whose chat template has both: where an answer
 // matters, a constraint decides it.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import OpenAI from "openai";
 import { zodFunction } from "openai/helpers/zod";
 import { z } from "zod";
-import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { call, serverOfFile } from "./running-server.ts";
 
-let server: RunningServer;
 let openai: OpenAI;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  server = await startServer({ dataFolder, flags: ["--model", "agent=test/fixtures/tool-model"] });
-  openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.apiKey, maxRetries: 0 });
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
+const server = serverOfFile({
+  flags: ["--model", "agent=test/fixtures/tool-model"],
+  onStart: ({ url, apiKey }) => {
+    openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
+  },
 });
 
 const place = {
@@ -51,7 +45,7 @@ interface Message {
 
 async function ask(body: object, model = "agent") {
   const messages = [{ role: "user", content: "What will the weather be?" }];
-  const answer = await call(server, "POST", "/v1/chat/completions", {
+  const answer = await call(server(), "POST", "/v1/chat/completions", {
     body: { model, messages, seed: 5, max_tokens: 200, ...body },
   });
   const choice = answer.status === 200 ? answer.body.choices[0] : null;
@@ -169,7 +163,7 @@ test("a stream brings the thought first, under both of its names, and then the a
     seed: 5,
     ...thinking,
   };
-  const { body: lines } = await call(server, "POST", "/v1/chat/completions", {
+  const { body: lines } = await call(server(), "POST", "/v1/chat/completions", {
     body: { ...body, structured_outputs: { choice: ["Yes."] } },
   });
   const events = String(lines)
