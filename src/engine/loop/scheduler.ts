@@ -126,20 +126,20 @@ export function choosePreempted<Holder extends SlotHolder>(
   running: readonly Holder[],
   budget: StepBudget,
 ): readonly Holder[] {
+  const preempted = new Set<SlotHolder>();
   let held: readonly SlotHolder[] = running;
-  let left = running;
   for (const prompt of waiting) {
-    if (!left.some(({ priority }) => priority > prompt.priority)) break;
+    const worse = running.filter((holder) => holder.priority > prompt.priority && !preempted.has(holder));
+    if (worse.length === 0) break;
     if (!fits([...held, prompt], budget)) {
-      const worse = left.filter(({ priority }) => priority > prompt.priority);
       const chosen = roomFor(prompt, { held, worse }, budget);
       if (chosen === null) break;
-      left = left.filter((holder) => !chosen.has(holder));
+      for (const holder of chosen) preempted.add(holder);
       held = held.filter((holder) => !chosen.has(holder));
     }
     held = [...held, prompt];
   }
-  return running.filter((holder) => !left.includes(holder));
+  return running.filter((holder) => preempted.has(holder));
 }
 
 /** Of `worse`, the holders without which the prompt fits beside the others; null where it does not even without them all. */
