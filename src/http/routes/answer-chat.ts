@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
+import { readApart } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { firstOrSilence } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
@@ -19,6 +20,20 @@ export interface AskedChat {
   whole(header: ChatHeader, events: AsyncIterable<ChatEvent>): Promise<unknown>;
   /** Opens a stream and sends everything. */
   stream(opening: Promise<ChatHeader>, events: AsyncIterable<ChatEvent>): Promise<void>;
+}
+
+/** What such a route is declared with, beside what its description says of it. */
+export function answeringRoute(
+  { settings }: Pick<HttpDependencies, "settings">,
+  described: {
+    readonly summary: string;
+    readonly description: string;
+    readonly body: unknown;
+    readonly response: unknown;
+  },
+) {
+  const schema = { ...described, tags: ["chat"], security: [{ bearer: [] }] };
+  return { ...readApart, bodyLimit: settings.chatBodyBytes, schema };
 }
 
 /** What is answered: the whole, or the reply that was taken for a stream. */

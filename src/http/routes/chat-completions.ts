@@ -1,6 +1,6 @@
 // POST /v1/chat/completions: how its request is read, and how its answer is spelled.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { locate } from "../../wire/places.ts";
@@ -11,26 +11,20 @@ import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-s
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
 import { chatResponse } from "../../wire/chat/chat-response.ts";
-import { answerChat, type AskedChat } from "./answer-chat.ts";
+import { answerChat, answeringRoute, type AskedChat } from "./answer-chat.ts";
 
 export function chatCompletionRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  const options = {
-    ...readApart,
-    bodyLimit: dependencies.settings.chatBodyBytes,
-    schema: {
-      summary: "Create a chat completion",
-      description:
-        "Answers a conversation, whole or, with `stream`, as events that end with `[DONE]`; an error on the way is one event with the body that errors have. Numbers are IEEE doubles. Fields that nothing reads are named in the response header `x-hone-ignored`.",
-      tags: ["chat"],
-      security: [{ bearer: [] }],
-      body: documentedChatRequest,
-      response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
-    },
-  };
+  const options = answeringRoute(dependencies, {
+    summary: "Create a chat completion",
+    description:
+      "Answers a conversation, whole or, with `stream`, as events that end with `[DONE]`; an error on the way is one event with the body that errors have. Numbers are IEEE doubles. Fields that nothing reads are named in the response header `x-hone-ignored`.",
+    body: documentedChatRequest,
+    response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
+  });
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
     complete(request, reply, dependencies, bodies);
   app.post("/v1/chat/completions", options, handler);

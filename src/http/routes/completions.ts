@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { RequestEvent } from "../../domain/chat.ts";
 import { completeTogether } from "../../chat/complete-together.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import { writeAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -19,25 +19,20 @@ import {
   documentedCompletionRequest,
 } from "../../wire/completions/completion-documentation.ts";
 import { completionResponse } from "../../wire/completions/completion-response.ts";
+import { answeringRoute } from "./answer-chat.ts";
 
 export function completionRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  const options = {
-    ...readApart,
-    bodyLimit: dependencies.settings.chatBodyBytes,
-    schema: {
-      summary: "Create a text completion",
-      description:
-        "Goes on with a prompt, or with several, as they stand; whole or, with `stream`, as events that end with `[DONE]`. A prompt that cannot be taken is refused before the first event; an error after it is one event with the body that errors have.",
-      tags: ["chat"],
-      security: [{ bearer: [] }],
-      body: documentedCompletionRequest,
-      response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
-    },
-  };
+  const options = answeringRoute(dependencies, {
+    summary: "Create a text completion",
+    description:
+      "Goes on with a prompt, or with several, as they stand; whole or, with `stream`, as events that end with `[DONE]`. A prompt that cannot be taken is refused before the first event; an error after it is one event with the body that errors have.",
+    body: documentedCompletionRequest,
+    response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
+  });
   app.post("/v1/completions", options, (request, reply) => complete(request, reply, dependencies, bodies));
 }
 

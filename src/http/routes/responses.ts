@@ -5,31 +5,26 @@ import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";
 import { responseEvents, wholeResponse } from "../../wire/responses/response-events.ts";
 import { sentError } from "../../wire/responses/sent-places.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { openEventStream, sendAll, streamFailure } from "../event-reply.ts";
 import { refuseStrangeId } from "../request-id.ts";
-import { answerChat, type AskedChat } from "./answer-chat.ts";
+import { answerChat, answeringRoute, type AskedChat } from "./answer-chat.ts";
 
 export function responseRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  const schema = {
+  const options = answeringRoute(dependencies, {
     summary: "Create a response",
     description:
       "OpenAI's Responses API without its state: whatever is to be known is in the request. With `stream` it sends events that are named by their type; the last one is `response.completed`, `response.incomplete` or `error`, and no `[DONE]` follows. Fields of a chat request that have no other name here mean what they mean there.",
-    tags: ["chat"],
-    security: [{ bearer: [] }],
     body: responsesForm.schema,
     response: answered("A response.", { json: responseSchema, events: responseEventSchema }),
-  };
-  const { chatBodyBytes: bodyLimit } = dependencies.settings;
-  app.post("/v1/responses", { ...readApart, bodyLimit, schema }, (request, reply) =>
-    respond(request, reply, dependencies, bodies),
-  );
+  });
+  app.post("/v1/responses", options, (request, reply) => respond(request, reply, dependencies, bodies));
 }
 
 async function respond(
