@@ -6,15 +6,13 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
-import { trainedIndices } from "../trajectories/sequences.ts";
-import { reinforcementLearningAdamW } from "./adamw.ts";
-import { type Metrics, startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "./job-metrics.ts";
-import { differenceWarning, greatestDifference } from "./logprob-difference.ts";
+import { startMetrics, versionMetrics } from "./job-metrics.ts";
 import { type OptimizerBatch, cutIntoBatches } from "./data/optimizer-batches.ts";
 import { publishAdapter } from "./publish.ts";
 import type { PinnedSettings } from "./settings.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
-import { prepareTrainingData, type TrainingData } from "./data/training-data.ts";
+import { takeSteps } from "./steps/take-steps.ts";
+import { prepareTrainingData } from "./data/training-data.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
@@ -113,59 +111,6 @@ async function requireServable(
       "After its last step the model does not give finite log-probabilities any more, so no version is made of it; " +
       `lower the learning rate, which is ${input.config.learningRate}.`,
   });
-}
-
-interface StepContext extends Pick<TrainingJobInput, "config" | "settings" | "signal"> {
-  readonly data: TrainingData;
-  readonly report: JobReport;
-}
-
-/** One pass over the data, a step per batch. */
-async function takeSteps(
-  trainer: Trainer,
-  recorded: readonly OptimizerBatch[],
-  context: StepContext,
-): Promise<readonly Metrics[]> {
-  const { config, settings, data, report } = context;
-  const { learningRate } = config;
-  const { weightDecay, gradientNormMax } = settings;
-  const optimizer = { ...reinforcementLearningAdamW, weightDecay, gradientNormMax, learningRate };
-  const batches = config.precalculateLogprobs
-    ? await withCurrentLogprobs(trainer, recorded, context)
-    : recorded;
-  const steps: Metrics[] = [];
-  for (const [index, batch] of batches.entries()) {
-    const loss = { kind: "policy", config } as const;
-    const gradient = await trainer.forwardBackward(batch, loss, callOf(`gradient ${index}`, context));
-    const step = await trainer.optimStep(optimizer, callOf(`step ${index}`, context));
-    const metrics = stepMetrics({ batch: recorded[index], gradient, step, learningRate });
-    steps.push(metrics);
-    const warning =
-      index === 0 ? differenceWarning(greatestDifference(recorded[0], gradient), data.origins) : null;
-    if (warning !== null) await report.warned(warning);
-    await report.stepped(index, stepEventMetrics(metrics, data.counts));
-  }
-  return steps;
-}
-
-/** The same batches with what the model gives now in place of what was recorded. */
-async function withCurrentLogprobs(
-  trainer: Trainer,
-  batches: readonly OptimizerBatch[],
-  context: Pick<TrainingJobInput, "signal">,
-): Promise<readonly OptimizerBatch[]> {
-  const result: OptimizerBatch[] = [];
-  for (const [index, batch] of batches.entries()) {
-    const { logprobs } = await trainer.forward(batch, callOf(`forward ${index}`, context));
-    result.push(
-      batch.map((sequence, row) => {
-        const oldLogprobs = new Float32Array(sequence.mask.length).fill(NaN);
-        trainedIndices(sequence).forEach((at, position) => (oldLogprobs[at] = logprobs[row][position]));
-        return { ...sequence, oldLogprobs };
-      }),
-    );
-  }
-  return result;
 }
 
 function callOf(id: string, { signal }: Pick<TrainingJobInput, "signal">): TrainerCall {
