@@ -1,7 +1,6 @@
 // The decoder for training: log-probabilities of given tokens at given places of whole sequences, with a gradient.
 // The loss, the gradient and the optimiser belong to whoever trains.
 import { present } from "../domain/assert.ts";
-import { causalMask, selfAttention } from "../graph/attention.ts";
 import type { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
@@ -9,6 +8,7 @@ import type { ModelConfig } from "./config.ts";
 import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
 import { floatLinear, type DecoderLora } from "./linear.ts";
 import { loraParameters, type ProjectionName } from "./parameters.ts";
+import { arrangeRows } from "./training-attention.ts";
 
 export interface TrainingInputs {
   /** int64 [B, T]; rows begin at their first token and are padded on the right with any id. */
@@ -51,24 +51,16 @@ export function addTrainingForward(
   { learns, hasEntropy }: TrainingForwardOptions,
 ): TrainingForward {
   const { tokens_BT, places_N, targets_N } = inputs;
-  const [rows, length] = tokens_BT.shape;
   const weights = declareWeights(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
-  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
   const logits_NV = addDecoder(builder, config, {
     weight: (name) => present(weights.get(name), name),
     linear: floatLinear(builder, weights, lora),
     rotaryTables: (index) => tables[index],
-    tokens_BT,
-    positions_BT: builder.expand(builder.reshape(builder.iota(length), [1, length]), [rows, length]),
-    attend: ({ layerConfig, q, k, v }) => {
-      // Padding is on the right, where no token looks.
-      const mask = causalMask(builder, length, layerConfig.slidingWindow ?? undefined);
-      return selfAttention(builder, { q, k, v }, { queryHeads, kvHeads, headSize, scale, mask });
-    },
+    ...arrangeRows(builder, config, tokens_BT),
     selectRows: (x) => {
-      const width = x.shape[2];
+      const [rows, length, width] = x.shape;
       const flat = builder.reshape(x, [dimensionProduct([rows, length]), width]);
       return builder.gatherRows(flat, places_N);
     },
