@@ -125,6 +125,11 @@ export interface TrainingConfigBody {
   readonly precalculate_logprobs?: boolean;
   readonly scale_rewards?: boolean;
   readonly advantage_balance?: number;
+  readonly loss_fn?: "cispo" | "ppo";
+  readonly normalize_advantages?: boolean;
+  readonly kl_penalty_coef?: number;
+  readonly allow_training_without_logprobs?: boolean;
+  readonly packed_sequence_length?: number;
 }
 
 /** A page of any list. */

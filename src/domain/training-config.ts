@@ -1,4 +1,4 @@
-// The eleven fields of the experimental configuration: defaults and ranges. Formulas are in training/.
+// What a training job may be told of how it trains: defaults and ranges. Formulas are in training/.
 
 export const importanceSamplingLevels = ["token", "sequence", "average", "geometric_average"] as const;
 export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
@@ -7,6 +7,8 @@ export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
 export interface TrainingConfig {
   /** [-1, 1]; positive shrinks negative advantages, negative shrinks positive ones. */
   readonly advantageBalance: number;
+  /** Whether assistant messages train beside Choices; see trajectories/. */
+  readonly allowTrainingWithoutLogprobs: boolean;
   /** At least 0: the lower clip bound is 1 - epsilon. */
   readonly epsilon: number;
   /** At least 0: the upper clip bound is 1 + epsilonHigh. */
@@ -14,11 +16,15 @@ export interface TrainingConfig {
   readonly importanceSamplingLevel: ImportanceSamplingLevel;
   /** At least 0; 0 is off. */
   readonly k2Tau: number;
+  /** At least 0, in units of normalised advantage per nat: how much a token that the base model finds unlikely loses; 0 is off. */
+  readonly klPenaltyCoefficient: number;
   /** Above 0. */
   readonly learningRate: number;
   readonly maskProbRatio: boolean;
   /** Caps every importance ratio; 0 is off. */
   readonly maxNegativeAdvantageImportanceSamplingWeight: number;
+  /** At least 2: the tokens of a packed row, and so the longest sequence that trains; null leaves both to the server. */
+  readonly packedSequenceLength: number | null;
   /** True clips as PPO does, false as CISPO does. */
   readonly ppo: boolean;
   readonly precalculateLogprobs: boolean;
@@ -34,13 +40,16 @@ export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfi
   const epsilon = input.epsilon ?? (ppo ? 0.2 : 1.0);
   return {
     advantageBalance: input.advantageBalance ?? 0,
+    allowTrainingWithoutLogprobs: input.allowTrainingWithoutLogprobs ?? false,
     epsilon,
     epsilonHigh: input.epsilonHigh ?? (ppo ? epsilon : 4.0),
     importanceSamplingLevel: input.importanceSamplingLevel ?? "token",
     k2Tau: input.k2Tau ?? 0,
+    klPenaltyCoefficient: input.klPenaltyCoefficient ?? 0,
     learningRate: input.learningRate ?? 5e-6,
     maskProbRatio: input.maskProbRatio ?? false,
     maxNegativeAdvantageImportanceSamplingWeight: input.maxNegativeAdvantageImportanceSamplingWeight ?? 0,
+    packedSequenceLength: input.packedSequenceLength ?? null,
     ppo,
     precalculateLogprobs: input.precalculateLogprobs ?? false,
     scaleRewards: input.scaleRewards ?? true,

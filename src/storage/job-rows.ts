@@ -1,7 +1,7 @@
 // A training job as a row, and back.
 import type { Insertable, Selectable } from "kysely";
 import type { JobCounts, JobDraft, JobPins, JobProgress, JobState, TrainingJob } from "../domain/job.ts";
-import type { TrainingConfig } from "../domain/training-config.ts";
+import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
 import type { JobTable } from "./schema.ts";
 
 /** A time that has always passed. */
@@ -44,7 +44,8 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     id: row.id,
     modelId: row.model_id,
     state: row.state as JobState,
-    config: JSON.parse(row.config) as TrainingConfig,
+    // A field that there was not yet when the job came is at its default.
+    config: resolveTrainingConfig(JSON.parse(row.config) as TrainingConfigInput),
     configNotApplied: JSON.parse(row.config_not_applied) as readonly string[],
     createdAt: new Date(row.created_at),
     startedAt: row.started_at === null ? null : new Date(row.started_at),

@@ -1,20 +1,22 @@
-// Training jobs as the interface spells them: creation with its eleven options, the job, its events.
-import { Type, type Static } from "typebox";
+// Training jobs as the interface spells them: creation, the job, its events.
+import { Type } from "typebox";
 import type { JobEvent, TrainingJob } from "../domain/job.ts";
-import {
-  importanceSamplingLevels,
-  resolveTrainingConfig,
-  type TrainingConfig,
-} from "../domain/training-config.ts";
+import type { TrainingConfig } from "../domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
 import type { BodyForm } from "./body.ts";
 import { isUuid } from "../domain/ids.ts";
-import { isObject, report, type Findings } from "../validation/findings.ts";
 import { textMemberAtHead } from "../validation/json-head.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { pageQueryFields, pageSchema } from "./page.ts";
+import {
+  checkTrainingConfig,
+  keysNotApplied,
+  toTrainingConfig,
+  trainingConfigBody,
+  trainingConfigSchema,
+} from "./training/training-config.ts";
 
 const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 
@@ -24,68 +26,6 @@ export const jobQuerySchema = Type.Object({
   state: Type.Optional(Type.Enum([...jobStates], { description: "Only those in this state." })),
 });
 
-const defaults = resolveTrainingConfig({});
-const ppoDefaults = resolveTrainingConfig({ ppo: true });
-
-const trainingConfigSchema = Type.Object(
-  {
-    advantage_balance: nullable(Type.Number({ minimum: -1, maximum: 1 }), {
-      description: "Positive shrinks negative advantages, negative shrinks positive ones.",
-      default: defaults.advantageBalance,
-    }),
-    epsilon: nullable(Type.Number({ minimum: 0 }), {
-      description: "The lower bound of clipping is 1 - epsilon.",
-      default: defaults.epsilon,
-      "x-default": `${defaults.epsilon}; ${ppoDefaults.epsilon} with ppo`,
-    }),
-    epsilon_high: nullable(Type.Number({ minimum: 0 }), {
-      description: "The upper bound of clipping is 1 + epsilon_high.",
-      default: defaults.epsilonHigh,
-      "x-default": `${defaults.epsilonHigh}; epsilon with ppo`,
-    }),
-    importance_sampling_level: nullable(Type.Enum([...importanceSamplingLevels]), {
-      description: "Over what the ratio of new to old probability is taken.",
-      default: defaults.importanceSamplingLevel,
-    }),
-    vendor_k2_tau: nullable(Type.Number({ minimum: 0 }), {
-      description: "Weight of the squared difference from the policy that sampled; 0 is off.",
-      default: defaults.k2Tau,
-    }),
-    kimi_k2_tau: nullable(Type.Number({ minimum: 0 }), {
-      description: "The same as vendor_k2_tau, by another name.",
-      default: defaults.k2Tau,
-    }),
-    learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
-      description: "Of AdamW.",
-      default: defaults.learningRate,
-    }),
-    mask_prob_ratio: nullable(Type.Boolean(), {
-      description: "Leaves out tokens whose ratio is out of bounds instead of clipping it.",
-      default: defaults.maskProbRatio,
-    }),
-    max_negative_advantage_importance_sampling_weight: nullable(Type.Number({ minimum: 0 }), {
-      description: "Caps every ratio; 0 is off.",
-      default: defaults.maxNegativeAdvantageImportanceSamplingWeight,
-    }),
-    ppo: nullable(Type.Boolean(), {
-      description: "Clips as PPO does, instead of as CISPO does.",
-      default: defaults.ppo,
-    }),
-    precalculate_logprobs: nullable(Type.Boolean(), {
-      description:
-        "Computes the old log-probabilities anew before the first step, instead of taking the recorded ones.",
-      default: defaults.precalculateLogprobs,
-    }),
-    scale_rewards: nullable(Type.Boolean(), {
-      description: "Divides a group's advantages by the standard deviation of its rewards.",
-      default: defaults.scaleRewards,
-    }),
-  },
-  { title: "ExperimentalTrainingConfig" },
-);
-
-type ConfigBody = Static<typeof trainingConfigSchema>;
-
 const creationSchema = Type.Object(
   {
     model_id: Type.String({ format: "uuid", description: "The model to train; best sent first." }),
@@ -93,7 +33,7 @@ const creationSchema = Type.Object(
       description: "What it is trained on: each group holds answers to one problem, which are compared.",
     }),
     experimental_config: nullable(trainingConfigSchema, {
-      description: "How it is trained; keys that are not known are listed in the job.",
+      description: "How it is trained; what is not applied is listed in the job.",
     }),
   },
   { title: "TrainingJobCreate" },
@@ -102,24 +42,8 @@ const creationSchema = Type.Object(
 export const trainingJobForm: BodyForm<typeof creationSchema> = {
   schema: creationSchema,
   fields: { model_id: "read", trajectory_groups: "read", experimental_config: "read" },
-  more: (body, findings) => checkTau(body["experimental_config"], findings),
+  more: (body, findings) => checkTrainingConfig(body["experimental_config"], findings),
 };
-
-/** The fields of a training configuration; the two spellings of one field stand one after the other. */
-const configFields = {
-  advantage_balance: "advantageBalance",
-  epsilon: "epsilon",
-  epsilon_high: "epsilonHigh",
-  importance_sampling_level: "importanceSamplingLevel",
-  kimi_k2_tau: "k2Tau",
-  vendor_k2_tau: "k2Tau",
-  learning_rate: "learningRate",
-  mask_prob_ratio: "maskProbRatio",
-  max_negative_advantage_importance_sampling_weight: "maxNegativeAdvantageImportanceSamplingWeight",
-  ppo: "ppo",
-  precalculate_logprobs: "precalculateLogprobs",
-  scale_rewards: "scaleRewards",
-} as const satisfies { readonly [Field in keyof ConfigBody]-?: keyof TrainingConfig };
 
 export interface ReadTrainingJob {
   readonly modelId: string;
@@ -140,39 +64,14 @@ export function modelIdAtHead(head: Buffer): string | null {
 export function readTrainingJob(bytes: Buffer, limits: BodyLimits): ReadTrainingJob {
   const { value: body, ignored, lines } = readGroupBody(trainingJobForm, bytes, limits);
   const config = body.experimental_config ?? {};
+  const configNotApplied = keysNotApplied(config);
   return {
     modelId: body.model_id.toLowerCase(),
     lines,
-    config: toConfig(config),
-    configNotApplied: Object.keys(config).filter((key) => !Object.hasOwn(configFields, key)),
-    ignored,
+    config: toTrainingConfig(config),
+    configNotApplied,
+    ignored: [...new Set([...ignored, ...configNotApplied.map((key) => `experimental_config.${key}`)])],
   };
-}
-
-function checkTau(config: unknown, findings: Findings): void {
-  if (!isObject(config)) return;
-  const { vendor_k2_tau: vendor, kimi_k2_tau: kimi } = config;
-  if (typeof vendor !== "number" || typeof kimi !== "number" || vendor === kimi) return;
-  const message = `Value error, vendor_k2_tau is ${vendor} and kimi_k2_tau is ${kimi}; they are two spellings of one field, give one.`;
-  report(findings, "value_error", message, "experimental_config", "kimi_k2_tau");
-}
-
-function toConfig(body: ConfigBody): TrainingConfig {
-  const given = entries(configFields).flatMap(([wire, field]) =>
-    (body[wire] ?? null) === null ? [] : [[field, body[wire]]],
-  );
-  // The schema gives each field the type that its domain field has.
-  return resolveTrainingConfig(Object.fromEntries(given) as Partial<TrainingConfig>);
-}
-
-function configBody(config: TrainingConfig): object {
-  const written = entries(configFields).filter(([wire]) => wire !== "kimi_k2_tau");
-  return Object.fromEntries(written.map(([wire, field]) => [wire, config[field]]));
-}
-
-/** A record's entries with the types of its keys. */
-function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>): readonly [Key, Value][] {
-  return Object.entries(record) as [Key, Value][];
 }
 
 export const createdJobSchema = Type.Object({ id: Type.String({ format: "uuid" }) });
@@ -204,11 +103,13 @@ export const trainingJobSchema = Type.Object(
     experimental_config: Type.Object(
       {},
       {
-        additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String()]),
+        additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String(), Type.Null()]),
         description: "As it takes effect.",
       },
     ),
-    config_not_applied: Type.Array(Type.String(), { description: "Keys that were sent and are not known." }),
+    config_not_applied: Type.Array(Type.String(), {
+      description: "Keys that were sent and ask for what is not done.",
+    }),
     counts: orNull(
       Type.Object({
         groups_submitted: count,
@@ -255,7 +156,7 @@ export function trainingJobBody(
             gradient_steps: progress.gradientStepCount,
             gradient_steps_total: progress.gradientStepCountTotal,
           },
-    experimental_config: configBody(job.config),
+    experimental_config: trainingConfigBody(job.config),
     config_not_applied: job.configNotApplied,
     counts:
       counts === null

@@ -121,32 +121,120 @@ test("creates a job with its trajectories, every default filled in", async () =>
   await server.close();
 });
 
-test("reads the configuration: nulls are defaults, the other spelling of tau, unknown keys listed", async () => {
+const resolved = {
+  advantage_balance: 0,
+  allow_training_without_logprobs: false,
+  epsilon: 1,
+  epsilon_high: 4,
+  importance_sampling_level: "token",
+  vendor_k2_tau: 0,
+  kl_penalty_coef: 0,
+  learning_rate: 5e-6,
+  mask_prob_ratio: false,
+  max_negative_advantage_importance_sampling_weight: 0,
+  packed_sequence_length: null,
+  ppo: false,
+  precalculate_logprobs: false,
+  scale_rewards: true,
+};
+
+/** What a job says of the configuration it was sent with. */
+async function configured(config: object): Promise<{
+  readonly effective: unknown;
+  readonly notApplied: unknown;
+  readonly ignored: unknown;
+}> {
   const { server, modelId } = await withModel();
-  const config = { epsilon: null, ppo: true, kimi_k2_tau: 0.5, learning_rate: 1e-4, loss_fn: "cispo" };
   const answer = await post(server, {
     model_id: modelId,
     trajectory_groups: [],
     experimental_config: config,
   });
-  assert.equal(answer.headers["x-hone-ignored"], "experimental_config.loss_fn");
+  assert.equal(answer.statusCode, 200, answer.body);
   const job = (await get(server, `${path}/${answer.json<{ id: string }>().id}`)).json<Body>();
-  assert.deepEqual(job["experimental_config"], {
-    advantage_balance: 0,
-    epsilon: 0.2,
-    epsilon_high: 0.2,
-    importance_sampling_level: "token",
-    vendor_k2_tau: 0.5,
-    learning_rate: 1e-4,
-    mask_prob_ratio: false,
-    max_negative_advantage_importance_sampling_weight: 0,
-    ppo: true,
-    precalculate_logprobs: false,
-    scale_rewards: true,
-  });
-  assert.deepEqual(job["config_not_applied"], ["loss_fn"]);
   assert.equal(job["state"], "queued");
   await server.close();
+  return {
+    effective: job["experimental_config"],
+    notApplied: job["config_not_applied"],
+    ignored: answer.headers["x-hone-ignored"],
+  };
+}
+
+test("reads the configuration: nulls are defaults, other spellings count, unknown keys are listed", async () => {
+  const nulls = Object.fromEntries([...Object.keys(resolved), "loss_fn"].map((key) => [key, null]));
+  assert.deepEqual(await configured(nulls), { effective: resolved, notApplied: [], ignored: undefined });
+  const given = { epsilon: null, ppo: true, kimi_k2_tau: 0.5, learning_rate: 1e-4, novel: 1 };
+  assert.deepEqual(await configured(given), {
+    effective: {
+      ...resolved,
+      ppo: true,
+      epsilon: 0.2,
+      epsilon_high: 0.2,
+      vendor_k2_tau: 0.5,
+      learning_rate: 1e-4,
+    },
+    notApplied: ["novel"],
+    ignored: "experimental_config.novel",
+  });
+  const further = {
+    kl_penalty_coef: 0.1,
+    allow_training_without_logprobs: true,
+    packed_sequence_length: 512,
+  };
+  assert.deepEqual((await configured(further)).effective, { ...resolved, ...further });
+});
+
+test("of two spellings of one option the named loss and normalize_advantages win", async () => {
+  const ppo = { ...resolved, ppo: true, epsilon: 0.2, epsilon_high: 0.2 };
+  assert.deepEqual((await configured({ loss_fn: "ppo" })).effective, ppo);
+  assert.deepEqual((await configured({ ppo: false, loss_fn: "ppo" })).effective, ppo);
+  assert.deepEqual((await configured({ loss_fn: "cispo", ppo: true })).effective, resolved);
+  assert.deepEqual((await configured({ loss_fn: null, ppo: true })).effective, ppo);
+  const unscaled = { ...resolved, scale_rewards: false };
+  assert.deepEqual((await configured({ normalize_advantages: false })).effective, unscaled);
+  assert.deepEqual(
+    (await configured({ normalize_advantages: false, scale_rewards: true })).effective,
+    unscaled,
+  );
+  assert.deepEqual(
+    (await configured({ normalize_advantages: true, scale_rewards: false })).effective,
+    resolved,
+  );
+});
+
+test("options of other trainers are named as not applied, unless what they ask for is done anyway", async () => {
+  // As openpipe-art 0.5.23 sends them where nobody set them.
+  const unset = {
+    kl_penalty_reference_step: null,
+    kl_penalty_source: "current_learner",
+    kl_penalty_step_lag: null,
+    kl_ref_adapter_path: null,
+    logprob_calculation_chunk_size: 1024,
+    num_trajectories_learning_rate_multiplier_power: 0.0,
+    plot_tensors: false,
+    scale_learning_rate_by_reward_std_dev: false,
+    truncated_importance_sampling: null,
+  };
+  const nothing = { effective: resolved, notApplied: [], ignored: undefined };
+  assert.deepEqual(await configured(unset), nothing);
+  const reference = { kl_penalty_source: "sample", kl_penalty_reference_step: 3 };
+  assert.deepEqual(await configured(reference), nothing, "there is no penalty to take from elsewhere");
+  const asking = {
+    kl_penalty_coef: 0.1,
+    ...reference,
+    kl_penalty_step_lag: 1,
+    kl_ref_adapter_path: "adapter",
+    num_trajectories_learning_rate_multiplier_power: 0.5,
+    plot_tensors: true,
+    scale_learning_rate_by_reward_std_dev: true,
+    truncated_importance_sampling: 2,
+  };
+  const { notApplied, ignored } = await configured(asking);
+  const keys = Object.keys(asking).filter((key) => key !== "kl_penalty_coef");
+  assert.deepEqual(notApplied, keys);
+  assert.equal(ignored, keys.map((key) => `experimental_config.${key}`).join(", "));
+  assert.deepEqual((await configured({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 0 })).notApplied, []);
 });
 
 test("refuses a log-probability that training's numbers cannot hold, and what a prompt cannot be made with", async () => {
@@ -189,6 +277,9 @@ test("names every fault of a job at once", async () => {
         kimi_k2_tau: 1,
         importance_sampling_level: "word",
         ppo: 1,
+        loss_fn: "grpo",
+        kl_penalty_coef: -0.1,
+        packed_sequence_length: 1,
       },
     },
     [
@@ -202,6 +293,9 @@ test("names every fault of a job at once", async () => {
         /'token', 'sequence', 'average' or 'geometric_average'/,
       ],
       ["experimental_config.ppo", /valid boolean/],
+      ["experimental_config.loss_fn", /'cispo' or 'ppo'/],
+      ["experimental_config.kl_penalty_coef", /greater than or equal to 0/],
+      ["experimental_config.packed_sequence_length", /greater than or equal to 2/],
       ["experimental_config.kimi_k2_tau", /two spellings/],
       ["trajectory_groups.0.trajectories.0.messages_and_choices.1.role", /valid string/],
       ["trajectory_groups.0.trajectories.0.messages_and_choices.2.token_ids.0", /valid integer/],
