@@ -5,6 +5,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { serveParent, type Loaded } from "../processes/serve-parent.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import type { EngineEvents, EngineLoad, EngineProtocol, EngineRequest } from "./child-protocol.ts";
+import { EventOutbox } from "./event-outbox.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
@@ -34,12 +35,17 @@ async function load(
     choiceCountMax: options.settings.slotCountMax,
     onBreakdown: (error) => logger.error({ err: error }, "a thread that computes constraints broke down"),
   });
+  const outbox = new EventOutbox({
+    intervalMs: options.settings.eventIntervalMs,
+    clock: systemClock,
+    send: (outputs) =>
+      void emit({ outputs, kvCacheBytes: loop.kvCacheBytes, constraintCache: constraints.kept }),
+  });
   const loop = new EngineLoop(runner, {
     ...options.settings,
     constraints,
     processors,
-    emit: (outputs) =>
-      void emit({ outputs, kvCacheBytes: loop.kvCacheBytes, constraintCache: constraints.kept }),
+    emit: (outputs) => outbox.put(outputs),
   });
   const finished = loop.run().catch(breakDown);
   return {
@@ -48,6 +54,7 @@ async function load(
     stop: async () => {
       loop.stop();
       await finished;
+      outbox.flush();
       await constraints.close();
       await runner.close();
     },

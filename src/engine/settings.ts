@@ -75,6 +75,14 @@ export const engineSettings = {
     about:
       "Logits processors that requests may name, beside those that come along: `name=file` each, the file a JavaScript module.",
   },
+  eventIntervalMs: {
+    kind: "integer",
+    default: 10,
+    min: 0,
+    max: 1_000,
+    about:
+      "Tokens that are computed faster than this leave the engine together, so that a stream's chunk may hold several; the first of an answer and its end never wait. 0 sends every token by itself.",
+  },
   startDeadlineMs: {
     kind: "integer",
     default: 120_000,

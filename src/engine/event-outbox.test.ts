@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../domain/fake-clock.ts";
+import type { GenerationEvent } from "../domain/generation.ts";
+import { EventOutbox } from "./event-outbox.ts";
+import type { LoopOutput } from "./loop/settle.ts";
+
+const setUp = (intervalMs: number) => {
+  const clock = new FakeClock();
+  const sent: string[] = [];
+  const send = (outputs: readonly LoopOutput[]): void =>
+    void sent.push(`${clock.monotonicMs()}: ${outputs.map(nameOf).join(" ")}`);
+  return { clock, sent, outbox: new EventOutbox({ intervalMs, clock, send }) };
+};
+
+const nameOf = (output: LoopOutput): string => {
+  if (output.kind === "failed") return "failed";
+  return output.event.kind === "tokens" ? String(output.event.tokens[0].id) : output.event.kind;
+};
+
+const of = (event: GenerationEvent): LoopOutput => ({ kind: "event", key: 1, event });
+const token = (id: number): LoopOutput =>
+  of({ kind: "tokens", choice: 0, tokens: [{ id, logprob: NaN, alternatives: [] }] });
+const computed = of({ kind: "prompt-computed", cachedTokenCount: 0 });
+const finished = of({ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null });
+const failed: LoopOutput = { kind: "failed", key: 2, code: "internal", message: "broken", detail: "" };
+
+test("sends the tokens of fast steps together, and those of slow ones each", async () => {
+  const { clock, sent, outbox } = setUp(10);
+  for (let id = 0; id < 8; id++) {
+    outbox.put([token(id)]);
+    await clock.advance(4);
+  }
+  for (let id = 8; id < 11; id++) {
+    await clock.advance(14);
+    outbox.put([token(id)]);
+  }
+  assert.deepEqual(sent, ["0: 0", "10: 1 2", "20: 3 4", "30: 5 6 7", "46: 8", "60: 9", "74: 10"]);
+});
+
+test("keeps neither beginnings, nor ends, nor what came before them", async () => {
+  const { clock, sent, outbox } = setUp(10);
+  outbox.put([computed, token(0)]);
+  for (const outputs of [[token(1)], [computed, token(2)], [token(3)], [token(4), finished], [failed]]) {
+    await clock.advance(1);
+    outbox.put(outputs);
+  }
+  await clock.advance(100);
+  const expected = ["0: prompt-computed 0", "2: 1 prompt-computed 2", "4: 3 4 choice-finished", "5: failed"];
+  assert.deepEqual(sent, expected);
+  assert.equal(clock.sleepingCount, 0);
+});
+
+test("sends what is kept when no step follows", async () => {
+  const { clock, sent, outbox } = setUp(10);
+  outbox.put([token(0)]);
+  await clock.advance(3);
+  outbox.put([token(1)]);
+  await clock.advance(6);
+  assert.deepEqual(sent, ["0: 0"]);
+  await clock.advance(1);
+  assert.deepEqual(sent, ["0: 0", "10: 1"]);
+});
+
+test("keeps nothing without an interval", () => {
+  const { sent, outbox } = setUp(0);
+  for (let id = 0; id < 3; id++) outbox.put([token(id)]);
+  assert.deepEqual(sent, ["0: 0", "0: 1", "0: 2"]);
+});
