@@ -49,21 +49,38 @@ const tokenizerConfig = {
   clean_up_tokenization_spaces: false,
 };
 
+/**
+ * ChatML. Tools stand behind the system prompt as signatures, a line each, since a schema in JSON would take five times as many
+ * tokens; calls are written as Hermes and Qwen do, and results come back as turns of the role `tool`.
+ */
 const chatTemplate = `{%- if tools %}
 {{- '<|im_start|>system\\n' }}
 {%- if messages[0].role == 'system' %}{{- (messages[0].content or '') + '\\n\\n' }}{%- endif %}
-{{- '# Tools\\n' }}
-{%- for tool in tools %}{{- (tool | tojson) + '\\n' }}{%- endfor %}
-{{- '<|im_end|>\\n' }}
+{{- '<tools>\\n' }}
+{%- for tool in tools %}
+{%- set function = tool.function or tool %}
+{{- function.name + '(' }}
+{%- for name, schema in ((function.parameters or {}).properties or {}) | items %}
+{{- ('' if loop.first else ', ') + name }}
+{%- if schema.enum %}{{- ': ' + (schema.enum | tojson) }}
+{%- elif schema.type is string %}{{- ': ' + schema.type }}
+{%- endif %}
+{%- endfor %}
+{{- ')' }}
+{%- if function.description %}{{- ' ' + function.description }}{%- endif %}
+{{- '\\n' }}
+{%- endfor %}
+{{- '</tools><|im_end|>\\n' }}
 {%- elif messages[0].role == 'system' %}
 {{- '<|im_start|>system\\n' + (messages[0].content or '') + '<|im_end|>\\n' }}
 {%- endif %}
 {%- for message in messages %}
 {%- if not (loop.first and message.role == 'system') %}
 {{- '<|im_start|>' + message.role + '\\n' + (message.content or '') }}
-{%- if message.tool_calls %}
-{%- for call in message.tool_calls %}{{- '\\n<tool_call>\\n' + (call | tojson) + '\\n</tool_call>' }}{%- endfor %}
-{%- endif %}
+{%- for call in message.tool_calls or [] %}
+{%- if message.content or not loop.first %}{{- '\\n' }}{%- endif %}
+{{- '<tool_call>\\n{"name": ' + (call.function.name | tojson) + ', "arguments": ' + (call.function.arguments | tojson) + '}\\n</tool_call>' }}
+{%- endfor %}
 {{- '<|im_end|>\\n' }}
 {%- endif %}
 {%- endfor %}

@@ -1,6 +1,7 @@
 // What is found of a model's answers in its template, and what the operator says instead.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { BaseModel } from "../domain/model.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "./reply-abilities.ts";
@@ -9,9 +10,10 @@ import { callFormats } from "./tools/call-formats.ts";
 async function abilities(
   folder: string,
   settings: { readonly toolCalls?: readonly string[]; readonly reasoning?: readonly string[] } = {},
+  model: Pick<BaseModel, "name" | "toolCalls"> = { name: "m" },
 ): Promise<ReplyAbilities> {
   const [template, tokenizer] = await Promise.all([loadChatTemplate(folder), loadTokenizer(folder)]);
-  return readReplyAbilities("m", { template, tokenizer }, { toolCalls: [], reasoning: [], ...settings });
+  return readReplyAbilities(model, { template, tokenizer }, { toolCalls: [], reasoning: [], ...settings });
 }
 
 const folder = "test/fixtures/tool-model";
@@ -23,9 +25,14 @@ test("a template that writes calls and thoughts is read so, with its marks as te
   assert.deepEqual([...markIds], [3, 4, 5, 6]);
 });
 
-test("the built-in model calls no tools and thinks nothing", async () => {
-  const { callFormat, thinks, markIds } = await abilities("models/hone-tiny");
+test("the built-in model calls no tools unless it is asked to, and thinks nothing", async () => {
+  const builtIn = { name: "m", toolCalls: "off" } as const;
+  const { callFormat, thinks, markIds } = await abilities("models/hone-tiny", {}, builtIn);
   assert.deepEqual([callFormat, thinks, markIds.size], [null, false, 0]);
+  for (const value of ["auto", "hermes"]) {
+    const asked = await abilities("models/hone-tiny", { toolCalls: [`m=${value}`] }, builtIn);
+    assert.equal(asked.callFormat, callFormats.hermes);
+  }
 });
 
 test("the operator's word counts, of this model alone, and the last one", async () => {

@@ -1,5 +1,6 @@
 // What a model's answers may hold beside text: thoughts and calls of tools. Found in its chat template, unless the operator
 // says otherwise.
+import type { BaseModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ChatTemplate } from "../tokenizer/chat-template.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -21,16 +22,16 @@ export interface ReplyAbilities {
 export const plainReplies: ReplyAbilities = { callFormat: null, thinks: false, markIds: new Set() };
 
 /**
- * @param name of the base model
+ * @param model the base model, with what holds where the settings say nothing of it
  * @throws ServiceError `invalid` for a setting that names no format
  */
 export function readReplyAbilities(
-  name: string,
+  model: Pick<BaseModel, "name" | "toolCalls">,
   { template, tokenizer }: { readonly template: ChatTemplate; readonly tokenizer: Tokenizer },
   settings: Pick<ChatSettings, "toolCalls" | "reasoning">,
 ): ReplyAbilities {
-  const callFormat = callFormatOf(name, template, settings);
-  const thinks = thinksOf(name, template, settings);
+  const callFormat = callFormatOf(model, template, settings);
+  const thinks = thinksOf(model.name, template, settings);
   const marks = new Set([
     ...(callFormat?.marks ?? []),
     ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : []),
@@ -41,12 +42,13 @@ export function readReplyAbilities(
 }
 
 function callFormatOf(
-  name: string,
+  model: Pick<BaseModel, "name" | "toolCalls">,
   template: ChatTemplate,
   { toolCalls }: Pick<ChatSettings, "toolCalls">,
 ): CallFormat | null {
   const formats: Readonly<Record<string, CallFormat>> = callFormats;
-  const value = settingOf("chat.toolCalls", toolCalls, name, ["auto", "off", ...Object.keys(formats)]);
+  const values = ["auto", "off", ...Object.keys(formats)];
+  const value = settingOf("chat.toolCalls", toolCalls, model.name, values) ?? model.toolCalls ?? "auto";
   if (value === "off") return null;
   return value === "auto" ? detectCallFormat(template) : formats[value];
 }
@@ -56,7 +58,7 @@ function thinksOf(
   template: ChatTemplate,
   { reasoning }: Pick<ChatSettings, "reasoning">,
 ): boolean {
-  const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]);
+  const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]) ?? "auto";
   return value === "auto" ? template.mentions(thoughtMarks.end) : value === "on";
 }
 
@@ -81,13 +83,13 @@ function split(item: string): { readonly item: string; readonly model: string; r
   return { item, model: item.slice(0, Math.max(0, at)), value: item.slice(at + 1) };
 }
 
-/** What a list of `model=value` says of a model; `auto` where it says nothing. */
+/** What a list of `model=value` says of a model; null where it says nothing. */
 function settingOf(
   setting: string,
   items: readonly string[],
   name: string,
   values: readonly string[],
-): string {
+): string | null {
   const given = items.map(split);
   const wrong = given.find(({ model, value }) => model === "" || !values.includes(value));
   if (wrong !== undefined) {
@@ -96,5 +98,5 @@ function settingOf(
       message: `${setting} has ${JSON.stringify(wrong.item)}; it must be model=value with a value of ${values.join(", ")}.`,
     });
   }
-  return given.findLast(({ model }) => model === name)?.value ?? "auto";
+  return given.findLast(({ model }) => model === name)?.value ?? null;
 }

@@ -64,7 +64,7 @@ export const chatSettings = {
     kind: "list",
     default: [],
     about:
-      "How base models write calls of tools, as `model=format`: `hermes`, `llama3`, `mistral` (a list), `mistral-named`, or `off`. By default it is found in a model's chat template.",
+      "How base models write calls of tools, as `model=format`: `hermes`, `llama3`, `mistral` (a list), `mistral-named`, or `off`. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
   },
   reasoning: {
     kind: "list",

@@ -5,6 +5,8 @@ import type { Page, PageRequest } from "./page.ts";
 export interface BaseModel {
   readonly name: string;
   readonly folder: string;
+  /** `off` where calls of tools are read out of its answers only if the operator asks for it, whatever its template writes. */
+  readonly toolCalls?: "off";
 }
 
 /** A model under training: (entity, project, name) over a base model. Its version 0 is the base itself. */

@@ -11,10 +11,10 @@ function packageFolder(): string {
   return folder;
 }
 
-/** The base model that needs no download. */
+/** The base model that needs no download. It is too small to be trusted with every client's tools, so calls are off. */
 export function builtInModel(): BaseModel {
   const name = "hone-tiny";
-  return { name, folder: join(packageFolder(), "models", name) };
+  return { name, folder: join(packageFolder(), "models", name), toolCalls: "off" };
 }
 
 /** The version of this package. */

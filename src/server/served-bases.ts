@@ -47,7 +47,7 @@ export function createServedBases(
       if (notApplied.length > 0) {
         logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
       }
-      const replies = readReplyAbilities(model.name, { template, tokenizer }, config.chat);
+      const replies = readReplyAbilities(model, { template, tokenizer }, config.chat);
       const prompts = createPromptThreads(model.folder, config.chat);
       const engine = createChildEngine({
         modelFolder: model.folder,
