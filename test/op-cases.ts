@@ -7,6 +7,7 @@ import { GraphBuilder } from "../src/graph/builder.ts";
 import type { Shape } from "../src/graph/dimension.ts";
 import { gradient } from "../src/graph/gradient.ts";
 import type { OpKind, Value } from "../src/graph/graph.ts";
+import { recomputed } from "../src/graph/recompute.ts";
 import { elementCount, float32Tensor, int64Tensor } from "../src/graph/tensor.ts";
 import type { Tensor } from "../src/graph/tensor.ts";
 
@@ -113,6 +114,20 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   ],
   clip: [{ inputs: matrix, build: (b, value) => b.clip(value("x"), -0.5, 0.25) }],
   stopGradient: [{ inputs: matrix, build: (b, value) => b.stopGradient(value("x")) }],
+
+  after: [
+    { inputs: pair, build: (b, value) => b.after(value("a"), [value("b")]) },
+    {
+      inputs: { ...pair, ...flags("x"), ...floats("none", [0, 3], { shape: ["Z", 3] }) },
+      fixed: ["none"],
+      build: (b, value) => b.after(b.exp(value("b")), [value("none"), value("x"), value("a")]),
+    },
+  ],
+  kept: [{ inputs: matrix, build: (b, value) => b.kept(b.exp(value("x"))) }],
+  recomputed: [
+    { inputs: matrix, build: (b, value) => recomputed(b, [value("x")], (x) => b.exp(b.tanh(x))) },
+    { inputs: matrix, build: (b, value) => recomputed(b, [value("x")], (x) => x) },
+  ],
 
   add: [
     { inputs: pair, build: (b, value) => b.add(value("a"), value("b")) },
@@ -279,14 +294,23 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       ],
     },
   ],
-  causalAttention: [0, 3].map((window): OpCase => ({
-    inputs: qkv(5, "T"),
-    build: (b, value) => {
-      const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, ...(window === 0 ? {} : { window }) };
-      const { attention, keys, values } = b.causalAttention(value("q"), value("k"), value("v"), options);
-      return [attention, keys, values];
-    },
-  })),
+  causalAttention: [0, 3].flatMap((window): readonly OpCase[] => {
+    const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, window };
+    const attend = (b: GraphBuilder, value: (name: string) => Value) =>
+      b.causalAttention(value("q"), value("k"), value("v"), options);
+    return [
+      { inputs: qkv(5, "T"), build: (b, value) => attend(b, value).attention },
+      {
+        inputs: qkv(5, "T"),
+        // What goes into the cache has no gradient.
+        fixed: ["q", "k", "v"],
+        build: (b, value) => {
+          const { attention, keys, values } = attend(b, value);
+          return [attention, keys, values];
+        },
+      },
+    ];
+  }),
   continuedAttention: [0, 3].map((window): OpCase => ({
     inputs: {
       ...qkv(5, "T", 1),
@@ -313,6 +337,26 @@ export const compositeCases: Readonly<Record<string, OpCase>> = {
         { q: value("q"), k: value("k"), v: value("v") },
         { ...headOptions, mask: causalMask(b, "T", 2) },
       ),
+  },
+  "a recomputed part that keeps a value and captures others": {
+    inputs: { ...pair, ...floats("weight", [3, 3]), ...floats("scale", [3]) },
+    build: (b, value) => {
+      const captured = b.exp(value("scale"));
+      return recomputed(b, [value("a"), value("b")], (x, y) => {
+        const product = b.kept(b.matMul(b.sigmoid(x), value("weight"), { transposeB: true }));
+        return b.multiply(b.add(b.tanh(product), b.exp(y)), b.add(captured, x));
+      });
+    },
+  },
+  "a recomputed part within another": {
+    inputs: { ...pair, ...floats("weight", [3, 3]) },
+    build: (b, value) =>
+      recomputed(b, [value("a")], (x) => {
+        const inner = recomputed(b, [b.exp(x), value("b")], (y, z) =>
+          b.tanh(b.matMul(b.multiply(y, z), value("weight"))),
+        );
+        return b.multiply(b.rmsNorm(inner, b.full([3], 1.5), 1e-3), x);
+      }),
   },
   cacheAttention: {
     inputs: {

@@ -134,6 +134,29 @@ export class GraphBuilder {
     return this.#append("stopGradient", [x], {});
   }
 
+  /** The same value, computed or handed on only when the signals, of at least one axis each, have been computed. */
+  after(x: Value, signals: readonly Value[]): Value {
+    return this.#append("after", [x, ...signals], {});
+  }
+
+  /** The same value, remembered where it lies in a part that is computed again for its gradient (`recompute.ts`). */
+  kept(x: Value): Value {
+    return this.#append("kept", [x], {});
+  }
+
+  /**
+   * The same value, marked as the end of a part that is computed again for its gradient: use `recomputed` of
+   * `recompute.ts`, which knows what a part captures.
+   */
+  recomputed(result: Value, inputs: readonly Value[], captured: readonly Value[]): Value {
+    return this.#append("recomputed", [result, ...inputs, ...captured], { inputCount: inputs.length });
+  }
+
+  /** The same operation over other operands. */
+  copy(node: Node, inputs: readonly Value[]): Node {
+    return this.#node(node.kind, inputs, node.attributes);
+  }
+
   add(a: Operand, b: Operand): Value {
     return this.#append("add", this.#pair(a, b), {});
   }
@@ -314,7 +337,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Attention of whole sequences to themselves, fused, for serving (it has no gradient).
+   * Attention of whole sequences to themselves, fused; its gradient computes the probabilities again.
    *
    * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
    * @returns attention [B, T, Hq*K], and the keys and values as the cache wants them, [B, Hkv, T, K]

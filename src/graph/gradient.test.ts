@@ -7,10 +7,12 @@ import { present } from "../domain/assert.ts";
 import { GraphBuilder } from "./builder.ts";
 import { toDense } from "./dense.ts";
 import type { Dense } from "./dense.ts";
-import { gradient, gradientRules, NOT_DIFFERENTIABLE } from "./gradient.ts";
+import { gradientRules, NOT_DIFFERENTIABLE } from "./gradient-rules.ts";
+import { gradient } from "./gradient.ts";
 import type { Graph, OpKind } from "./graph.ts";
 import { interpret } from "./interpret.ts";
 import { printGraph } from "./print.ts";
+import { recomputed } from "./recompute.ts";
 
 const STEP = 1e-5;
 /** At most so many elements of each input are moved. */
@@ -58,6 +60,23 @@ test("a value the loss does not depend on gets zeros, and stopGradient stops", (
   const outputs = interpret(graph, { x: feed, y: feed });
   assert.deepEqual([...present(outputs["byX"], "byX").data], [3, 5]);
   assert.deepEqual([...present(outputs["byY"], "byY").data], [0, 0]);
+});
+
+test("the gradient of a recomputed part reads copies, made after the gradient has come, and what was kept", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", 3]);
+  const y = recomputed(builder, [x], (start) =>
+    builder.sigmoid(builder.kept(builder.tanh(builder.exp(start)))),
+  );
+  const [slope] = gradient(builder, builder.reduceSum(builder.multiply(y, y)), [x]);
+  const graph = builder.build({ slope: present(slope, "a gradient"), y });
+  const count = (kind: OpKind): number => graph.nodes.filter((node) => node.kind === kind).length;
+  assert.deepEqual([count("exp"), count("tanh"), count("sigmoid")], [2, 1, 2], printGraph(graph));
+  const producers = new Map(graph.nodes.flatMap((node) => node.outputs.map(({ id }) => [id, node] as const)));
+  const copies = graph.nodes.filter(({ kind }) => kind === "exp" || kind === "sigmoid").slice(2);
+  for (const { inputs } of copies) {
+    assert.equal(producers.get(present(inputs[0], "an operand").id)?.kind, "after", printGraph(graph));
+  }
 });
 
 test("whole numbers have no slope, also between two casts", () => {

@@ -1,36 +1,17 @@
 /**
  * Reverse-mode gradients: appends to a builder the operations that compute them.
  *
- * One rule per operation kind. Only operations on a path from a wanted value to the loss get
- * gradient work, so frozen weights cost nothing but the way through them. Second derivatives work
- * wherever every rule on the way is made of differentiable operations.
+ * Only operations on a path from a wanted value to the loss get gradient work, so frozen weights cost nothing but the way
+ * through them. What an operation's gradient is says `gradient-rules.ts`. Second derivatives work wherever every rule on
+ * the way is made of differentiable operations.
  */
 import { assert, present } from "../domain/assert.ts";
 import type { GraphBuilder } from "./builder.ts";
-import { dimensionDifference, dimensionProduct, dimensionSum } from "./dimension.ts";
-import type { Dimension, Shape } from "./dimension.ts";
-import type { Node, OpAttributes, OpKind, Value } from "./graph.ts";
-import { dimensionAt, replaceAt, sameShape } from "./shape-rules.ts";
-
-/** What a rule sees of the operation it differentiates. */
-interface Backward<K extends OpKind> {
-  readonly builder: GraphBuilder;
-  readonly attributes: OpAttributes[K];
-  readonly inputs: readonly Value[];
-  /** The first result; further results are never differentiated. */
-  readonly output: Value;
-  readonly outputs: readonly Value[];
-  /** The gradient of the loss by `output`, of its shape. */
-  readonly gradient: Value;
-}
-
-/** Per input the gradient by it, made only when asked; undefined where none flows. */
-type Contributions = readonly ((() => Value) | undefined)[];
-
-type GradientRule<K extends OpKind> = (operation: Backward<K>) => Contributions;
-
-/** Says that results do not depend on operands in a way that has a derivative. */
-export const NOT_DIFFERENTIABLE = "not differentiable";
+import type { Shape } from "./dimension.ts";
+import { gradientRules, NOT_DIFFERENTIABLE } from "./gradient-rules.ts";
+import type { Contributions, GradientRule } from "./gradient-rules.ts";
+import type { Node, OpKind, Value } from "./graph.ts";
+import { sameShape } from "./shape-rules.ts";
 
 /**
  * Appends the gradients of a scalar.
@@ -41,22 +22,9 @@ export const NOT_DIFFERENTIABLE = "not differentiable";
  */
 export function gradient(builder: GraphBuilder, loss: Value, wanted: readonly Value[]): readonly Value[] {
   assert(loss.dtype === "float32" && loss.shape.length === 0, "the loss is a float32 scalar");
-  // Rules append to the builder's nodes while these are walked.
-  const nodes = [...builder.nodes];
-  const active = dependents(nodes, wanted);
   const gradients = new Map<number, Value>([[loss.id, builder.scalar(1)]]);
-  for (const node of nodes.reverse()) {
-    const output = present(node.outputs[0], "a result");
-    const outputGradient = gradients.get(output.id);
-    if (outputGradient === undefined || !active.has(output.id)) continue;
-    for (const [index, contribution] of contributionsOf(builder, node, outputGradient).entries()) {
-      const input = present(node.inputs[index], "an operand");
-      if (contribution === undefined || !active.has(input.id)) continue;
-      const added = sumToShape(builder, contribution(), input.shape);
-      const known = gradients.get(input.id);
-      gradients.set(input.id, known === undefined ? added : builder.add(known, added));
-    }
-  }
+  const walk = new BackwardWalk(builder, dependents(builder.nodes, wanted));
+  walk.pullBack(builder.nodes, gradients, (value) => value);
   return wanted.map((value) => gradients.get(value.id) ?? builder.full(value.shape, 0));
 }
 
@@ -69,18 +37,55 @@ function dependents(nodes: readonly Node[], wanted: readonly Value[]): ReadonlyS
   return active;
 }
 
-function contributionsOf(builder: GraphBuilder, node: Node, outputGradient: Value): Contributions {
-  const rule = gradientRules[node.kind];
-  if (rule === NOT_DIFFERENTIABLE) return [];
-  // The compiler cannot see that the rule of this node's kind takes this node.
-  return (rule as GradientRule<OpKind>)({
-    builder,
-    attributes: node.attributes,
-    inputs: node.inputs,
-    output: present(node.outputs[0], "a result"),
-    outputs: node.outputs,
-    gradient: outputGradient,
-  });
+class BackwardWalk {
+  readonly #builder: GraphBuilder;
+  readonly #active: ReadonlySet<number>;
+
+  constructor(builder: GraphBuilder, active: ReadonlySet<number>) {
+    this.#builder = builder;
+    this.#active = active;
+  }
+
+  /**
+   * Walks operations from the last to the first, adding to the gradients of their operands.
+   *
+   * @param gradients by the id of a value; extended
+   * @param valueOf where rules find a value that the forward computation made
+   */
+  pullBack(nodes: readonly Node[], gradients: Map<number, Value>, valueOf: (value: Value) => Value): void {
+    // Rules append to the builder's nodes while these are walked.
+    for (const node of [...nodes].reverse()) {
+      const output = present(node.outputs[0], "a result");
+      const outputGradient = gradients.get(output.id);
+      if (outputGradient === undefined || !this.#active.has(output.id)) continue;
+      for (const [index, contribution] of this.#contributions(node, outputGradient, valueOf).entries()) {
+        const input = present(node.inputs[index], "an operand");
+        if (contribution === undefined || !this.#active.has(input.id)) continue;
+        const added = sumToShape(this.#builder, contribution(), input.shape);
+        const known = gradients.get(input.id);
+        gradients.set(input.id, known === undefined ? added : this.#builder.add(known, added));
+      }
+    }
+  }
+
+  #contributions(node: Node, outputGradient: Value, valueOf: (value: Value) => Value): Contributions {
+    const rule = gradientRules[node.kind];
+    if (rule === NOT_DIFFERENTIABLE) return [];
+    const outputs = node.outputs.map(valueOf);
+    // The compiler cannot see that the rule of this node's kind takes this node.
+    return (rule as GradientRule<OpKind>)({
+      builder: this.#builder,
+      attributes: node.attributes,
+      inputs: node.inputs.map(valueOf),
+      originals: node.inputs,
+      valueOf,
+      output: present(outputs[0], "a result"),
+      outputs,
+      gradient: outputGradient,
+      isActive: ({ id }) => this.#active.has(id),
+      pullBack: (...walk) => this.pullBack(...walk),
+    });
+  }
 }
 
 /** Sums a gradient over the axes along which its operand was broadcast. */
@@ -91,274 +96,4 @@ function sumToShape(builder: GraphBuilder, value: Value, shape: Shape): Value {
     axis < extra || (shape[axis - extra] === 1 && size !== 1) ? [axis] : [],
   );
   return builder.reshape(builder.reduceSum(value, axes, true), shape);
-}
-
-/** One rule per kind, or the statement that there is none. */
-export const gradientRules: {
-  readonly [K in OpKind]: GradientRule<K> | typeof NOT_DIFFERENTIABLE;
-} = {
-  input: NOT_DIFFERENTIABLE,
-  parameter: NOT_DIFFERENTIABLE,
-  constant: NOT_DIFFERENTIABLE,
-  iota: NOT_DIFFERENTIABLE,
-
-  negate: unary(({ builder, gradient }) => builder.negate(gradient)),
-  exp: unary(({ builder, gradient, output }) => builder.multiply(gradient, output)),
-  log: unary(({ builder, gradient, x }) => builder.divide(gradient, x)),
-  sqrt: unary(({ builder, gradient, output }) => builder.divide(builder.multiply(gradient, 0.5), output)),
-  tanh: unary(({ builder, gradient, output }) =>
-    builder.multiply(gradient, builder.subtract(1, builder.multiply(output, output))),
-  ),
-  sigmoid: unary(({ builder, gradient, output }) =>
-    builder.multiply(gradient, builder.multiply(output, builder.subtract(1, output))),
-  ),
-  silu: unary(({ builder, gradient, x, output }) => {
-    const gate = builder.sigmoid(x);
-    const slope = builder.add(gate, builder.multiply(output, builder.subtract(1, gate)));
-    return builder.multiply(gradient, slope);
-  }),
-  geluTanh: unary(({ builder, gradient, x }) => builder.multiply(gradient, geluSlope(builder, x))),
-  not: NOT_DIFFERENTIABLE,
-  cast: ({ builder, inputs: [x], gradient }) =>
-    x?.dtype === "float32" && gradient.dtype === "float32" ? [() => builder.cast(gradient, x.dtype)] : [],
-  clip: unary(({ builder, attributes, gradient, x }) => {
-    const { minimum, maximum } = attributes;
-    const isAbove = builder.greaterOrEqual(x, minimum);
-    const isInside = builder.and(isAbove, builder.lessOrEqual(x, maximum));
-    return builder.where(isInside, gradient, 0);
-  }),
-  stopGradient: NOT_DIFFERENTIABLE,
-
-  add: ({ gradient }) => [() => gradient, () => gradient],
-  subtract: ({ builder, gradient }) => [() => gradient, () => builder.negate(gradient)],
-  multiply: binary(({ builder, a, b, gradient }) => [
-    () => builder.multiply(gradient, b),
-    () => builder.multiply(gradient, a),
-  ]),
-  divide: binary(({ builder, b, output, gradient }) => [
-    () => builder.divide(gradient, b),
-    () => builder.negate(builder.divide(builder.multiply(gradient, output), b)),
-  ]),
-  maximum: extremum("greater"),
-  minimum: extremum("less"),
-  less: NOT_DIFFERENTIABLE,
-  lessOrEqual: NOT_DIFFERENTIABLE,
-  greater: NOT_DIFFERENTIABLE,
-  greaterOrEqual: NOT_DIFFERENTIABLE,
-  equal: NOT_DIFFERENTIABLE,
-  and: NOT_DIFFERENTIABLE,
-  or: NOT_DIFFERENTIABLE,
-  where: ({ builder, inputs, gradient }) => {
-    const condition = present(inputs[0], "a condition");
-    return [
-      undefined,
-      () => builder.where(condition, gradient, 0),
-      () => builder.where(condition, 0, gradient),
-    ];
-  },
-
-  reshape: unary(({ builder, gradient, x }) => builder.reshape(gradient, x.shape)),
-  transpose: unary(({ builder, attributes: { permutation }, gradient }) =>
-    builder.transpose(
-      gradient,
-      permutation.map((_, axis) => permutation.indexOf(axis)),
-    ),
-  ),
-  concat: ({ builder, inputs, attributes: { axis }, gradient }) => {
-    let start: Dimension = 0;
-    return inputs.map(({ shape }) => {
-      const from = start;
-      const end = dimensionSum([from, dimensionAt(shape, axis)]);
-      start = end;
-      return () => builder.slice(gradient, axis, from, end);
-    });
-  },
-  slice: unary(({ builder, attributes: { axis, start, end }, gradient, x }) => {
-    const size = dimensionAt(x.shape, axis);
-    const zeros = (count: Dimension) => builder.full(replaceAt(x.shape, axis, count), 0);
-    const parts = [gradient];
-    if (start !== 0) parts.unshift(zeros(start));
-    if (end !== size) parts.push(zeros(dimensionDifference(size, end)));
-    return builder.concat(parts, axis);
-  }),
-  expand: unary(({ gradient }) => gradient),
-
-  reduceSum: unary(({ builder, attributes, gradient, x }) =>
-    builder.expand(restoreAxes(builder, gradient, x, attributes.axes), x.shape),
-  ),
-  reduceMean: unary(({ builder, attributes, gradient, x }) => {
-    const kept = restoreAxes(builder, gradient, x, attributes.axes);
-    const size = dimensionProduct(attributes.axes.map((axis) => dimensionAt(x.shape, axis)));
-    const count =
-      typeof size === "number" ? size : builder.reduceSum(builder.full(x.shape, 1), attributes.axes, true);
-    return builder.expand(builder.divide(kept, count), x.shape);
-  }),
-  reduceMax: unary(({ builder, attributes: { axes }, gradient, output, x }) => {
-    const isLargest = builder.equal(x, restoreAxes(builder, output, x, axes));
-    const share = builder.cast(isLargest, "float32");
-    const count = builder.reduceSum(share, axes, true);
-    const kept = restoreAxes(builder, gradient, x, axes);
-    return builder.multiply(share, builder.divide(kept, count));
-  }),
-
-  matMul: binary(({ builder, attributes, a, b, gradient }) => [
-    () => leftGradient(builder, attributes, { b, gradient }),
-    () => rightGradient(builder, attributes, { a, b, gradient }),
-  ]),
-
-  gatherRows: ({ builder, inputs: [table, ids], gradient }) => [
-    () => {
-      const rows = dimensionAt(present(table, "a table").shape, 0);
-      return builder.scatterAddRows(gradient, present(ids, "ids"), rows);
-    },
-  ],
-  scatterAddRows: ({ builder, inputs: [, ids], gradient }) => [
-    () => builder.gatherRows(gradient, present(ids, "ids")),
-  ],
-  gatherLast: ({ builder, inputs, gradient }) => [() => scatterLast(builder, gradient, inputs)],
-
-  softmax: unary(({ builder, gradient, output }) => {
-    const weighted = builder.multiply(gradient, output);
-    const total = builder.reduceSum(weighted, [-1], true);
-    return builder.subtract(weighted, builder.multiply(output, total));
-  }),
-  logSoftmax: unary(({ builder, gradient, output }) => {
-    const total = builder.reduceSum(gradient, [-1], true);
-    return builder.subtract(gradient, builder.multiply(builder.exp(output), total));
-  }),
-  tokenLogprob: ({ builder, inputs: [logits, ids], gradient }) => [
-    () => {
-      const scores = present(logits, "logits");
-      const column = [...gradient.shape, 1];
-      const perRow = builder.reshape(gradient, column);
-      const isToken = builder.equal(
-        builder.iota(dimensionAt(scores.shape, -1)),
-        builder.reshape(present(ids, "ids"), column),
-      );
-      const pulled = builder.multiply(builder.softmax(scores), perRow);
-      return builder.subtract(builder.where(isToken, perRow, 0), pulled);
-    },
-  ],
-  rmsNorm: ({ builder, inputs, outputs, gradient }) => {
-    const [x, weight] = inputs;
-    assert(x !== undefined && weight !== undefined, "rmsNorm has two operands");
-    const inverse = present(outputs[1], "the inverse root mean square");
-    const normalised = builder.multiply(x, inverse);
-    return [
-      () => {
-        const weighted = builder.multiply(gradient, weight);
-        const along = builder.reduceMean(builder.multiply(weighted, normalised), [-1], true);
-        const across = builder.subtract(weighted, builder.multiply(normalised, along));
-        return builder.multiply(across, inverse);
-      },
-      () => builder.multiply(gradient, normalised),
-    ];
-  },
-
-  rotary: ({ builder, inputs: [, positions, cos, sin], attributes: { inverse }, gradient }) => {
-    assert(positions !== undefined && cos !== undefined && sin !== undefined, "rotary has four operands");
-    const tables = { cos, sin };
-    return [
-      () =>
-        inverse
-          ? builder.rotary(gradient, positions, tables)
-          : builder.inverseRotary(gradient, positions, tables),
-    ];
-  },
-  causalAttention: NOT_DIFFERENTIABLE,
-  continuedAttention: NOT_DIFFERENTIABLE,
-};
-
-function unary<K extends OpKind>(
-  rule: (operation: Backward<K> & { readonly x: Value }) => Value,
-): GradientRule<K> {
-  return (operation) => [() => rule({ ...operation, x: present(operation.inputs[0], "an operand") })];
-}
-
-function binary<K extends OpKind>(
-  rule: (operation: Backward<K> & { readonly a: Value; readonly b: Value }) => Contributions,
-): GradientRule<K> {
-  return (operation) => {
-    const [a, b] = operation.inputs;
-    assert(a !== undefined && b !== undefined, "two operands");
-    return rule({ ...operation, a, b });
-  };
-}
-
-/** The chosen operand gets the gradient; equal operands get half each, as in PyTorch. */
-function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "minimum"> {
-  return binary(({ builder, a, b, gradient }) => {
-    const half = builder.multiply(gradient, 0.5);
-    const share = (first: Value, second: Value) =>
-      builder.where(
-        builder.equal(first, second),
-        half,
-        builder.where(builder[comparison](first, second), gradient, 0),
-      );
-    return [() => share(a, b), () => share(b, a)];
-  });
-}
-
-/** d/dx of 0.5·x·(1 + tanh(u)) with u = √(2/π)·(x + 0.044715·x³). */
-function geluSlope(builder: GraphBuilder, x: Value): Value {
-  const root = Math.sqrt(2 / Math.PI);
-  const square = builder.multiply(x, x);
-  const inner = builder.multiply(
-    builder.multiply(x, root),
-    builder.add(1, builder.multiply(square, 0.044715)),
-  );
-  const tanh = builder.tanh(inner);
-  const innerSlope = builder.multiply(builder.add(1, builder.multiply(square, 3 * 0.044715)), 0.5 * root);
-  const tanhSlope = builder.subtract(1, builder.multiply(tanh, tanh));
-  const ofTanh = builder.multiply(builder.multiply(x, innerSlope), tanhSlope);
-  return builder.add(builder.multiply(builder.add(1, tanh), 0.5), ofTanh);
-}
-
-function leftGradient(
-  builder: GraphBuilder,
-  { transposeA, transposeB, alpha }: OpAttributes["matMul"],
-  { b, gradient }: { readonly b: Value; readonly gradient: Value },
-): Value {
-  return transposeA
-    ? builder.matMul(b, gradient, { transposeA: transposeB, transposeB: true, alpha })
-    : builder.matMul(gradient, b, { transposeB: !transposeB, alpha });
-}
-
-function rightGradient(
-  builder: GraphBuilder,
-  { transposeA, transposeB, alpha }: OpAttributes["matMul"],
-  { a, b, gradient }: { readonly a: Value; readonly b: Value; readonly gradient: Value },
-): Value {
-  // A matrix shared by a batch gets one product over all rows instead of a product per row and a sum.
-  const isShared = b.shape.length === 2 && a.shape.length > 2 && !transposeA;
-  const left = isShared ? flattenRows(builder, a) : a;
-  const back = isShared ? flattenRows(builder, gradient) : gradient;
-  return transposeB
-    ? builder.matMul(back, left, { transposeA: true, transposeB: transposeA, alpha })
-    : builder.matMul(left, back, { transposeA: !transposeA, alpha });
-}
-
-function flattenRows(builder: GraphBuilder, x: Value): Value {
-  const count = dimensionProduct(x.shape.slice(0, -1));
-  return builder.reshape(x, [count, dimensionAt(x.shape, -1)]);
-}
-
-/** Puts reduced axes back with size 1. */
-function restoreAxes(builder: GraphBuilder, reduced: Value, x: Value, axes: readonly number[]): Value {
-  return builder.reshape(
-    reduced,
-    x.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),
-  );
-}
-
-/** The reverse of `gatherLast`; equal ids in one row add up. */
-function scatterLast(builder: GraphBuilder, gradient: Value, inputs: readonly Value[]): Value {
-  const [x, ids] = inputs;
-  assert(x !== undefined && ids !== undefined, "gatherLast has two operands");
-  const size = dimensionAt(x.shape, -1);
-  // [..., M, 1] against [N]: one row of the result per picked element, summed over M.
-  const column = [...ids.shape, 1];
-  const isPicked = builder.equal(builder.iota(size), builder.reshape(ids, column));
-  const spread = builder.where(isPicked, builder.reshape(gradient, column), 0);
-  return builder.reduceSum(spread, [-2]);
 }

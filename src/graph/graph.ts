@@ -67,6 +67,14 @@ export interface OpAttributes {
   /** (condition, then, otherwise). */
   readonly where: None;
 
+  // What is remembered for the gradient; see recompute.ts.
+  /** (x, ...signals) → x, but not before the signals have been computed. */
+  readonly after: None;
+  /** (x) → x, which a recomputed part remembers instead of computing it again. */
+  readonly kept: None;
+  /** (result, ...inputs, ...captured) → result, whose part of the program from the inputs on is computed again for the gradient. */
+  readonly recomputed: { readonly inputCount: number };
+
   // Shape.
   readonly reshape: { readonly shape: Shape };
   readonly transpose: { readonly permutation: readonly number[] };
@@ -113,7 +121,7 @@ export interface OpAttributes {
   /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K],
    * keys [B, Hkv, T, K], values [B, Hkv, T, K]); every row starts at its first token.
-   * Serving only: it has no gradient. `window` 0 means unlimited.
+   * Only what attends is differentiated. `window` 0 means unlimited.
    */
   readonly causalAttention: FusedAttention;
   /**

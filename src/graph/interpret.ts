@@ -95,6 +95,10 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
   or: elementwise((a, b) => Math.max(a, b)),
   where: elementwise((condition, then, otherwise) => (condition === 0 ? otherwise : then)),
 
+  after: ([x]) => [operand(x)],
+  kept: ([x]) => [operand(x)],
+  recomputed: ([result]) => [operand(result)],
+
   reshape: ([x], { shape }, { size }) => [{ dims: shape.map(size), data: operand(x).data }],
   transpose: ([x], { permutation }) => {
     const from = operand(x);

@@ -44,6 +44,11 @@ export function lower(graph: Graph, sourceOf: (parameter: string) => WeightSourc
       names.set(present(node.outputs[0], "a result").id, model.constant(dtype, sizes, values));
       continue;
     }
+    if (node.kind === "kept" || node.kind === "recomputed") {
+      // Another name of their first operand.
+      names.set(present(node.outputs[0], "a result").id, nameOf(present(node.inputs[0], "an operand")));
+      continue;
+    }
     const results = node.outputs.map((value) => names.get(value.id) ?? "");
     // The compiler cannot see that the rule of this node's kind takes this node.
     const rule = loweringRules[node.kind] as LoweringRule<OpKind>;
@@ -74,10 +79,12 @@ function nameValues(graph: Graph): Map<number, string> {
 }
 
 const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
-  // Declared before the nodes; constants get their names above.
+  // Declared before the nodes; constants and other names of a value are named above.
   input: () => {},
   parameter: () => {},
   constant: () => {},
+  kept: () => {},
+  recomputed: () => {},
   iota: ({ attributes: { length } }, _, lowering) => {
     const scalar = (name: string) => lowering.model.node("Squeeze", [name]);
     const limit =
@@ -122,6 +129,17 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   and: direct("And"),
   or: direct("Or"),
   where: direct("Where"),
+
+  after: ({ inputs: [x] }, [value, ...signals], lowering) => {
+    // A reshape moves no data, and a size of 0 is that of the operand. Each signal gives a 0 that is read of its data:
+    // what only read its shape could be computed before it.
+    const { model } = lowering;
+    const zeros = signals.map((signal) => zeroOf(signal, model));
+    const [zero = ""] = zeros.length > 1 ? [model.node("Max", zeros)] : zeros;
+    const { length: rank } = present(x, "an operand").shape;
+    const target = model.node("Mul", [zero, model.constant("int64", [rank], Array<number>(rank).fill(0))]);
+    emit(lowering, "Reshape", [present(value, "an operand"), target]);
+  },
 
   reshape: ({ inputs, attributes: { shape } }, operands, lowering) => {
     const target = reshapeTarget(present(inputs[0], "an operand").shape, shape);
@@ -230,6 +248,17 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
   },
 };
+
+/** Names an int64 [1] of 0, made of the first element of a tensor, if it has one. */
+function zeroOf(tensor: string, model: OnnxModelWriter): string {
+  const [zero, one] = [model.constant("int64", [1], [0]), model.constant("int64", [1], [1])];
+  const flat = model.node("Reshape", [tensor, model.constant("int64", [1], [-1])]);
+  const first = model.node("Slice", [flat, zero, one]);
+  // By way of bool, so that no float is too large for an integer.
+  const isSet = model.node("Cast", [first], { attributes: { to: dataTypeNumbers.bool } });
+  const bit = model.node("Cast", [isSet], { attributes: { to: dataTypeNumbers.int64 } });
+  return model.node("Mul", [model.node("ReduceSum", [bit]), zero]);
+}
 
 /**
  * Rows of equal length, past included.

@@ -63,6 +63,13 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype, shape: broadcastShapes("where", present(condition, "an operand").shape, branches) }];
   },
 
+  after: ([x, ...signals]) => {
+    assert(signals.length > 0, "after: there is no signal to wait for");
+    return [present(x, "an operand")];
+  },
+  kept: ([x]) => [present(x, "an operand")],
+  recomputed: ([result]) => [present(result, "a result")],
+
   reshape: ([x], { shape }) => {
     const from = present(x, "an operand");
     assert(
