@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
+import { FakeClock } from "../../domain/fake-clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ErrorBody } from "../errors.ts";
 import { bearer, fakeServer } from "../testing/fake-server.ts";
@@ -262,4 +263,23 @@ test("an error on the way of a stream is its last event, and ends every prompt",
   assert.equal(last.error["code"], "unavailable");
   assert.match(answer.body, /data: \[DONE\]\n\n$/);
   await server.close();
+});
+
+test("a stream that has not begun for long begins, and what goes wrong after that is an event", async () => {
+  const clock = new FakeClock();
+  const server = await fakeServer({ clock });
+  const { script } = server.chat;
+  let open = (): void => undefined;
+  script.opens = new Promise((resolve) => (open = resolve));
+  script.refusal = new ServiceError({ code: "unsupported", message: "The prompt has 9 tokens." });
+  const answer = complete(server, { prompt: "Say hello", stream: true });
+  await clock.advance(25_000);
+  open();
+  const { statusCode, body } = await answer;
+  await server.close();
+  assert.equal(statusCode, 200);
+  const [comment, event, ...rest] = body.split("\n\n");
+  assert.equal(comment, ": keep-alive");
+  assert.match(event ?? "", /^data: .*"The prompt has 9 tokens\.".*"code":"unsupported"/);
+  assert.deepEqual(rest, ["data: [DONE]", ""]);
 });

@@ -7,7 +7,7 @@ import type { BodyReader } from "../bodies/body-reader.ts";
 import { writeAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { openEventStream, sendAll } from "../event-reply.ts";
+import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
@@ -57,8 +57,9 @@ async function complete(
       const answer = await writeAnswer(await completionResponse(read, events));
       return await reply.type("application/json; charset=utf-8").send(answer);
     }
-    // Until something is there, whatever goes wrong is an ordinary answer.
-    const first = await events.next();
+    // Until something is there, whatever goes wrong is an ordinary answer, unless that takes long.
+    const first = events.next();
+    await firstOrSilence(first, dependencies);
     const stream = openEventStream(reply, dependencies);
     await sendAll(stream, completionChunks(read, resumed(first, events)), request, dependencies.logger);
     return reply;
@@ -68,9 +69,10 @@ async function complete(
 }
 
 async function* resumed(
-  first: IteratorResult<RequestEvent>,
+  beginning: Promise<IteratorResult<RequestEvent>>,
   rest: AsyncIterable<RequestEvent>,
 ): AsyncGenerator<RequestEvent> {
+  const first = await beginning;
   if (first.done !== true) yield first.value;
   yield* rest;
 }
