@@ -239,6 +239,25 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.gatherRows(value("table"), value("ids")),
     },
   ],
+  moveRows: [
+    {
+      inputs: {
+        ...floats("table", [4, 3], { shape: ["N", 3] }),
+        ...ints("ids", [2, 2], [2, 0, 3, 1], ["B", "T"]),
+        ...ints("places", [4], [1, 3, 0, 2], ["N"]),
+      },
+      build: (b, value) => b.moveRows(value("table"), value("ids"), value("places")),
+    },
+    {
+      // The row 3 stands nowhere.
+      inputs: {
+        ...floats("table", [5, 3]),
+        ...ints("ids", [2, 2], [4, 1, 0, 2], ["B", "T"]),
+        ...ints("places", [5], [2, 1, 3, 4, 0]),
+      },
+      build: (b, value) => b.moveRows(value("table"), value("ids"), value("places"), { isPartial: true }),
+    },
+  ],
   scatterAddRows: [
     {
       inputs: {

@@ -39,6 +39,44 @@ export function causalMask(builder: GraphBuilder, length: Dimension, window?: nu
 }
 
 /**
+ * The mask of rows that each go on where a prefix ends: their keys are the prefix's, then their own.
+ *
+ * @param options.prefixLengths int64 [B], how much of the prefix each row has; the rest is padding
+ * @param options.prefixCapacity P, the longest prefix
+ * @param options.window how many tokens a position sees, itself included; absent means all before it
+ * @returns float32 [B, 1, 1, T, P+T], 0 where row may see column
+ */
+export function continuationMask(
+  builder: GraphBuilder,
+  options: {
+    readonly prefixLengths: Value;
+    readonly prefixCapacity: Dimension;
+    readonly length: Dimension;
+    readonly window?: number | undefined;
+  },
+): Value {
+  const { prefixLengths, prefixCapacity, length, window } = options;
+  const rows = dimensionAt(prefixLengths.shape, 0);
+  const lengths = builder.reshape(prefixLengths, [rows, 1, 1]);
+  const queries = builder.reshape(builder.iota(length), [1, length, 1]);
+  const before = builder.reshape(builder.iota(prefixCapacity), [1, 1, prefixCapacity]);
+  const own = builder.reshape(builder.iota(length), [1, 1, length]);
+  const inPrefix = builder.less(before, lengths);
+  const distance = builder.subtract(builder.add(lengths, queries), before);
+  const prefixVisible =
+    window === undefined ? inPrefix : builder.and(inPrefix, builder.less(distance, window));
+  const visible = builder.concat(
+    [
+      builder.expand(prefixVisible, [rows, length, prefixCapacity]),
+      builder.expand(isVisible(builder, queries, own, window), [rows, length, length]),
+    ],
+    2,
+  );
+  const keys = dimensionSum([prefixCapacity, length]);
+  return builder.reshape(toMask(builder, visible), [rows, 1, 1, length, keys]);
+}
+
+/**
  * The mask of one new token a row over a cache, of which each row has filled its own length, and itself.
  *
  * @param options.pastLengths int64 [B], the filled part of the cache and the position of the new token
@@ -69,10 +107,10 @@ export function cacheMask(
 }
 
 /**
- * Attention of sequences to themselves, with a gradient, for training.
+ * Attention of sequences to themselves, or to themselves after a prefix, with a gradient, for training.
  *
- * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
- * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, T], such as `causalMask`
+ * @param q [B, T, Hq*K]; k and v [B, S, Hkv*K], S being T without a prefix; positions already applied
+ * @param options.mask broadcastable to [B, Hkv, Hq/Hkv, T, S], such as `causalMask` or `continuationMask`
  * @returns [B, T, Hq*K]
  */
 export function selfAttention(

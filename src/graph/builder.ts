@@ -284,6 +284,18 @@ export class GraphBuilder {
     return this.#append("gatherRows", [table, ids], {});
   }
 
+  /**
+   * Rows of `table` [N, …rest] in another order: as `gatherRows`, but with a gradient that is a gather too. What stands at
+   * `ids` beyond one copy of each row is padding, through which no gradient flows.
+   *
+   * @param ids int64 of any shape, M in all
+   * @param places int64 [N]: where in the flat `ids` each row stands
+   * @param options.isPartial whether a row may stand nowhere; its place is then M
+   */
+  moveRows(table: Value, ids: Value, places: Value, options: { readonly isPartial?: boolean } = {}): Value {
+    return this.#append("moveRows", [table, ids, places], { isPartial: options.isPartial ?? false });
+  }
+
   /** Sums `updates` [...ids, ...rest] into a zero tensor [rows, ...rest]: the reverse of a gather. */
   scatterAddRows(updates: Value, ids: Value, rows: Dimension): Value {
     const rest = updates.shape.slice(ids.shape.length);

@@ -155,6 +155,14 @@ export const gradientRules: {
       return builder.scatterAddRows(gradient, present(ids, "ids"), rows);
     },
   ],
+  moveRows: ({ builder, inputs: [table, ids, places], attributes: { isPartial }, gradient }) => [
+    () => {
+      const rest = present(table, "a table").shape.slice(1);
+      const flat = builder.reshape(gradient, [dimensionProduct(present(ids, "ids").shape), ...rest]);
+      const rows = isPartial ? builder.concat([flat, builder.full([1, ...rest], 0)], 0) : flat;
+      return builder.gatherRows(rows, present(places, "places"));
+    },
+  ],
   scatterAddRows: ({ builder, inputs: [, ids], gradient }) => [
     () => builder.gatherRows(gradient, present(ids, "ids")),
   ],

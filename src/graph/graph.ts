@@ -102,6 +102,11 @@ export interface OpAttributes {
   // Indexing.
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */
   readonly gatherRows: None;
+  /**
+   * (table [N, …rest], ids [any], places [N]) → [...ids, ...rest]: rows at `ids`, each of which counts once. `places` says
+   * where: flat in `ids`, or, where `isPartial`, one past its end for a row that counts nowhere.
+   */
+  readonly moveRows: { readonly isPartial: boolean };
   /** (updates [N, D], ids [N]) → [rows, D]: sums the updates of equal ids. */
   readonly scatterAddRows: { readonly rows: Dimension };
   /** (x [..., N], ids [..., M]) → [..., M]: picks along the last axis. */

@@ -153,16 +153,8 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [denseFrom([...batch, rows, columns], product)];
   },
 
-  gatherRows: ([table, ids]) => {
-    const from = operand(table);
-    const at = operand(ids);
-    const rank = at.dims.length;
-    return [
-      denseFrom([...at.dims, ...from.dims.slice(1)], (place) =>
-        elementAt(from, [elementAt(at, place.slice(0, rank)), ...place.slice(rank)]),
-      ),
-    ];
-  },
+  gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
+  moveRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
   scatterAddRows: ([updates, ids], { rows }, { size }) => {
     const from = operand(updates);
     const targets = operand(ids).data;
@@ -269,6 +261,13 @@ function fusedAttention(
 
 function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind> {
   return (operands) => [mapDense(operands, combine)];
+}
+
+function rowsAt(table: Dense, ids: Dense): Dense {
+  const rank = ids.dims.length;
+  return denseFrom([...ids.dims, ...table.dims.slice(1)], (place) =>
+    elementAt(table, [elementAt(ids, place.slice(0, rank)), ...place.slice(rank)]),
+  );
 }
 
 function operand(dense: Dense | undefined): Dense {

@@ -183,6 +183,8 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
 
   gatherRows: direct("Gather"),
+  moveRows: (_, [table, ids], lowering) =>
+    emit(lowering, "Gather", [present(table, "a table"), present(ids, "ids")]),
   scatterAddRows: ({ outputs }, [updates, ids], lowering) => {
     // ScatterElements adds one element after the other; ScatterND would race on equal ids.
     const { model } = lowering;

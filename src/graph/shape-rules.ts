@@ -144,6 +144,15 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     assert(shape.length >= 1, "gatherRows: the table has no rows");
     return [{ dtype, shape: [...requireType("gatherRows", ids, "int64").shape, ...shape.slice(1)] }];
   },
+  moveRows: ([table, ids, places]) => {
+    const { dtype, shape } = requireType("moveRows", table, "float32");
+    const placeShape = requireType("moveRows", places, "int64").shape;
+    assert(
+      sameShape(placeShape, shape.slice(0, 1)),
+      `moveRows: places ${formatShape(placeShape)} for the rows of ${formatShape(shape)}`,
+    );
+    return [{ dtype, shape: [...requireType("moveRows", ids, "int64").shape, ...shape.slice(1)] }];
+  },
   scatterAddRows: ([updates, ids], { rows }) => {
     const { shape } = requireType("scatterAddRows", updates, "float32");
     const idShape = requireType("scatterAddRows", ids, "int64").shape;

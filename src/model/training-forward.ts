@@ -8,12 +8,12 @@ import type { ModelConfig } from "./config.ts";
 import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
 import { floatLinear, type DecoderLora } from "./linear.ts";
 import { loraParameters, type ProjectionName } from "./parameters.ts";
-import { arrangeRows } from "./training-attention.ts";
+import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 
 export interface TrainingInputs {
-  /** int64 [B, T]; rows begin at their first token and are padded on the right with any id. */
-  readonly tokens_BT: Value;
-  /** int64 [N]: flat indices b·T + t of the places whose next token is wanted; never of padding. */
+  /** No position may reach the context length. */
+  readonly layout: TokenLayout;
+  /** int64 [N]: the tokens whose next token is wanted, as indices of the flat layout (b·T + t in rows); never padding. */
   readonly places_N: Value;
   /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */
   readonly targets_N: Value;
@@ -43,14 +43,14 @@ export interface TrainingForward {
   readonly learned: ReadonlyMap<string, Value>;
 }
 
-/** Adds the training computation to a graph; T must not exceed the context length. */
+/** Adds the training computation to a graph. */
 export function addTrainingForward(
   builder: GraphBuilder,
   config: ModelConfig,
   inputs: TrainingInputs,
   { learns, hasEntropy }: TrainingForwardOptions,
 ): TrainingForward {
-  const { tokens_BT, places_N, targets_N } = inputs;
+  const { layout, places_N, targets_N } = inputs;
   const weights = declareWeights(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
@@ -58,7 +58,7 @@ export function addTrainingForward(
     weight: (name) => present(weights.get(name), name),
     linear: floatLinear(builder, weights, lora),
     rotaryTables: (index) => tables[index],
-    ...arrangeRows(builder, config, tokens_BT),
+    ...arrangeTokens(builder, config, layout),
     selectRows: (x) => {
       const [rows, length, width] = x.shape;
       const flat = builder.reshape(x, [dimensionProduct([rows, length]), width]);

@@ -53,7 +53,7 @@ function addForward(
   { adapter, hasEntropy }: { readonly adapter: AdapterShape; readonly hasEntropy: boolean },
 ): TrainingForward {
   const inputs = {
-    tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+    layout: { kind: "rows", tokens_BT: builder.input("tokens", "int64", ["B", "T"]) } as const,
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
   };

@@ -199,7 +199,7 @@ class NaiveTrainer implements Trainer {
 function buildGraph(config: ModelConfig, { targets, rank, scale }: LoraAdapter): Graph {
   const builder = new GraphBuilder();
   const inputs = {
-    tokens_BT: builder.input("tokens", "int64", ["B", "T"]),
+    layout: { kind: "rows", tokens_BT: builder.input("tokens", "int64", ["B", "T"]) } as const,
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
   };
