@@ -16,6 +16,7 @@ import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
 import { type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
+import type { TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
 
@@ -235,6 +236,36 @@ test("precalculated log-probabilities take the place of the recorded ones before
   });
   // The difference is still that to what was recorded.
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
+});
+
+test("with a KL penalty every step compares with the base model, whatever the job starts from", async (t) => {
+  const bench = new Bench(t);
+  const first = await bench.run({ config: { klPenaltyCoefficient: 0.1 } });
+  const steps = bench.steps.flatMap(() => ["forward of the base", "forwardBackward", "optimStep"]);
+  assert.deepEqual(bench.kinds, ["open", ...steps, "forward", "save", "close"]);
+  const [, , gradient] = bench.trainers.calls;
+  assert.ok(gradient.kind === "forwardBackward");
+  const referencesOf = (data: readonly TrainingSequence[]): readonly number[] =>
+    data.flatMap((sequence) =>
+      trainedIndices(sequence).map((index) => sequence.referenceLogprobs?.[index] ?? NaN),
+    );
+  const base = await bench.trainers.open({ from: null, seed: "seed" });
+  const { logprobs } = await base.forward(gradient.data, {
+    id: "check",
+    signal: new AbortController().signal,
+  });
+  assert.deepEqual(
+    referencesOf(gradient.data),
+    logprobs.flatMap((values) => [...values]),
+  );
+  bench.trainers.calls.length = 0;
+  bench.steps.length = 0;
+  const { adapterFolder, trainerState } = first;
+  const later = { from: { adapterFolder, trainerState }, adapterFolder: "adapters/m/2" };
+  await bench.run({ config: { klPenaltyCoefficient: 0.1 }, input: later });
+  const again = bench.trainers.calls[2];
+  assert.ok(again.kind === "forwardBackward");
+  assert.deepEqual(referencesOf(again.data), referencesOf(gradient.data));
 });
 
 test("a job in which nothing can train takes no step and publishes what it started from", async (t) => {

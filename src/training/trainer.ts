@@ -12,6 +12,7 @@ export type PolicyLossConfig = Pick<
   | "epsilonHigh"
   | "importanceSamplingLevel"
   | "k2Tau"
+  | "klPenaltyCoefficient"
   | "maskProbRatio"
   | "maxNegativeAdvantageImportanceSamplingWeight"
   | "ppo"
@@ -21,6 +22,9 @@ export type PolicyLossConfig = Pick<
  * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
  * their number + 1e-6, with w_t the weight of the token's sequence. L_t is the policy gradient's loss (CISPO,
  * arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative log-probability, which ignores advantages.
+ *
+ * With a KL penalty β every advantage A_t of the policy gradient is A_t + β · (k̄ - k_t), where k_t is the token's current
+ * log-probability less its reference log-probability, without gradient, and k̄ the mean of k over all trained tokens given.
  */
 export type Loss =
   | { readonly kind: "policy"; readonly config: PolicyLossConfig }
@@ -30,6 +34,8 @@ export type Loss =
 export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
+  /** At trained tokens: what the base model gives them, finite; what is elsewhere does not count. For a KL penalty alone. */
+  readonly referenceLogprobs?: Float32Array;
   /** Index of the trajectory group it came from: sequences of one group tend to begin alike. */
   readonly group: number;
 }
@@ -43,6 +49,11 @@ export interface TrainerCall {
   readonly id: string;
   /** Aborted, the call rejects with `cancelled` and leaves the trainer as it was. */
   readonly signal: AbortSignal;
+}
+
+export interface ForwardOptions {
+  /** False leaves the adapter out: the base model's log-probabilities. */
+  readonly hasAdapter?: boolean;
 }
 
 export interface ForwardResult {
@@ -97,7 +108,11 @@ export interface SavedVersion {
  */
 export interface Trainer {
   /** Current log-probabilities; changes nothing. */
-  forward(data: readonly TrainingSequence[], call: TrainerCall): Promise<ForwardResult>;
+  forward(
+    data: readonly TrainingSequence[],
+    call: TrainerCall,
+    options?: ForwardOptions,
+  ): Promise<ForwardResult>;
   /**
    * Adds the gradient of the loss over all of `data` to what is accumulated. The trainer computes in parts as small as
    * its memory wants, whole sequences each, and the result is that of all at once.
@@ -158,6 +173,21 @@ export function requireTrainable(
     if (mask[0] === 1)
       throw invalid(`The first token of sequence ${index} trains; nothing predicts it, so mask it.`);
     if (!mask.includes(1)) throw invalid(`No token of sequence ${index} trains; leave it out.`);
+  }
+}
+
+/** Whether a loss compares with the base model, and so takes `referenceLogprobs`. */
+export function hasKlPenalty(loss: Loss): boolean {
+  return loss.kind === "policy" && loss.config.klPenaltyCoefficient > 0;
+}
+
+/** @throws ServiceError `invalid` when the loss has a KL penalty and a trained token has no reference log-probability */
+export function requireReference(data: readonly TrainingSequence[], loss: Loss): void {
+  if (!hasKlPenalty(loss)) return;
+  for (const [index, { mask, referenceLogprobs }] of data.entries()) {
+    const isKnown = mask.every((trains, at) => trains === 0 || Number.isFinite(referenceLogprobs?.[at]));
+    if (isKnown) continue;
+    throw invalid(`Sequence ${index} has no reference log-probabilities, which a KL penalty compares with.`);
   }
 }
 

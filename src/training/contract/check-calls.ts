@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Trainer } from "../trainer.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import type { Loss, Trainer } from "../trainer.ts";
 import { policy } from "./check-numbers.ts";
 import { tinyBatch } from "./tiny-model.ts";
 import {
@@ -123,6 +124,9 @@ export function checkCalls(make: MakeTrainers): void {
       await assertRejects(trainer.forward(batch, bench.call()), "invalid");
       await assertRejects(trainer.forwardBackward(batch, policy, bench.call()), "invalid");
     }
+    const penalized: Loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.1 }) };
+    const { referenceLogprobs: _reference, ...incomparable } = sequence;
+    await assertRejects(trainer.forwardBackward([incomparable], penalized, bench.call()), "invalid");
     const boundless = { ...sequence, advantage: Infinity };
     await assertRejects(trainer.forwardBackward([boundless], policy, bench.call()), "unsupported");
     await assertRejects(trainer.optimStep(adamStep, bench.call()), "invalid");

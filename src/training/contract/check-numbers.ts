@@ -24,6 +24,8 @@ export const losses: readonly Loss[] = [
   { kind: "policy", config: resolveTrainingConfig({ ppo: true, k2Tau: 0.1 }) },
   { kind: "policy", config: resolveTrainingConfig({ importanceSamplingLevel: "sequence", ppo: true }) },
   { kind: "policy", config: resolveTrainingConfig({ maskProbRatio: true, epsilonHigh: 0.5 }) },
+  { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.7 }) },
+  { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.7, ppo: true, k2Tau: 0.1 }) },
   { kind: "cross-entropy" },
 ];
 
@@ -42,6 +44,18 @@ export function checkNumbers(make: MakeTrainers): void {
     await check(await bench.trainers.open({ from: null, seed: "new" }), null);
   });
 
+  test("forward without the adapter gives the base model's, and leaves the adapter as it is", async (t) => {
+    const bench = new TrainerBench(make, t);
+    const batch = tinyBatch();
+    const trainer = await bench.open();
+    const base = await trainer.forward(batch, bench.call(), { hasAdapter: false });
+    batch.forEach((sequence, row) => assertClose(base.logprobs[row], expectedLogprobs(sequence, null), 1e-5));
+    const own = await trainer.forward(batch, bench.call(), { hasAdapter: true });
+    batch.forEach((sequence, row) =>
+      assertClose(own.logprobs[row], expectedLogprobs(sequence, trainedAdapter()), 1e-5),
+    );
+  });
+
   for (const loss of losses) {
     test(`the loss and its gradient are those of the formula: ${nameOf(loss)}`, async (t) => {
       const bench = new TrainerBench(make, t);
@@ -53,7 +67,7 @@ export function checkNumbers(make: MakeTrainers): void {
         logprobs: expectedLogprobs(sequence, trainedAdapter()),
       }));
       result.logprobs.forEach((values, row) => assertClose(values, inputs[row].logprobs, 1e-5));
-      const expected = naiveLoss(inputs, loss, tokenCountOf(batch));
+      const expected = naiveLoss(inputs, loss);
       assert.ok(Math.abs(result.loss - expected) <= 1e-5 * Math.abs(expected), `${result.loss}, ${expected}`);
       assert.ok(Object.values(result.metrics).every(Number.isFinite));
       const gradient = await bench.gradient(trainer);
@@ -168,12 +182,11 @@ function slopeOf(
   inputs: readonly { readonly sequence: TrainingSequence; readonly logprobs: readonly number[] }[],
   loss: Loss,
 ): number {
-  const tokenCount = tokenCountOf(inputs.map(({ sequence }) => sequence));
   const [plus, minus] = [adapterMovedBy(1e-4, index), adapterMovedBy(-1e-4, index)];
   return inputs.reduce((sum, input) => {
     const above = expectedLogprobs(input.sequence, plus);
     const below = expectedLogprobs(input.sequence, minus);
-    const slopes = naiveSlopes(input, loss, tokenCount);
+    const slopes = naiveSlopes(input, inputs, loss);
     return slopes.reduce((part, slope, at) => part + (slope * (above[at] - below[at])) / 2e-4, sum);
   }, 0);
 }
@@ -200,6 +213,7 @@ function tokenCountOf(batch: readonly TrainingSequence[]): number {
 
 function nameOf(loss: Loss): string {
   if (loss.kind !== "policy") return loss.kind;
-  const { ppo, importanceSamplingLevel, maskProbRatio } = loss.config;
-  return [ppo ? "PPO" : "CISPO", importanceSamplingLevel, ...(maskProbRatio ? ["masked"] : [])].join(" ");
+  const { ppo, importanceSamplingLevel, maskProbRatio, klPenaltyCoefficient } = loss.config;
+  const extras = [...(maskProbRatio ? ["masked"] : []), ...(klPenaltyCoefficient > 0 ? ["KL penalty"] : [])];
+  return [ppo ? "PPO" : "CISPO", importanceSamplingLevel, ...extras].join(" ");
 }

@@ -52,7 +52,7 @@ export function trainedAdapter(): LoraAdapter {
   return adapter;
 }
 
-/** Sequences of two groups and several lengths; one was recorded without log-probabilities. */
+/** Sequences of two groups and several lengths; one was recorded without log-probabilities. The reference is no model's. */
 export function tinyBatch(): readonly TrainingSequence[] {
   const random = seededRandom("contract batch");
   return [5, 8, 6, 9, 5, 7].map((length, index) => {
@@ -66,6 +66,9 @@ export function tinyBatch(): readonly TrainingSequence[] {
       ),
       advantage: index % 2 === 0 ? 1.5 : -0.75,
       weight: 0.5 + random.uniform(),
+      referenceLogprobs: Float32Array.from(mask, (trains) =>
+        trains === 1 ? -1 - 2 * random.uniform() : NaN,
+      ),
       group: index % 2,
     };
   });

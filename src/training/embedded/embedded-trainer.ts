@@ -16,6 +16,7 @@ import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
 import { cutByLength } from "../data/optimizer-batches.ts";
 import {
   type ForwardBackwardResult,
+  type ForwardOptions,
   type ForwardResult,
   type Loss,
   type OptimizerStep,
@@ -27,7 +28,9 @@ import {
   type TrainerProvider,
   type TrainerStart,
   type TrainingSequence,
+  hasKlPenalty,
   requireFiniteAdapter,
+  requireReference,
   requireTrainable,
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
@@ -136,16 +139,17 @@ class EmbeddedTrainer implements Trainer {
     this.#optimizerState = optimizerState;
   }
 
-  forward(data: readonly TrainingSequence[], call: TrainerCall): Promise<ForwardResult> {
+  forward(
+    data: readonly TrainingSequence[],
+    call: TrainerCall,
+    { hasAdapter = true }: ForwardOptions = {},
+  ): Promise<ForwardResult> {
     return this.#calls.run("forward", call, async () => {
       requireTrainable(data, this.#trainers);
-      const key = JSON.stringify(["logprobs", this.#adapterShape()]);
-      const session = await this.#trainers.session(key, () =>
-        buildLogprobGraph(this.#options.config, this.#adapter),
-      );
       const logprobs = new Map<TrainingSequence, Float32Array>();
-      await this.#eachMicrobatch(data, call.signal, async (rows) => {
-        const outputs = await session.run({ ...tokenFeeds(rows), ...this.#adapterFeeds() });
+      const feeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
+      await this.#eachMicrobatch(this.#cut(data), call.signal, async (rows) => {
+        const outputs = await (await this.#logprobSession()).run({ ...tokenFeeds(rows), ...feeds });
         collect(logprobs, rows, outputs);
       });
       return { logprobs: inOrderOf(data, logprobs) };
@@ -159,6 +163,9 @@ class EmbeddedTrainer implements Trainer {
   ): Promise<ForwardBackwardResult> {
     return this.#calls.run("forwardBackward", call, async () => {
       requireTrainable(data, this.#trainers);
+      requireReference(data, loss);
+      const microbatches = this.#cut(data);
+      const klElsewhere = await this.#klElsewhere(microbatches, loss, call.signal);
       const key = JSON.stringify(["gradient", this.#adapterShape(), lossKey(loss)]);
       const session = await this.#trainers.session(key, () =>
         buildGradientGraph(this.#options.config, this.#adapter, loss),
@@ -167,8 +174,9 @@ class EmbeddedTrainer implements Trainer {
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const sums = { loss: 0, entropy: 0 };
       let gradients: Gradients | null = null;
-      await this.#eachMicrobatch(data, call.signal, async (rows) => {
-        const feeds = { ...tokenFeeds(rows), ...lossFeeds(rows, { loss, tokenCount }) };
+      await this.#eachMicrobatch(microbatches, call.signal, async (rows, index) => {
+        const terms = { loss, tokenCount, klElsewhere: klElsewhere[index] };
+        const feeds = { ...tokenFeeds(rows), ...lossFeeds(rows, terms) };
         const outputs = await session.run({ ...feeds, ...this.#adapterFeeds() });
         sums.loss += float32Data(outputs["loss"])[0];
         sums.entropy += float32Data(outputs["entropy"])[0];
@@ -216,22 +224,51 @@ class EmbeddedTrainer implements Trainer {
     this.#gradients = null;
   }
 
-  /** Rows of like length together, so that little is padding; an abort is noticed between them. */
-  async #eachMicrobatch(
-    data: readonly TrainingSequence[],
-    signal: AbortSignal,
-    compute: (rows: Microbatch) => Promise<void>,
-  ): Promise<void> {
-    const microbatches = cutByLength(data, {
+  /** Rows of like length together, so that little is padding. */
+  #cut(data: readonly TrainingSequence[]): readonly Microbatch[] {
+    return cutByLength(data, {
       tokensMax: this.#options.microbatchTokens,
       measure: ({ rowCount, longest }) => rowCount * longest,
     });
-    for (const rows of microbatches) {
+  }
+
+  /** An abort is noticed between microbatches. */
+  async #eachMicrobatch(
+    microbatches: readonly Microbatch[],
+    signal: AbortSignal,
+    compute: (rows: Microbatch, index: number) => Promise<void>,
+  ): Promise<void> {
+    for (const [index, rows] of microbatches.entries()) {
       // Computing holds the thread: whoever aborts gets it here.
       await new Promise((resolve) => setImmediate(resolve));
       throwIfAborted(signal);
-      await compute(rows);
+      await compute(rows, index);
     }
+  }
+
+  #logprobSession(): Promise<Session> {
+    const key = JSON.stringify(["logprobs", this.#adapterShape()]);
+    return this.#trainers.session(key, () => buildLogprobGraph(this.#options.config, this.#adapter));
+  }
+
+  /**
+   * For each microbatch, how far the tokens of all others are from the base model: the mean of a KL penalty is over the whole
+   * batch, so that more than one microbatch costs a forward pass before the gradients.
+   */
+  async #klElsewhere(
+    microbatches: readonly Microbatch[],
+    loss: Loss,
+    signal: AbortSignal,
+  ): Promise<readonly number[]> {
+    if (!hasKlPenalty(loss) || microbatches.length === 1) return microbatches.map(() => 0);
+    const session = await this.#logprobSession();
+    const sums: number[] = [];
+    await this.#eachMicrobatch(microbatches, signal, async (rows) => {
+      const outputs = await session.run({ ...tokenFeeds(rows), ...this.#adapterFeeds() });
+      sums.push(differenceFromReference(rows, float32Data(outputs["logprobs"])));
+    });
+    const total = sums.reduce((sum, each) => sum + each, 0);
+    return sums.map((sum) => total - sum);
   }
 
   #gradientsOf(outputs: Readonly<Record<string, Tensor>>): Gradients {
@@ -246,13 +283,32 @@ class EmbeddedTrainer implements Trainer {
 
   #adapterFeeds(): Record<string, Tensor> {
     const { matrices } = this.#adapter;
+    return this.#feedMatrices((name) => present(matrices.get(name), name));
+  }
+
+  /** Of matrices that add nothing: the base model in the same program. */
+  #noAdapterFeeds(): Record<string, Tensor> {
+    const { matrices } = this.#adapter;
+    return this.#feedMatrices((name) => new Float32Array(present(matrices.get(name), name).length));
+  }
+
+  #feedMatrices(values: (name: string) => Float32Array): Record<string, Tensor> {
     return Object.fromEntries(
       loraParameters(this.#options.config, this.#adapter).map(({ name, shape }) => [
         name,
-        float32Tensor(shape, present(matrices.get(name), name)),
+        float32Tensor(shape, values(name)),
       ]),
     );
   }
+}
+
+/** The sum over the trained tokens of rows. */
+function differenceFromReference(rows: Microbatch, logprobs_N: Float32Array): number {
+  return splitByRow(rows, logprobs_N).reduce((sum, values, row) => {
+    const { referenceLogprobs } = rows[row];
+    const indices = trainedIndices(rows[row]);
+    return indices.reduce((part, at, index) => part + values[index] - (referenceLogprobs?.[at] ?? NaN), sum);
+  }, 0);
 }
 
 /** Their sum, in the arrays of the first; the second's where there is no first. */
@@ -286,8 +342,8 @@ function inOrderOf(
 function lossKey(loss: Loss): readonly unknown[] {
   if (loss.kind !== "policy") return [loss.kind];
   const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss.config;
-  const { maxNegativeAdvantageImportanceSamplingWeight: cap } = loss.config;
-  return [loss.kind, epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap];
+  const { maxNegativeAdvantageImportanceSamplingWeight: cap, klPenaltyCoefficient: penalty } = loss.config;
+  return [loss.kind, epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap, penalty];
 }
 
 function requireFinite(loss: number, entropy: number): void {

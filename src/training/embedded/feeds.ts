@@ -2,7 +2,7 @@
 // one behind another in one flat order, row by row.
 import { type Tensor, float32Tensor, int64Tensor } from "../../graph/tensor.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import type { Loss, TrainingSequence } from "../trainer.ts";
+import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 
 /** The sequences that are computed at once. */
@@ -32,14 +32,19 @@ export function tokenFeeds(rows: Microbatch): Record<string, Tensor> {
   };
 }
 
-/**
- * The tensors that the loss takes, as `addLoss` declares them.
- *
- * @param tokenCount the trained tokens of the whole batch that these rows are a part of: what the loss is divided by
- */
+/** What a microbatch's loss takes of the whole batch that it is a part of. */
+export interface BatchTerms {
+  readonly loss: Loss;
+  /** The trained tokens of the batch: what the loss is divided by. */
+  readonly tokenCount: number;
+  /** The sum of the differences from the base model over the batch's other microbatches; 0 without a KL penalty. */
+  readonly klElsewhere: number;
+}
+
+/** The tensors that the loss takes, as `addLoss` declares them. */
 export function lossFeeds(
   rows: Microbatch,
-  { loss, tokenCount }: { readonly loss: Loss; readonly tokenCount: number },
+  { loss, tokenCount, klElsewhere }: BatchTerms,
 ): Record<string, Tensor> {
   const trained = trainedTokens(rows);
   const floats = (value: (token: TrainedToken) => number): Tensor =>
@@ -57,6 +62,13 @@ export function lossFeeds(
     },
     advantages: floats(({ row }) => rows[row].advantage),
     ...(needsSequences(loss) ? sequenceFeeds(rows, trained) : {}),
+    ...(hasKlPenalty(loss)
+      ? {
+          reference_logprobs: floats(({ row, index }) => rows[row].referenceLogprobs?.[index] ?? NaN),
+          kl_share: float32Tensor([1], Float32Array.of(1 / tokenCount)),
+          kl_elsewhere: float32Tensor([1], Float32Array.of(klElsewhere / tokenCount)),
+        }
+      : {}),
   };
 }
 

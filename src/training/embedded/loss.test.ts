@@ -15,6 +15,8 @@ interface Tokens {
   readonly oldLogprobs: readonly (number | null)[];
   readonly advantages: readonly number[];
   readonly sequences: readonly number[];
+  /** Of the base model; needed for a KL penalty. */
+  readonly reference?: readonly number[];
 }
 
 interface Result {
@@ -49,6 +51,9 @@ function computeLoss(tokens: Tokens, kind: Loss): Result {
     loss_weights: list(tokens.logprobs.map(() => 1 / (tokens.logprobs.length + 1e-6))),
     sequence_indices: list(tokens.sequences),
     sequence_sizes: list(sizes),
+    reference_logprobs: list(tokens.reference ?? []),
+    kl_share: list([1 / tokens.logprobs.length]),
+    kl_elsewhere: list([0]),
   });
   const data = (name: string): readonly number[] => [...(outputs[name] ?? assert.fail(name)).data];
   return { loss: data("loss")[0], perToken: data("perToken"), gradient: data("slope") };
@@ -136,6 +141,21 @@ test("unknown old log-probabilities count as the current ones", () => {
   check({}, 0.08, [0.5, 1, 2, -0.1, -3], unknown);
   const { gradient } = compute(unknown, { ppo: true });
   close(gradient, [-0.2, -0.2, -0.2, 0.2, 0.2], 1e-6);
+});
+
+test("gives the worked numbers of a KL penalty, which takes from one token what it gives another", () => {
+  // k is 0.1, -0.2, 0.5, 0 and 0.5, its mean 0.18, and so the advantages are 1.04, 1.19, 0.84, -0.91 and -1.16.
+  const reference = [-0.6, -0.8, -2.5, -0.1, -3.5];
+  const penalized = { ...fiveTokens, reference };
+  check({ klPenaltyCoefficient: 0.5 }, -2.869219, [0.63513, 0.65309, 1.85669, -0.091, -17.4], penalized);
+  const { gradient } = compute(penalized, { klPenaltyCoefficient: 0.5, ppo: true, epsilon: 9 });
+  const ratios = [0.2, -0.6, 0.1, 0, 2].map(Math.exp);
+  const advantages = [1.04, 1.19, 0.84, -0.91, -1.16];
+  close(
+    gradient,
+    ratios.map((ratio, index) => (-ratio * advantages[index]) / 5),
+    1e-6,
+  );
 });
 
 test("PPO's gradient is the slope of its loss, at every level", () => {

@@ -4,7 +4,7 @@
 import { unreachable } from "../../domain/assert.ts";
 import type { GraphBuilder } from "../../graph/builder.ts";
 import type { Value } from "../../graph/graph.ts";
-import type { Loss, PolicyLossConfig } from "../trainer.ts";
+import { type Loss, type PolicyLossConfig, hasKlPenalty } from "../trainer.ts";
 
 export interface LossNodes {
   /** Scalar: what a step makes smaller. */
@@ -29,6 +29,15 @@ interface PolicyInputs {
     readonly indices_N: Value;
     /** float32 [S]: how many trained tokens each has. */
     readonly sizes_S: Value;
+  } | null;
+  /** Present where there is a KL penalty. */
+  readonly reference: {
+    /** float32 [N]: of the base model. */
+    readonly logprobs_N: Value;
+    /** float32 [1]: 1 over the trained tokens of the whole batch. */
+    readonly share_1: Value;
+    /** float32 [1]: what all other microbatches of the batch add to the mean difference from the base model. */
+    readonly elsewhere_1: Value;
   } | null;
 }
 
@@ -71,7 +80,10 @@ function policyLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss & { kin
   const difference_N = builder.subtract(logprobs_N, old_N);
   const ratio_N = adjustedRatio(builder, difference_N, inputs, config);
   const clipped_N = builder.clip(ratio_N, 1 - config.epsilon, 1 + config.epsilonHigh);
-  const advantages_N = adjustedAdvantages(builder, difference_N, inputs, config);
+  const advantages_N = penalizedAdvantages(builder, current_N, inputs, {
+    advantages_N: adjustedAdvantages(builder, difference_N, inputs, config),
+    coefficient: config.klPenaltyCoefficient,
+  });
   return config.ppo
     ? // Pessimistic: whichever of the two promises less.
       builder.negate(
@@ -92,6 +104,13 @@ function addPolicyInputs(builder: GraphBuilder, loss: Loss): PolicyInputs {
       ? {
           indices_N: builder.input("sequence_indices", "int64", ["N"]),
           sizes_S: builder.input("sequence_sizes", "float32", ["S"]),
+        }
+      : null,
+    reference: hasKlPenalty(loss)
+      ? {
+          logprobs_N: builder.input("reference_logprobs", "float32", ["N"]),
+          share_1: builder.input("kl_share", "float32", [1]),
+          elsewhere_1: builder.input("kl_elsewhere", "float32", [1]),
         }
       : null,
   };
@@ -142,4 +161,18 @@ function adjustedAdvantages(
 ): Value {
   if (k2Tau === 0) return advantages_N;
   return builder.subtract(advantages_N, builder.multiply(builder.stopGradient(difference_N), k2Tau));
+}
+
+/** Moves advantage from tokens that are likelier than in the base model to those that are not; their mean stays. */
+function penalizedAdvantages(
+  builder: GraphBuilder,
+  current_N: Value,
+  { reference }: PolicyInputs,
+  { advantages_N, coefficient }: { readonly advantages_N: Value; readonly coefficient: number },
+): Value {
+  if (reference === null) return advantages_N;
+  const kl_N = builder.subtract(current_N, reference.logprobs_N);
+  const here_1 = builder.multiply(builder.reduceSum(kl_N), reference.share_1);
+  const mean_1 = builder.add(here_1, reference.elsewhere_1);
+  return builder.add(advantages_N, builder.multiply(builder.subtract(mean_1, kl_N), coefficient));
 }

@@ -7,8 +7,9 @@ import type { TrainingData } from "../data/training-data.ts";
 import { type Metrics, stepEventMetrics, stepMetrics } from "../job-metrics.ts";
 import { differenceWarning, greatestDifference } from "../logprob-difference.ts";
 import type { PinnedSettings } from "../settings.ts";
-import type { Trainer } from "../trainer.ts";
+import { type Trainer, hasKlPenalty } from "../trainer.ts";
 import { withCurrentLogprobs } from "./current-logprobs.ts";
+import { withReferenceLogprobs } from "./reference-logprobs.ts";
 
 export interface StepContext {
   readonly config: TrainingConfig;
@@ -37,8 +38,11 @@ export async function takeSteps(
     ? await withCurrentLogprobs(trainer, recorded, { signal })
     : recorded;
   const steps: Metrics[] = [];
-  for (const [index, batch] of batches.entries()) {
+  for (const [index, sequences] of batches.entries()) {
     const loss = { kind: "policy", config } as const;
+    const batch = hasKlPenalty(loss)
+      ? await withReferenceLogprobs(trainer, sequences, { id: `reference ${index}`, signal })
+      : sequences;
     const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
     const step = await trainer.optimStep(optimizer, { id: `step ${index}`, signal });
     const metrics = stepMetrics({ batch: recorded[index], gradient, step, learningRate });

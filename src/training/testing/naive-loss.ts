@@ -1,42 +1,69 @@
 // The losses as plain arithmetic on lists of numbers, written from the formulas and not from embedded/loss.ts, which they
 // check. Slopes are finite differences: nothing is derived by hand. Slow, and only as exact as differences are.
-import type { Loss, PolicyLossConfig, TrainingSequence } from "../trainer.ts";
+import { type Loss, type PolicyLossConfig, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 
 /** What a loss sees of one sequence: its trained tokens in order. */
 export interface LossInput {
-  readonly sequence: Pick<TrainingSequence, "mask" | "oldLogprobs" | "advantage" | "weight">;
+  readonly sequence: Pick<
+    TrainingSequence,
+    "mask" | "oldLogprobs" | "advantage" | "weight" | "referenceLogprobs"
+  >;
   readonly logprobs: ArrayLike<number>;
 }
 
-/** The part of the loss that these sequences give when the whole batch trains `tokenCount` tokens. */
-export function naiveLoss(inputs: readonly LossInput[], loss: Loss, tokenCount: number): number {
-  return inputs.reduce(
+/** The loss of a whole batch. */
+export function naiveLoss(batch: readonly LossInput[], loss: Loss): number {
+  const [tokenCount, klMean] = [tokenCountOf(batch), klMeanOf(batch, loss)];
+  return batch.reduce(
     (sum, { sequence, logprobs }) =>
-      sum + lossOf(sequence, { live: logprobs, frozen: logprobs }, loss) / (tokenCount + 1e-6),
+      sum + lossOf(sequence, { live: logprobs, frozen: logprobs, klMean }, loss) / (tokenCount + 1e-6),
     0,
   );
 }
 
-/** The slope of {@link naiveLoss} by each log-probability of one sequence. */
-export function naiveSlopes({ sequence, logprobs }: LossInput, loss: Loss, tokenCount: number): number[] {
+/** The slope of {@link naiveLoss} by each log-probability of one of its sequences. */
+export function naiveSlopes(
+  { sequence, logprobs }: LossInput,
+  batch: readonly LossInput[],
+  loss: Loss,
+): number[] {
   const step = 1e-6;
+  const [tokenCount, klMean] = [tokenCountOf(batch), klMeanOf(batch, loss)];
   return Array.from(logprobs, (_, index) => {
     const moved = (by: number): number => {
       const live = Array.from(logprobs, (value, at) => (at === index ? value + by : value));
-      return lossOf(sequence, { live, frozen: logprobs }, loss);
+      return lossOf(sequence, { live, frozen: logprobs, klMean }, loss);
     };
     return (moved(step) - moved(-step)) / (2 * step) / (tokenCount + 1e-6);
   });
+}
+
+function tokenCountOf(batch: readonly LossInput[]): number {
+  return batch.reduce((count, { logprobs }) => count + logprobs.length, 0);
+}
+
+/** The mean of current less reference log-probabilities over the trained tokens of a batch; 0 without a KL penalty. */
+function klMeanOf(batch: readonly LossInput[], loss: Loss): number {
+  if (!hasKlPenalty(loss)) return 0;
+  const differences = batch.flatMap(({ sequence, logprobs }) => klOf(sequence, logprobs));
+  return differences.reduce((sum, each) => sum + each, 0) / differences.length;
+}
+
+function klOf(sequence: LossInput["sequence"], logprobs: ArrayLike<number>): readonly number[] {
+  return trainedIndices(sequence).map(
+    (at, index) => logprobs[index] - (sequence.referenceLogprobs?.[at] ?? NaN),
+  );
 }
 
 /** Log-probabilities as gradients see them: `frozen` is the same numbers where no gradient flows. */
 interface Logprobs {
   readonly live: ArrayLike<number>;
   readonly frozen: ArrayLike<number>;
+  readonly klMean: number;
 }
 
-function lossOf(sequence: LossInput["sequence"], { live, frozen }: Logprobs, loss: Loss): number {
+function lossOf(sequence: LossInput["sequence"], { live, frozen, klMean }: Logprobs, loss: Loss): number {
   const { advantage, weight } = sequence;
   if (loss.kind === "cross-entropy") return Array.from(live).reduce((sum, each) => sum - each * weight, 0);
   const { config } = loss;
@@ -46,10 +73,12 @@ function lossOf(sequence: LossInput["sequence"], { live, frozen }: Logprobs, los
   const frozenDifferences = differences(frozen);
   const ratios = adjustedRatios(differences(live), config);
   const frozenRatios = adjustedRatios(frozenDifferences, config);
+  const kl = klOf(sequence, frozen);
   const clip = (ratio: number): number =>
     Math.min(Math.max(ratio, 1 - config.epsilon), 1 + config.epsilonHigh);
   return ratios.reduce((sum, ratio, at) => {
-    const adjusted = advantage - config.k2Tau * frozenDifferences[at];
+    const penalty = hasKlPenalty(loss) ? config.klPenaltyCoefficient * (klMean - kl[at]) : 0;
+    const adjusted = advantage - config.k2Tau * frozenDifferences[at] + penalty;
     const token = config.ppo
       ? -Math.min(ratio * adjusted, clip(ratio) * adjusted)
       : -clip(frozenRatios[at]) * adjusted * live[at];

@@ -19,6 +19,7 @@ import { weightsInMemory } from "../../model/weights.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import {
   type ForwardBackwardResult,
+  type ForwardOptions,
   type ForwardResult,
   type Loss,
   type OptimizerStep,
@@ -31,6 +32,7 @@ import {
   type TrainerStart,
   type TrainingSequence,
   requireFiniteAdapter,
+  requireReference,
   requireTrainable,
 } from "../trainer.ts";
 import { type Matrices, type NaiveState, steppedState, sumOf } from "./naive-adamw.ts";
@@ -87,10 +89,17 @@ class NaiveTrainer implements Trainer {
     this.#state = state;
   }
 
-  forward(data: readonly TrainingSequence[], call: TrainerCall): Promise<ForwardResult> {
+  forward(
+    data: readonly TrainingSequence[],
+    call: TrainerCall,
+    { hasAdapter = true }: ForwardOptions = {},
+  ): Promise<ForwardResult> {
     return this.#once("forward", call, () => {
       requireTrainable(data, this.#options);
-      return { logprobs: data.map((sequence) => Float32Array.from(this.#compute(sequence).logprobs)) };
+      const matrices = hasAdapter ? this.#state.matrices : zerosLike(this.#adapter.matrices);
+      const logprobsOf = (sequence: TrainingSequence): readonly number[] =>
+        this.#compute(sequence, { matrices }).logprobs;
+      return { logprobs: data.map((sequence) => Float32Array.from(logprobsOf(sequence))) };
     });
   }
 
@@ -101,13 +110,13 @@ class NaiveTrainer implements Trainer {
   ): Promise<ForwardBackwardResult> {
     return this.#once("forwardBackward", call, () => {
       requireTrainable(data, this.#options);
-      const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
+      requireReference(data, loss);
       const inputs = data.map((sequence) => ({ sequence, logprobs: this.#compute(sequence).logprobs }));
-      const lossValue = naiveLoss(inputs, loss, tokenCount);
+      const lossValue = naiveLoss(inputs, loss);
       if (!Number.isFinite(lossValue)) throw notFinite("loss");
       const gradients = inputs.map((input) => {
-        const slopes = naiveSlopes(input, loss, tokenCount);
-        return this.#compute(input.sequence, slopes).gradient;
+        const slopes = naiveSlopes(input, inputs, loss);
+        return this.#compute(input.sequence, { slopes }).gradient;
       });
       this.#gradient = gradients.reduce(sumOf, this.#gradient);
       const logprobs = inputs.map((input) => Float32Array.from(input.logprobs));
@@ -167,14 +176,16 @@ class NaiveTrainer implements Trainer {
   /** One sequence's log-probabilities, and the gradient of their sum weighted by `slopes`. */
   #compute(
     sequence: TrainingSequence,
-    slopes: readonly number[] = [],
+    {
+      slopes = [],
+      matrices = this.#state.matrices,
+    }: { readonly slopes?: readonly number[]; readonly matrices?: Matrices } = {},
   ): { readonly logprobs: readonly number[]; readonly gradient: Matrices } {
     const indices = trainedIndices(sequence);
     const row = (values: readonly number[]): Dense => ({
       dims: [values.length],
       data: Float64Array.from(values),
     });
-    const { matrices } = this.#state;
     const outputs = interpret(this.#graph, {
       ...this.#weightFeeds,
       ...Object.fromEntries(
@@ -226,10 +237,13 @@ function weightFeeds(graph: Graph, { config, weights }: NaiveTrainerOptions): Re
 }
 
 function newState({ matrices }: LoraAdapter): NaiveState {
-  const zeros = (): Matrices =>
-    new Map([...matrices].map(([name, values]) => [name, new Float64Array(values.length)]));
   const doubles = new Map([...matrices].map(([name, values]) => [name, Float64Array.from(values)]));
-  return { stepCount: 0, matrices: doubles, firstMoments: zeros(), secondMoments: zeros() };
+  const [firstMoments, secondMoments] = [zerosLike(matrices), zerosLike(matrices)];
+  return { stepCount: 0, matrices: doubles, firstMoments, secondMoments };
+}
+
+function zerosLike(matrices: LoraAdapter["matrices"]): Matrices {
+  return new Map([...matrices].map(([name, values]) => [name, new Float64Array(values.length)]));
 }
 
 function readState(file: string, { matrices }: LoraAdapter): NaiveState {

@@ -11,7 +11,10 @@ import type {
 /** One call, in the words of the contract. */
 export type RecordedCall =
   | { readonly kind: "open"; readonly start: TrainerStart }
-  | { readonly kind: "forward" | "forwardBackward"; readonly data: readonly TrainingSequence[] }
+  | {
+      readonly kind: "forward" | "forward of the base" | "forwardBackward";
+      readonly data: readonly TrainingSequence[];
+    }
   | { readonly kind: "optimStep"; readonly step: OptimizerStep }
   | { readonly kind: "save" | "close" };
 
@@ -45,9 +48,10 @@ export class RecordingTrainers implements TrainerProvider {
       this.onCall(call);
     };
     return {
-      forward: (data, call) => {
-        record({ kind: "forward", data }, call);
-        return trainer.forward(data, call);
+      forward: (data, call, options) => {
+        const isBase = options?.hasAdapter === false;
+        record({ kind: isBase ? "forward of the base" : "forward", data }, call);
+        return trainer.forward(data, call, options);
       },
       forwardBackward: (data, loss, call) => {
         record({ kind: "forwardBackward", data }, call);
