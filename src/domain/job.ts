@@ -1,6 +1,7 @@
 // A training job: its states, its events, and the store that makes both durable.
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
+import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainingConfig } from "./training-config.ts";
 import type { JsonObject } from "./trajectory.ts";
 
@@ -19,12 +20,21 @@ export function isTerminal(state: JobState): boolean {
   return jobTransitions[state].length === 0;
 }
 
+/** What a job is asked to do; what it trains on are stored lines of its kind. */
+export type JobTask =
+  /** Reinforcement learning; each line is a trajectory group. */
+  | { readonly kind: "rl"; readonly config: TrainingConfig }
+  /** Supervised fine-tuning; each line is an example conversation. */
+  | { readonly kind: "sft"; readonly config: SupervisedConfig };
+
+export type JobKind = JobTask["kind"];
+
 export interface JobProgress {
   readonly gradientStepCount: number;
   readonly gradientStepCountTotal: number;
 }
 
-/** Why trajectories did not train, and how many; and what did. */
+/** Why trajectories did not train, and how many; and what did. The conversations of supervised jobs count as trajectories, in no group. */
 export interface JobCounts {
   readonly groupsSubmitted: number;
   readonly groupsTrainable: number;
@@ -55,7 +65,7 @@ export interface TrainingJob {
   readonly id: string;
   readonly modelId: string;
   readonly state: JobState;
-  readonly config: TrainingConfig;
+  readonly task: JobTask;
   /** Keys of the configuration that were sent and are not applied. */
   readonly configNotApplied: readonly string[];
   readonly createdAt: Date;
@@ -130,12 +140,13 @@ export interface JobFilter {
   /** The entity of the job's model. */
   readonly entity: string | null;
   readonly modelId: string | null;
+  readonly kind: JobKind | null;
   readonly state: JobState | null;
 }
 
 export interface JobStore {
   /**
-   * Stores the job with its trajectories, a folded line of JSON for each group, durable when it resolves. With an idempotency key seen before:
+   * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves. With an idempotency key seen before:
    * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
    * queued throws `overloaded`.
    */
@@ -147,8 +158,8 @@ export interface JobStore {
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   find(id: string): Promise<TrainingJob | null>;
   /**
-   * What the job trains on: each group as the folded line of JSON it is stored as, one part in memory at a time; null when there is no
-   * such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
+   * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory at a time; null
+   * when there is no such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
    */
   trajectoryLines(id: string): Promise<AsyncIterable<string> | null>;
   /** In the order they came; what is null in the filter lets all through. */
@@ -221,6 +232,8 @@ export interface JobAssignment {
   readonly model: TrainedModel;
   /** The version that training starts from: that of `pins.startStep`. */
   readonly from: ModelVersion;
+  /** Of the job that made that version; null when none did. */
+  readonly fromKind: JobKind | null;
   readonly pins: JobPins;
 }
 

@@ -6,6 +6,7 @@ import { newUuid } from "../domain/ids.ts";
 import type {
   JobAssignment,
   JobCounts,
+  JobKind,
   JobOutcome,
   JobPins,
   JobReport,
@@ -13,7 +14,7 @@ import type {
   JobStore,
   TrainingJob,
 } from "../domain/job.ts";
-import type { ModelStore, TrainedModel } from "../domain/model.ts";
+import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import {
@@ -139,9 +140,14 @@ export class Attempt {
     const pins = job.pins ?? (await this.#pin(model));
     if (pins === null) return null;
     const from = await models.findVersion(model.id, pins.startStep);
-    if (from !== null) return { job, model, from, pins };
+    if (from !== null) return { job, model, from, fromKind: await this.#kindBehind(from), pins };
     const message = `Version ${pins.startStep}, which this job started from, was deleted; send the job again.`;
     throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
+  }
+
+  /** What kind of job made a version; null when none did. */
+  async #kindBehind({ jobId }: ModelVersion): Promise<JobKind | null> {
+    return jobId === null ? null : ((await this.#dependencies.jobs.find(jobId))?.task.kind ?? null);
   }
 
   /** Fixes what every attempt at this job goes by; null when the model is gone. */

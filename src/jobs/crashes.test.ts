@@ -57,7 +57,13 @@ async function submitAll(database: Database, clock: FakeClock): Promise<void> {
   }
   for (const id of jobIds) {
     const config = resolveTrainingConfig({});
-    const job = newJob({ id, modelId: modelOf(id), config, configNotApplied: [], createdAt });
+    const job = newJob({
+      id,
+      modelId: modelOf(id),
+      task: { kind: "rl", config },
+      configNotApplied: [],
+      createdAt,
+    });
     await database.jobs.create(job, [], null);
   }
 }
@@ -150,7 +156,7 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
 
 async function allEnded(jobs: JobStore): Promise<boolean> {
   const { items } = await jobs.list(
-    { entity: null, modelId: null, state: null },
+    { entity: null, modelId: null, kind: null, state: null },
     { after: null, limit: 100, order: "asc" },
   );
   return items.every((job) => isTerminal(job.state));

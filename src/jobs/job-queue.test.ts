@@ -162,7 +162,13 @@ class Bench {
   async submit(queue: JobQueue, id: string, modelId = "m"): Promise<void> {
     const config = resolveTrainingConfig({});
     await queue.submit(
-      newJob({ id, modelId, config, configNotApplied: [], createdAt: this.clock.now() }),
+      newJob({
+        id,
+        modelId,
+        task: { kind: "rl", config },
+        configNotApplied: [],
+        createdAt: this.clock.now(),
+      }),
       [],
       null,
     );
@@ -843,7 +849,7 @@ test("the same idempotency key starts one job", async (t) => {
     newJob({
       id,
       modelId: "m",
-      config: resolveTrainingConfig({}),
+      task: { kind: "rl", config: resolveTrainingConfig({}) },
       configNotApplied: [],
       createdAt: bench.clock.now(),
     });

@@ -91,7 +91,7 @@ export class JobQueue implements Service {
   async cancelAll(modelId: string): Promise<void> {
     const { jobs } = this.#dependencies;
     for (const state of ["queued", "running"] as const) {
-      const filter = { entity: null, modelId, state };
+      const filter = { entity: null, modelId, kind: null, state };
       for await (const { id } of allItems((page) => jobs.list(filter, page))) {
         const over = this.#attempts.get(id)?.over;
         await this.cancel(id);

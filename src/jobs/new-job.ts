@@ -3,7 +3,7 @@ import type { JobDraft } from "../domain/job.ts";
 
 /** A queued job that nobody has tried yet. */
 export function newJob(
-  identity: Pick<JobDraft, "id" | "modelId" | "config" | "configNotApplied" | "createdAt">,
+  identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt">,
 ): JobDraft {
   return {
     ...identity,

@@ -73,7 +73,7 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string, remo
 
 /** Whether a job would have published this step, and ended without. One that still waits replaces what lies there. */
 async function isOfEndedJob({ jobs }: SweepDependencies, modelId: string, step: number): Promise<boolean> {
-  const filter = { entity: null, modelId, state: null };
+  const filter = { entity: null, modelId, kind: null, state: null };
   const states: JobState[] = [];
   for await (const { pins, state } of allItems((page) => jobs.list(filter, page)))
     if (pins?.resultStep === step) states.push(state);

@@ -1,6 +1,18 @@
 // A training job as a row, and back.
 import type { Insertable, Selectable } from "kysely";
-import type { JobCounts, JobDraft, JobPins, JobProgress, JobState, TrainingJob } from "../domain/job.ts";
+import type {
+  JobCounts,
+  JobDraft,
+  JobPins,
+  JobProgress,
+  JobState,
+  JobTask,
+  TrainingJob,
+} from "../domain/job.ts";
+import {
+  resolveSupervisedConfig,
+  type SupervisedConfigInput,
+} from "../domain/supervised/supervised-config.ts";
 import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
 import type { JobTable } from "./schema.ts";
 
@@ -12,8 +24,9 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
   return {
     id: job.id,
     model_id: job.modelId,
+    kind: job.task.kind,
     state: job.state,
-    config: JSON.stringify(job.config),
+    config: JSON.stringify(job.task.config),
     config_not_applied: JSON.stringify(job.configNotApplied),
     created_at: job.createdAt.toISOString(),
     started_at: job.startedAt?.toISOString() ?? null,
@@ -44,8 +57,7 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     id: row.id,
     modelId: row.model_id,
     state: row.state as JobState,
-    // A field that there was not yet when the job came is at its default.
-    config: resolveTrainingConfig(JSON.parse(row.config) as TrainingConfigInput),
+    task: taskOf(row),
     configNotApplied: JSON.parse(row.config_not_applied) as readonly string[],
     createdAt: new Date(row.created_at),
     startedAt: row.started_at === null ? null : new Date(row.started_at),
@@ -63,6 +75,14 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     contentHash: row.content_hash,
     pins: row.pins === null ? null : (JSON.parse(row.pins) as JobPins),
   };
+}
+
+/** A field of the configuration that there was not yet when the job came is at its default. */
+function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">): JobTask {
+  const stored: unknown = JSON.parse(config);
+  return kind === "sft"
+    ? { kind, config: resolveSupervisedConfig(stored as SupervisedConfigInput) }
+    : { kind: "rl", config: resolveTrainingConfig(stored as TrainingConfigInput) };
 }
 
 /** Counts from before told no groups. */

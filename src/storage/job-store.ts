@@ -36,9 +36,10 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
     find: (id) => findJob(database, id),
     trajectoryLines: async (id) =>
       (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id),
-    list: ({ entity, modelId, state }, page) => {
+    list: ({ entity, modelId, kind, state }, page) => {
       let places = database.selectFrom("jobs").selectAll();
       if (modelId !== null) places = places.where("model_id", "=", modelId);
+      if (kind !== null) places = places.where("kind", "=", kind);
       if (entity !== null) {
         places = places.where("model_id", "in", (models) =>
           models.selectFrom("models").select("models.id").where("models.entity", "=", entity),

@@ -33,7 +33,7 @@ export async function createJob(
     const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
     return { id, isNew: false };
   }
-  const hash = createHash("sha256").update(`${JSON.stringify(job.config)}\n`);
+  const hash = createHash("sha256").update(`${JSON.stringify(job.task.config)}\n`);
   await storeGroups(transaction, {
     table: "job_groups",
     ownerId: job.id,

@@ -76,6 +76,7 @@ export interface JobTable {
   /** The order of submission: jobs of one model run in it. Null until the submission is complete. */
   readonly sequence: number | null;
   readonly model_id: string;
+  readonly kind: Generated<string>;
   readonly state: string;
   readonly config: string;
   readonly config_not_applied: string;

@@ -19,6 +19,13 @@ export const reinforcementLearningAdamW: Omit<OptimizerStep, "learningRate"> = {
   gradientNormMax: 0.1,
 };
 
+/** What supervised fine-tuning uses; the learning rates come from each job. */
+export const supervisedAdamW: Omit<OptimizerStep, "learningRate"> = {
+  ...reinforcementLearningAdamW,
+  weightDecay: 0,
+  gradientNormMax: 1,
+};
+
 /** Owned by whoever created it; `adamWStep` updates it in place. */
 export interface AdamWState {
   stepCount: number;

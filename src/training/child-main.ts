@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { systemClock } from "../domain/clock.ts";
 import type { JobReport } from "../domain/job.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { projectionNames } from "../model/parameters.ts";
 import { readModelWeights } from "../model/weights.ts";
@@ -14,18 +13,19 @@ import { failureOf } from "../processes/failure.ts";
 import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
+import type { JobWork } from "./plans/work.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
-import { runTrainingJob } from "./run-training-job.ts";
+import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
 import { pinnedSettings } from "./settings.ts";
+import { createTurnRenderer } from "./turn-renderer.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
 interface LoadedModel {
   readonly trainers: EmbeddedTrainers;
-  readonly tokenizer: ConversationTokenizer;
+  readonly tokenizer: TrainingJobDependencies["tokenizer"];
 }
 
 serveParent<TrainingProtocol>(async (options, emit) => {
@@ -48,7 +48,7 @@ interface Context {
 }
 
 async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
-  const { jobId, seed, config, from, adapterFolder } = request;
+  const { jobId, seed, from, fromKind, adapterFolder } = request;
   const { dataFolder, settings } = options;
   const report: JobReport = {
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
@@ -64,10 +64,10 @@ async function run({ model, options, emit }: Context, request: RunRequest): Prom
     {
       jobId,
       seed,
-      config,
+      work: workOf(request),
       settings: pinnedSettings(settings),
-      groups: readGroups(request.trajectoriesFile),
       from,
+      fromKind,
       dataFolder,
       adapterFolder,
       // The parent ends this process instead.
@@ -86,7 +86,18 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
   const tokenizer = await loadTokenizer(folder);
   const template = await loadChatTemplate(folder);
   return {
-    tokenizer: createConversationTokenizer(tokenizer, template, config.vocabularySize),
+    tokenizer: {
+      ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
+      ...createTurnRenderer({
+        tokenizer,
+        template,
+        vocabularySize: config.vocabularySize,
+        endTokenIds: [
+          ...(tokenizer.endOfTextId === null ? [] : [tokenizer.endOfTextId]),
+          ...config.endOfTextIds,
+        ],
+      }),
+    },
     trainers: new EmbeddedTrainers({
       config,
       weights: readModelWeights(folder, config, { cacheFolder: join(dataFolder, "cache") }),
@@ -100,9 +111,15 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
   };
 }
 
-async function* readGroups(file: string): AsyncGenerator<TrajectoryGroup> {
+function workOf({ task, linesFile }: RunRequest): JobWork {
+  return task.kind === "rl"
+    ? { ...task, groups: readLines(linesFile) }
+    : { ...task, conversations: readLines(linesFile) };
+}
+
+async function* readLines<Item>(file: string): AsyncGenerator<Item> {
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-    // The parent wrote the groups of its own store there.
-    yield JSON.parse(line) as TrajectoryGroup;
+    // The parent wrote there what its own store has of a job of this kind.
+    yield JSON.parse(line) as Item;
   }
 }

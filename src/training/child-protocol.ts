@@ -1,6 +1,5 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
-import type { JobCounts, JobOutcome } from "../domain/job.ts";
-import type { TrainingConfig } from "../domain/training-config.ts";
+import type { JobCounts, JobKind, JobOutcome, JobTask } from "../domain/job.ts";
 import type { Failure } from "../processes/protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
 import type { TrainerStart } from "./trainer.ts";
@@ -17,11 +16,13 @@ export interface RunRequest {
   readonly jobId: string;
   /** Of the job's content; see the job's pins. */
   readonly seed: string;
-  readonly config: TrainingConfig;
-  /** One group a line, as JSON. */
-  readonly trajectoriesFile: string;
+  readonly task: JobTask;
+  /** What it trains on, one group or conversation a line, as JSON. */
+  readonly linesFile: string;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
+  /** What kind of job made that version; null when none did. */
+  readonly fromKind: JobKind | null;
   /** Relative to the data folder. */
   readonly adapterFolder: string;
 }

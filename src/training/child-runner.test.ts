@@ -137,7 +137,7 @@ async function assignmentOf(
       id: jobId,
       modelId: "m",
       state: "running",
-      config: resolveTrainingConfig({ learningRate: 1e-3, ...config }),
+      task: { kind: "rl", config: resolveTrainingConfig({ learningRate: 1e-3, ...config }) },
       configNotApplied: [],
       createdAt,
       startedAt: createdAt,
@@ -166,6 +166,7 @@ async function assignmentOf(
       metrics: {},
       createdAt,
     },
+    fromKind: null,
     pins: {
       startStep: from,
       resultStep: step,

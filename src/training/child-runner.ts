@@ -23,7 +23,7 @@ export interface ChildJobRunnerOptions {
   readonly dataFolder: string;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
-  /** What a job trains on, a group a line, as JSON, folded; null when the job is gone. */
+  /** What a job trains on, a group or conversation a line, as JSON, folded; null when the job is gone. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
   /** This program's version; see the job's pins. */
@@ -172,21 +172,22 @@ class ProcessJobRunner implements ChildJobRunner {
     return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
   }
 
-  async #prepare({ job, model, from, pins }: JobAssignment, scratch: string): Promise<RunRequest> {
+  async #prepare({ job, model, from, fromKind, pins }: JobAssignment, scratch: string): Promise<RunRequest> {
     const lines = await this.#options.trajectoryLines(job.id);
     if (lines === null) throw notFound("training job", job.id);
-    const trajectoriesFile = join(scratch, "trajectories.jsonl");
+    const linesFile = join(scratch, "lines.jsonl");
     await mkdir(scratch, { recursive: true });
-    await writeLines(trajectoriesFile, lines);
+    await writeLines(linesFile, lines);
     return {
       jobId: job.id,
       seed: pins.seed,
-      config: job.config,
-      trajectoriesFile,
+      task: job.task,
+      linesFile,
       from:
         from.adapterFolder === null
           ? null
           : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
+      fromKind,
       adapterFolder: adapterFolderOf(model.id, pins.resultStep),
     };
   }

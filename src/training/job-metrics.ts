@@ -71,7 +71,11 @@ function meansOf(steps: readonly Metrics[]): Metrics {
     if (!(name in steps[0])) continue;
     means[meanName] = steps.reduce((sum, step) => sum + step[name], 0) / steps.length;
   }
-  return { ...means, "loss/first_max_logprob_difference": steps[0]["max_logprob_difference"] };
+  const { max_logprob_difference: difference } = steps[0];
+  return {
+    ...means,
+    ...(difference === undefined ? {} : { "loss/first_max_logprob_difference": difference }),
+  };
 }
 
 function countMetrics(counts: JobCounts): Metrics {

@@ -11,20 +11,20 @@ import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
-import { type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
+import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
 import type { TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
 
 /** Every trajectory carries its tokens: nothing has to be rendered. */
-const tokenizer: ConversationTokenizer = {
+const tokenizer: TrainingJobDependencies["tokenizer"] = {
   vocabularySize: tinyConfig.vocabularySize,
   encode: () => assert.fail("nothing to encode"),
   renderPrompt: () => assert.fail("nothing to render"),
+  renderTurn: () => assert.fail("nothing to render"),
   idOfToken: () => null,
 };
 
@@ -84,10 +84,14 @@ class Bench {
       {
         jobId: "job",
         seed: "seed",
-        config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
+        work: {
+          kind: "rl",
+          config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
+          groups: streamOf(groups),
+        },
         settings: { ...pinnedSettings(defaultsOf(trainingSettings)), batchTokens: 14 },
-        groups: streamOf(groups),
         from: null,
+        fromKind: null,
         dataFolder: this.dataFolder,
         adapterFolder: "adapters/m/1",
         signal: new AbortController().signal,

@@ -1,22 +1,22 @@
 // One training job from its trajectories to a published version. The story alone: who computes, where files lie and
 // how progress becomes durable are given.
 import type { Clock } from "../domain/clock.ts";
-import type { JobOutcome, JobReport } from "../domain/job.ts";
+import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { TrainingConfig } from "../domain/training-config.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
-import { startMetrics, versionMetrics } from "./job-metrics.ts";
-import { type OptimizerBatch, cutIntoBatches } from "./data/optimizer-batches.ts";
+import type { TurnRenderer } from "../trajectories/example-sequences.ts";
+import type { TrainingPlan } from "./plans/plan.ts";
+import { planReinforcement } from "./plans/reinforcement.ts";
+import { planSupervised } from "./plans/supervised.ts";
+import type { JobWork } from "./plans/work.ts";
 import { publishAdapter } from "./publish.ts";
 import type { PinnedSettings } from "./settings.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
 import { takeSteps } from "./steps/take-steps.ts";
-import { prepareTrainingData } from "./data/training-data.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
-  readonly tokenizer: ConversationTokenizer;
+  readonly tokenizer: ConversationTokenizer & TurnRenderer;
   readonly report: JobReport;
   readonly clock: Clock;
 }
@@ -26,11 +26,12 @@ export interface TrainingJobInput {
   readonly jobId: string;
   /** Of the job's content: decides the first adapter of a model and the order of the steps. */
   readonly seed: string;
-  readonly config: TrainingConfig;
+  readonly work: JobWork;
   readonly settings: PinnedSettings;
-  readonly groups: AsyncIterable<TrajectoryGroup>;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
+  /** What kind of job made that version; null when none did. */
+  readonly fromKind: JobKind | null;
   /** The root of all data. */
   readonly dataFolder: string;
   /** Where the result goes, relative to the data folder; replaced when a lost attempt left it. */
@@ -49,33 +50,55 @@ export async function runTrainingJob(
   dependencies: TrainingJobDependencies,
   input: TrainingJobInput,
 ): Promise<JobOutcome> {
-  const { trainers, tokenizer, report, clock } = dependencies;
-  const { config, settings, seed, adapterFolder } = input;
+  const { trainers, report, clock } = dependencies;
+  const { adapterFolder, signal } = input;
   const startMs = clock.monotonicMs();
-  const sequenceLengthMax = Math.min(trainers.sequenceLengthMax, settings.sequenceLengthMax);
-  const data = await prepareTrainingData(input.groups, config, { tokenizer, sequenceLengthMax });
-  const { counts } = data;
-  const batches = cutIntoBatches(data.sequences, { batchTokens: settings.batchTokens, seed });
-  await report.started(batches.length, counts, startMetrics(batches.length, counts));
-  for (const warning of data.warnings) await report.warned(warning);
-  const trainer = await openTrainer(trainers, input);
+  const plan = await planJob(dependencies, input);
+  const { batches, counts, told } = plan;
+  await report.started(batches.length, counts, told.start);
+  for (const warning of plan.warnings) await report.warned(warning);
+  const start = startOf(input);
+  const trainer = await openTrainer(trainers, start);
   try {
-    await warnOfFreshOptimizer(input.from, report);
-    const steps = await takeSteps(trainer, batches, { ...input, data, report });
-    if (steps.length > 0) await requireServable(trainer, batches, input);
+    if (start.freshBecause !== null) await report.warned(start.freshBecause);
+    const steps = await takeSteps(trainer, plan, { report, clock, signal });
+    if (steps.length > 0) await requireServable(trainer, plan, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
     const seconds = (clock.monotonicMs() - startMs) / 1000;
-    return { adapterFolder, trainerState, counts, metrics: versionMetrics(steps, counts, seconds) };
+    return { adapterFolder, trainerState, counts, metrics: told.version(steps, seconds) };
   } finally {
     await trainer.close();
   }
 }
 
+function planJob(
+  { trainers, tokenizer }: TrainingJobDependencies,
+  { work, settings, seed }: TrainingJobInput,
+): Promise<TrainingPlan> {
+  const sequenceLengthMax = Math.min(trainers.sequenceLengthMax, settings.sequenceLengthMax);
+  const model = { tokenizer, sequenceLengthMax };
+  return work.kind === "rl"
+    ? planReinforcement(work, model, { settings, seed })
+    : planSupervised(work, model, { seed });
+}
+
+/** Where the trainer starts, and why its optimizer starts anew though the version is not the base; null when it does not. */
+function startOf({ from, fromKind, seed, work }: TrainingJobInput): TrainerStart & {
+  readonly freshBecause: string | null;
+} {
+  if (from === null) return { from, seed, freshBecause: null };
+  const goesOn = "Training goes on from this version's weights with a fresh optimizer: ";
+  if (fromKind !== null && fromKind !== work.kind) {
+    const freshBecause = `${goesOn}the version was made by a job of kind ${fromKind}, and this one is of kind ${work.kind}.`;
+    return { from: { ...from, trainerState: null }, seed, freshBecause };
+  }
+  const freshBecause =
+    from.trainerState === null ? `${goesOn}the state of its optimizer is not kept any more.` : null;
+  return { from, seed, freshBecause };
+}
+
 /** What cannot be read of a version is this server's own: whoever sent the job is told no more than that. */
-async function openTrainer(
-  trainers: TrainerProvider,
-  { from, seed }: Pick<TrainingJobInput, "from" | "seed">,
-): Promise<Trainer> {
+async function openTrainer(trainers: TrainerProvider, { from, seed }: TrainerStart): Promise<Trainer> {
   try {
     return await trainers.open({ from, seed });
   } catch (cause) {
@@ -88,17 +111,10 @@ async function openTrainer(
   }
 }
 
-async function warnOfFreshOptimizer(from: TrainerStart["from"], report: JobReport): Promise<void> {
-  if (from === null || from.trainerState !== null) return;
-  await report.warned(
-    "Training goes on from this version's weights with a fresh optimizer: the state of its optimizer is not kept any more.",
-  );
-}
-
 /** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */
 async function requireServable(
   trainer: Trainer,
-  batches: readonly OptimizerBatch[],
+  { batches, optimizerStep }: TrainingPlan,
   input: TrainingJobInput,
 ): Promise<void> {
   const [first, ...others] = batches.flat();
@@ -109,7 +125,7 @@ async function requireServable(
     code: "unsupported",
     message:
       "After its last step the model does not give finite log-probabilities any more, so no version is made of it; " +
-      `lower the learning rate, which is ${input.config.learningRate}.`,
+      `lower the learning rate, which is ${optimizerStep(batches.length - 1).learningRate}.`,
   });
 }
 

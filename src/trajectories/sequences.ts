@@ -69,7 +69,7 @@ export function trajectorySequences(
   const read = histories.map((history, index) => {
     const location = index === 0 ? [] : ["additional_histories", String(index - 1)];
     const { turns, untrained } = turnsOf(history, hasChoice, { tokenizer, location, promptArguments });
-    const joined = joinTurns(turns).map((growing) => ({ ...finished(growing), location }));
+    const joined = sequencesOfTurns(turns).map((sequence) => ({ ...sequence, location }));
     const sequences = joined.filter(({ sequence }) => sequence.mask.includes(1));
     const isCut = sequences.length < joined.length;
     return { sequences, untrained: isCut ? [...untrained, onlyTokenFirst(location)] : untrained };
@@ -111,6 +111,11 @@ function nothing(untrained: readonly Untrained[]): readonly Untrained[] {
   );
   const detail = "It holds neither a choice with tokens nor an assistant message with text.";
   return isSaid ? [] : [{ reason: "no_trainable_tokens", location: [], detail }];
+}
+
+/** Joins the turns of one history: a sequence goes on as long as every prompt begins with it. */
+export function sequencesOfTurns(turns: readonly Turn[]): readonly Omit<RecordedSequence, "location">[] {
+  return joinTurns(turns).map(finished);
 }
 
 /** A sequence while turns are still being added. */

@@ -9,6 +9,7 @@ import { isUuid } from "../domain/ids.ts";
 import { textMemberAtHead } from "../validation/json-head.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
+import { supervisedConfigBody, supervisedConfigSchema } from "./supervised/supervised-config.ts";
 import { pageQueryFields, pageSchema } from "./page.ts";
 import {
   checkTrainingConfig,
@@ -18,11 +19,13 @@ import {
   trainingConfigSchema,
 } from "./training/training-config.ts";
 
+const jobKinds = ["rl", "sft"] as const;
 const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 
 export const jobQuerySchema = Type.Object({
   ...pageQueryFields,
   model_id: Type.Optional(Type.String({ description: "Only this model's." })),
+  kind: Type.Optional(Type.Enum([...jobKinds], { description: "Only those of this kind." })),
   state: Type.Optional(Type.Enum([...jobStates], { description: "Only those in this state." })),
 });
 
@@ -84,6 +87,7 @@ export const trainingJobSchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
     model_id: Type.String({ format: "uuid" }),
+    kind: Type.Enum([...jobKinds], { description: "Reinforcement learning, or supervised fine-tuning." }),
     state: Type.Enum([...jobStates]),
     created_at: dateTime,
     started_at: orNull(dateTime),
@@ -100,13 +104,18 @@ export const trainingJobSchema = Type.Object(
     }),
     cancel_requested: Type.Boolean(),
     progress: orNull(Type.Object({ gradient_steps: count, gradient_steps_total: count })),
-    experimental_config: Type.Object(
-      {},
-      {
-        additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String(), Type.Null()]),
-        description: "As it takes effect.",
-      },
+    experimental_config: orNull(
+      Type.Object(
+        {},
+        {
+          additionalProperties: Type.Union([Type.Number(), Type.Boolean(), Type.String(), Type.Null()]),
+        },
+      ),
+      { description: "Of reinforcement learning, as it takes effect; null of a job of another kind." },
     ),
+    config: orNull(supervisedConfigSchema, {
+      description: "Of supervised fine-tuning, as it takes effect; null of a job of another kind.",
+    }),
     config_not_applied: Type.Array(Type.String(), {
       description: "Keys that were sent and ask for what is not done.",
     }),
@@ -132,10 +141,11 @@ export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },
 ): object {
-  const { counts, progress } = job;
+  const { counts, progress, task } = job;
   return {
     id: job.id,
     model_id: job.modelId,
+    kind: task.kind,
     state: job.state,
     created_at: job.createdAt.toISOString(),
     started_at: job.startedAt?.toISOString() ?? null,
@@ -156,7 +166,8 @@ export function trainingJobBody(
             gradient_steps: progress.gradientStepCount,
             gradient_steps_total: progress.gradientStepCountTotal,
           },
-    experimental_config: trainingConfigBody(job.config),
+    experimental_config: task.kind === "rl" ? trainingConfigBody(task.config) : null,
+    config: task.kind === "sft" ? supervisedConfigBody(task.config) : null,
     config_not_applied: job.configNotApplied,
     counts:
       counts === null

@@ -138,7 +138,7 @@ async function create(
   const job = newJob({
     id: newUuid7(dependencies.clock),
     modelId: model.id,
-    config: read.config,
+    task: { kind: "rl", config: read.config },
     configNotApplied: read.configNotApplied,
     createdAt: dependencies.clock.now(),
   });
@@ -177,6 +177,7 @@ async function list(
   const filter = {
     entity: caller.role === "admin" ? null : caller.entity,
     modelId: model?.id ?? null,
+    kind: value.kind ?? null,
     state: value.state ?? null,
   };
   return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), (job) =>

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { present } from "../../domain/assert.ts";
 import type { JobDraft, JobStore } from "../../domain/job.ts";
+import { resolveSupervisedConfig } from "../../domain/supervised/supervised-config.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import {
@@ -45,7 +46,7 @@ const linesOf = async (jobs: JobStore, id: string): Promise<readonly string[] | 
 /** What the store hashes of a job. */
 const contentHashOf = (job: JobDraft, groups: readonly TrajectoryGroup[]): string =>
   createHash("sha256")
-    .update([job.config, ...groups].map((part) => `${JSON.stringify(part)}\n`).join(""))
+    .update([job.task.config, ...groups].map((part) => `${JSON.stringify(part)}\n`).join(""))
     .digest("hex");
 
 const eventsOf = async (jobs: JobStore, id: string) =>
@@ -114,6 +115,26 @@ function checkSubmission(makeStorage: MakeStorage): void {
     assert.deepEqual(await jobs.find("j"), { ...draft, contentHash: contentHashOf(draft, []) });
   });
 
+  test("a job of each kind keeps its configuration, and a list may be of one kind", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const config = resolveSupervisedConfig({ learningRate: [0.1 + 0.2, 1e-300], isShuffled: false });
+    const supervised = sampleJob("s", "m", { task: { kind: "sft", config } });
+    await jobs.create(sampleJob("r", "m"), [], null);
+    await jobs.create(supervised, [], null);
+    assert.deepEqual((await jobs.find("s"))?.task, supervised.task);
+    for (const [kind, ids] of [
+      ["rl", ["r"]],
+      ["sft", ["s"]],
+      [null, ["r", "s"]],
+    ] as const) {
+      const { items } = await jobs.list({ entity: null, modelId: "m", kind, state: null }, firstPage);
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        ids,
+      );
+    }
+  });
+
   test("the content's hash is of configuration and trajectories, not of ids and times", async (t) => {
     const { jobs } = await openWithModels(t);
     const hashOf = async (id: string, changes: Partial<JobDraft>, rewards: readonly number[]) => {
@@ -123,7 +144,8 @@ function checkSubmission(makeStorage: MakeStorage): void {
     const hash = await hashOf("a", {}, [1, 0]);
     assert.equal(await hashOf("b", { modelId: "n", createdAt: moment(9) }, [1, 0]), hash);
     assert.notEqual(await hashOf("c", {}, [0, 1]), hash);
-    assert.notEqual(await hashOf("d", { config: resolveTrainingConfig({ learningRate: 1 }) }, [1, 0]), hash);
+    const config = resolveTrainingConfig({ learningRate: 1 });
+    assert.notEqual(await hashOf("d", { task: { kind: "rl", config } }, [1, 0]), hash);
   });
 
   test("a group of several megabytes comes back in parts, and is hashed as a whole", async (t) => {
@@ -175,7 +197,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
       await jobs.create(sampleJob(id, model), [], null);
     }
     await claimNow(jobs);
-    const all = { entity: null, modelId: null, state: null };
+    const all = { entity: null, modelId: null, kind: null, state: null };
     const page = await jobs.list(all, { ...firstPage, limit: 3 });
     assert.deepEqual([page.items.map((job) => job.id), page.hasMore], [["d", "c", "b"], true]);
     const rest = await jobs.list(all, { ...firstPage, after: "b" });
@@ -204,7 +226,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     ])
       await jobs.create(sampleJob(id, model), [], null);
     await claimNow(jobs);
-    const all = { entity: null, modelId: null, state: null };
+    const all = { entity: null, modelId: null, kind: null, state: null };
     const queued = await jobs.list({ ...all, modelId: "m", state: "queued" }, { ...firstPage, after: "m1" });
     assert.deepEqual(
       queued.items.map(({ id }) => id),
@@ -261,7 +283,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal(await claim("other"), null);
     assert.equal((await claim("other", "tiny"))?.id, "m1");
     const waiting = async () => {
-      const { items } = await jobs.list({ entity: null, modelId: null, state: null }, firstPage);
+      const { items } = await jobs.list({ entity: null, modelId: null, kind: null, state: null }, firstPage);
       return items.map(({ waitingFor }) => waitingFor);
     };
     await jobs.holdBack(["other", "tiny"], (baseModel) => `for ${baseModel}`);

@@ -85,7 +85,7 @@ export function sampleJob(id: string, modelId: string, changes: Partial<JobDraft
     id,
     modelId,
     state: "queued",
-    config: resolveTrainingConfig({ learningRate: 0.1 + 0.2 }),
+    task: { kind: "rl", config: resolveTrainingConfig({ learningRate: 0.1 + 0.2 }) },
     configNotApplied: ["plot_tensors"],
     createdAt: moment(0),
     startedAt: null,

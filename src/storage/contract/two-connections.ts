@@ -25,7 +25,7 @@ import {
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
-const everyJob = { entity: null, modelId: null, state: null };
+const everyJob = { entity: null, modelId: null, kind: null, state: null };
 
 /** Does the work from both sides at once, `count` times from each. */
 function fromBoth<Side, Result>(

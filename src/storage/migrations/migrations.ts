@@ -7,6 +7,7 @@ import { addVersion2 } from "./version-2.ts";
 import { addVersion3 } from "./version-3.ts";
 import { addVersion4 } from "./version-4.ts";
 import { addVersion5 } from "./version-5.ts";
+import { addVersion6 } from "./version-6.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -15,6 +16,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion3,
   addVersion4,
   addVersion5,
+  addVersion6,
 ];
 
 export const newestDatabaseVersion = migrations.length;

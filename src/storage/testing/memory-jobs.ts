@@ -50,7 +50,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
           });
         if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
         const lines = [...given];
-        const content = [JSON.stringify(job.config), ...lines].map(unfolded).join("");
+        const content = [JSON.stringify(job.task.config), ...lines].map(unfolded).join("");
         const contentHash = createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, leaseUntil: new Date(0), ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
@@ -64,13 +64,16 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
       const isThere = async () => (await find(id)) !== null;
       return linesWhile(lines, isThere, () => notFound("training job", id));
     },
-    list: ({ entity, modelId, state }, page) =>
+    list: ({ entity, modelId, kind, state }, page) =>
       exclusively((tables) => {
         const entityOf = (job: TrainingJob) => tables.models.find(({ id }) => id === job.modelId)?.entity;
         const places = tables.jobs
           .map(({ job }) => job)
           .filter(
-            (job) => job.modelId === (modelId ?? job.modelId) && entityOf(job) === (entity ?? entityOf(job)),
+            (job) =>
+              job.modelId === (modelId ?? job.modelId) &&
+              job.task.kind === (kind ?? job.task.kind) &&
+              entityOf(job) === (entity ?? entityOf(job)),
           );
         const listed = places.filter((job) => job.state === (state ?? job.state));
         return pageOf(listed, page, { places, bytesOf: jsonBytes });

@@ -1,56 +1,46 @@
-// The steps of a job: one pass over its data, a gradient and an AdamW step for each batch, told as they are taken.
+// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, told as they are taken.
+import type { Clock } from "../../domain/clock.ts";
 import type { JobReport } from "../../domain/job.ts";
-import type { TrainingConfig } from "../../domain/training-config.ts";
-import { reinforcementLearningAdamW } from "../adamw.ts";
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { TrainingData } from "../data/training-data.ts";
-import { type Metrics, stepEventMetrics, stepMetrics } from "../job-metrics.ts";
-import { differenceWarning, greatestDifference } from "../logprob-difference.ts";
-import type { PinnedSettings } from "../settings.ts";
-import { type Trainer, hasKlPenalty } from "../trainer.ts";
+import type { Metrics } from "../job-metrics.ts";
+import type { TrainingPlan } from "../plans/plan.ts";
+import { hasKlPenalty, type Trainer } from "../trainer.ts";
 import { withCurrentLogprobs } from "./current-logprobs.ts";
 import { withReferenceLogprobs } from "./reference-logprobs.ts";
 
 export interface StepContext {
-  readonly config: TrainingConfig;
-  readonly settings: PinnedSettings;
-  readonly data: TrainingData;
   readonly report: JobReport;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * One pass over the data, a step per batch.
+ * One pass over the plan, a step per batch.
  *
- * @param recorded with the log-probabilities as recorded
- * @returns of each step
+ * @returns the metrics of each step
  */
 export async function takeSteps(
   trainer: Trainer,
-  recorded: readonly OptimizerBatch[],
-  context: StepContext,
+  plan: TrainingPlan,
+  { report, clock, signal }: StepContext,
 ): Promise<readonly Metrics[]> {
-  const { config, settings, data, report, signal } = context;
-  const { learningRate } = config;
-  const { weightDecay, gradientNormMax } = settings;
-  const optimizer = { ...reinforcementLearningAdamW, weightDecay, gradientNormMax, learningRate };
-  const batches = config.precalculateLogprobs
-    ? await withCurrentLogprobs(trainer, recorded, { signal })
-    : recorded;
+  const { told, loss } = plan;
+  const batches = plan.precalculatesLogprobs
+    ? await withCurrentLogprobs(trainer, plan.batches, { signal })
+    : plan.batches;
   const steps: Metrics[] = [];
   for (const [index, sequences] of batches.entries()) {
-    const loss = { kind: "policy", config } as const;
+    const startMs = clock.monotonicMs();
     const batch = hasKlPenalty(loss)
       ? await withReferenceLogprobs(trainer, sequences, { id: `reference ${index}`, signal })
       : sequences;
     const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
-    const step = await trainer.optimStep(optimizer, { id: `step ${index}`, signal });
-    const metrics = stepMetrics({ batch: recorded[index], gradient, step, learningRate });
+    const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
+    const taken = { gradient, step, seconds: (clock.monotonicMs() - startMs) / 1000 };
+    const metrics = told.step(index, taken);
     steps.push(metrics);
-    const warning =
-      index === 0 ? differenceWarning(greatestDifference(recorded[0], gradient), data.origins) : null;
+    const warning = told.warning(index, taken);
     if (warning !== null) await report.warned(warning);
-    await report.stepped(index, stepEventMetrics(metrics, data.counts));
+    await report.stepped(index, told.event(index, metrics));
   }
   return steps;
 }

@@ -1,0 +1,36 @@
+// The configuration of supervised fine-tuning: what a job goes by, and its defaults.
+
+/** The configuration as it takes effect; nulls were replaced by defaults. */
+export interface SupervisedConfig {
+  /** Conversations of one optimizer step; at least 1. */
+  readonly batchSize: number;
+  /** Above 0. A list has one for every batch of the job, in the order in which they train. */
+  readonly learningRate: number | readonly number[];
+  /** How often the job trains on each conversation; at least 1. */
+  readonly epochCount: number;
+  /** Whether the job's seed decides the order of the conversations, another one for each epoch; else it is theirs. */
+  readonly isShuffled: boolean;
+}
+
+/** What a request may give; null and absent mean the default. */
+export type SupervisedConfigInput = {
+  readonly [Field in keyof SupervisedConfig]?: SupervisedConfig[Field] | null;
+};
+
+/** The defaults are those of the clients that send such jobs. */
+export function resolveSupervisedConfig(input: SupervisedConfigInput): SupervisedConfig {
+  return {
+    batchSize: input.batchSize ?? 2,
+    learningRate: input.learningRate ?? 5e-5,
+    epochCount: input.epochCount ?? 1,
+    isShuffled: input.isShuffled ?? true,
+  };
+}
+
+/** How many batches a job cuts from its conversations: each epoch begins a batch of its own. */
+export function batchCountOf(
+  { batchSize, epochCount }: Pick<SupervisedConfig, "batchSize" | "epochCount">,
+  conversationCount: number,
+): number {
+  return Math.ceil(conversationCount / batchSize) * epochCount;
+}

@@ -1,0 +1,42 @@
+// What a job has its trainer do: batches, a loss, a step of the optimizer for each, and what is told of them. Decided by
+// the job's data, configuration, settings and seed alone, before the first step; each kind of job has its plan.
+import type { JobCounts } from "../../domain/job.ts";
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { Metrics } from "../job-metrics.ts";
+import type { ForwardBackwardResult, Loss, OptimizerStep, OptimizerStepResult } from "../trainer.ts";
+
+export interface TrainingPlan {
+  /** Of the optimizer steps, in order. */
+  readonly batches: readonly OptimizerBatch[];
+  /** Whether what the model gives before the first step takes the place of the recorded log-probabilities. */
+  readonly precalculatesLogprobs: boolean;
+  readonly loss: Loss;
+  /** Step `index`, from 0. */
+  readonly optimizerStep: (index: number) => OptimizerStep;
+  readonly counts: JobCounts;
+  /** What is known before the first step. */
+  readonly warnings: readonly string[];
+  readonly told: ToldOfSteps;
+}
+
+/** What clients are told in numbers, and in words. */
+export interface ToldOfSteps {
+  /** Of the event `training_started`. */
+  readonly start: Metrics;
+  /** Of step `index`. */
+  step(index: number, taken: TakenStep): Metrics;
+  /** The same with what clients want of every event. */
+  event(index: number, step: Metrics): Metrics;
+  /** Of the version and `training_ended`. */
+  version(steps: readonly Metrics[], seconds: number): Metrics;
+  /** What a step gives reason to warn of; null when nothing does. */
+  warning(index: number, taken: TakenStep): string | null;
+}
+
+/** What came of one optimizer step. */
+export interface TakenStep {
+  readonly gradient: ForwardBackwardResult;
+  readonly step: OptimizerStepResult;
+  /** From the batch to the changed weights. */
+  readonly seconds: number;
+}

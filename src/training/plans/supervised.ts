@@ -1,0 +1,100 @@
+// The plan of a supervised job: conversations in the order of the job's seed, so many a step, cross-entropy over the tokens
+// of the assistant's turns.
+import type { JobCounts } from "../../domain/job.ts";
+import { seededRandom, shuffled } from "../../domain/random.ts";
+import type { SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
+import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
+import { supervisedAdamW } from "../adamw.ts";
+import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
+import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import type { TrainingPlan } from "./plan.ts";
+import type { SupervisedWork } from "./work.ts";
+
+/** The conversations of one step, as they were cut: also those that are dropped. */
+interface ExampleBatch {
+  readonly examples: readonly Example[];
+  readonly learningRate: number;
+}
+
+export async function planSupervised(
+  { config, conversations }: SupervisedWork,
+  model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
+  { seed }: { readonly seed: string },
+): Promise<TrainingPlan> {
+  const data = await prepareExamples(conversations, model);
+  // A batch of which all is dropped is no step; the others keep their learning rates.
+  const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
+  const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
+  const counts = countsOf(data);
+  return {
+    batches,
+    precalculatesLogprobs: false,
+    loss: { kind: "cross-entropy" },
+    optimizerStep: (index) => ({ ...supervisedAdamW, learningRate: cut[index].learningRate }),
+    counts,
+    warnings: data.warnings,
+    told: {
+      start: startMetrics(batches.length, counts),
+      step: (index, { gradient, step, seconds }) => {
+        const { learningRate, examples } = cut[index];
+        const { max_logprob_difference: _none, ...metrics } = stepMetrics({
+          batch: batches[index],
+          gradient,
+          step,
+          learningRate,
+        });
+        return { ...metrics, ...sizesOf(examples, seconds) };
+      },
+      event: (_index, step) => step,
+      version: (steps, seconds) => versionMetrics(steps, counts, seconds),
+      warning: () => null,
+    },
+  };
+}
+
+/** Each epoch in an order of its own, its last batch as short as it comes. */
+function cutBatches(
+  examples: readonly Example[],
+  { batchSize, epochCount, isShuffled, learningRate }: SupervisedConfig,
+  seed: string,
+): readonly ExampleBatch[] {
+  const batches: ExampleBatch[] = [];
+  for (let epoch = 0; epoch < epochCount; epoch++) {
+    const order = isShuffled ? shuffled(seededRandom("supervised epoch", epoch, seed), examples) : examples;
+    for (let start = 0; start < order.length; start += batchSize) {
+      const rate = typeof learningRate === "number" ? learningRate : learningRate[batches.length];
+      batches.push({ examples: order.slice(start, start + batchSize), learningRate: rate });
+    }
+  }
+  return batches;
+}
+
+function isKept({ sequences }: Example): boolean {
+  return sequences.length > 0;
+}
+
+function countsOf({ examples, dropped }: ExampleData): JobCounts {
+  return {
+    groupsSubmitted: 0,
+    groupsTrainable: 0,
+    trajectories: examples.length,
+    sequences: examples.reduce((count, { sequences }) => count + sequences.length, 0),
+    trainableTokens: examples.reduce((count, { trainableTokenCount }) => count + trainableTokenCount, 0),
+    skipped: dropped,
+    skippedGroups: {},
+  };
+}
+
+/** What a step was made of, under the names that clients know. */
+function sizesOf(examples: readonly Example[], seconds: number): Readonly<Record<string, number>> {
+  const kept = examples.filter(isKept);
+  const tokens = kept.flatMap(({ sequences }) => sequences.map(({ tokenIds }) => tokenIds.length));
+  const tokenCount = tokens.reduce((sum, length) => sum + length, 0);
+  return {
+    num_trajectories: kept.length,
+    num_tokens: tokenCount,
+    num_trainable_tokens: kept.reduce((sum, { trainableTokenCount }) => sum + trainableTokenCount, 0),
+    num_dropped_trajectories: examples.length - kept.length,
+    ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
+  };
+}

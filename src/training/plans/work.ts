@@ -1,0 +1,20 @@
+// What a job trains, with what it trains on as it is read.
+import type { SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
+import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
+import type { TrainingConfig } from "../../domain/training-config.ts";
+import type { TrajectoryGroup } from "../../domain/trajectory.ts";
+
+/** A job's task with its lines in their order; they are read once. */
+export type JobWork = ReinforcementWork | SupervisedWork;
+
+export interface ReinforcementWork {
+  readonly kind: "rl";
+  readonly config: TrainingConfig;
+  readonly groups: AsyncIterable<TrajectoryGroup>;
+}
+
+export interface SupervisedWork {
+  readonly kind: "sft";
+  readonly config: SupervisedConfig;
+  readonly conversations: AsyncIterable<ExampleConversation>;
+}

@@ -1,0 +1,79 @@
+// The configuration of supervised fine-tuning as the interface spells it.
+import { Type, type Static } from "typebox";
+import { resolveSupervisedConfig, type SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
+import { nullable } from "../nullable.ts";
+
+const defaults = resolveSupervisedConfig({});
+
+/** Lists of more rates, and more epochs, are refused. */
+const ratesMax = 1_000_000;
+const epochsMax = 1000;
+const batchMax = 100_000;
+
+const rate = Type.Number({ exclusiveMinimum: 0 });
+
+const shared = {
+  learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
+    description: "Of AdamW: one for all steps, or a list with one for each batch.",
+    default: defaults.learningRate,
+  }),
+  epochs: nullable(Type.Integer({ minimum: 1, maximum: epochsMax }), {
+    description: "How often each conversation trains.",
+    default: defaults.epochCount,
+  }),
+  shuffle: nullable(Type.Boolean(), {
+    description: "Whether the conversations are shuffled, anew for each epoch; the same job shuffles alike.",
+    default: defaults.isShuffled,
+  }),
+};
+const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
+
+/** As a request gives it. */
+export const supervisedConfigForm = Type.Object(
+  {
+    batch_size: nullable(Type.Union([batchSize, Type.Literal("auto")]), {
+      description: `Conversations of one step; auto is ${defaults.batchSize}.`,
+      default: defaults.batchSize,
+    }),
+    ...shared,
+    metric_logging: nullable(Type.Unknown(), {
+      description: "Accepted: every step is an event with its metrics.",
+    }),
+  },
+  { title: "SupervisedConfig" },
+);
+
+/** As a job shows it. */
+export const supervisedConfigSchema = Type.Object(
+  {
+    batch_size: batchSize,
+    learning_rate: Type.Union([rate, Type.Array(rate)]),
+    epochs: Type.Integer({ minimum: 1 }),
+    shuffle: Type.Boolean(),
+  },
+  { title: "SupervisedConfigInEffect" },
+);
+
+type ConfigBody = Static<typeof supervisedConfigForm>;
+
+/** The fields that are known; any other that was sent is not applied. */
+export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
+
+/** Reads a checked configuration. */
+export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
+  return resolveSupervisedConfig({
+    batchSize: body.batch_size === "auto" ? null : (body.batch_size ?? null),
+    learningRate: body.learning_rate ?? null,
+    epochCount: body.epochs ?? null,
+    isShuffled: body.shuffle ?? null,
+  });
+}
+
+export function supervisedConfigBody(config: SupervisedConfig): Static<typeof supervisedConfigSchema> {
+  return {
+    batch_size: config.batchSize,
+    learning_rate: typeof config.learningRate === "number" ? config.learningRate : [...config.learningRate],
+    epochs: config.epochCount,
+    shuffle: config.isShuffled,
+  };
+}
