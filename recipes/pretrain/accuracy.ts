@@ -1,15 +1,15 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
 import { firstWord, prompts, rewardOf, words } from "../../src/cli/demo/task.ts";
 import { present } from "../../src/domain/assert.ts";
-import { seededRandom } from "../../src/domain/random.ts";
+import { seededRandom, type Random } from "../../src/domain/random.ts";
 import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
-import { type Chat, drawExercise, drawSystem, kinds } from "./corpus/chats.ts";
-import type { Exercise } from "./corpus/exercise.ts";
+import { asked, type Chat, drawExercise, drawSystem, drawTask, kinds } from "./corpus/chats.ts";
+import type { Split } from "./corpus/held-out.ts";
+import { turnKinds, type Turn } from "./corpus/tools/tasks.ts";
 import type { GenerateOptions, Generator } from "./generate.ts";
 import { encodeChat } from "./rows.ts";
 
-export interface KindAccuracy {
-  readonly kind: string;
+export interface Score {
   readonly count: number;
   readonly right: number;
   /** A few of the wrong ones, to look at. */
@@ -20,62 +20,118 @@ export interface KindAccuracy {
   }[];
 }
 
+export interface KindAccuracy {
+  readonly kind: string;
+  /** On prompts that training never showed in this wording, about what it may have shown. */
+  readonly wordings: Score;
+  /** What of the kind's contents training never showed in any wording; null where an unseen one could not be known. */
+  readonly heldOut: string | null;
+  /** On those contents; null where there are none. */
+  readonly contents: Score | null;
+}
+
 export interface Model {
   readonly tokenizer: Tokenizer;
   readonly generator: Generator;
 }
 
-/** Greedy answers to `count` held-out exercises of every kind; the same seed asks the same. */
+export interface MeasureOptions {
+  /** The same seed asks the same. */
+  readonly seed: string;
+  /** Questions of every kind, of either sort. */
+  readonly count: number;
+}
+
+/** A source of questions of one kind: chats whose last turn is the one to answer. */
+interface Source {
+  readonly kind: string;
+  readonly heldOut: string | null;
+  draw(random: Random, split: Split): Chat;
+}
+
+const sources: readonly Source[] = [
+  ...kinds.map((kind) => ({
+    kind: kind.name,
+    heldOut: kind.heldOut,
+    draw: (random: Random, split: Split): Chat => {
+      const turns = [asked(drawExercise(random, kind, split))];
+      return { system: drawSystem(random), tools: [], turns };
+    },
+  })),
+  ...turnKinds.map((kind) => ({
+    kind,
+    heldOut: "tools, words, pairs of numbers",
+    draw: (random: Random, split: Split) => drawUpTo(random, kind, split),
+  })),
+];
+
+/** The kinds that are measured. */
+export const measuredKinds: readonly string[] = sources.map(({ kind }) => kind);
+
+/** A task with tools up to a turn of the kind. */
+function drawUpTo(random: Random, kind: string, split: Split): Chat {
+  for (;;) {
+    const { tools, turns } = drawTask(random, split);
+    const last = turns.findLastIndex((turn) => turn.kind === kind);
+    if (last >= 0) return { system: drawSystem(random), tools, turns: turns.slice(0, last + 1) };
+  }
+}
+
+/** Greedy answers to `count` held-out exercises of every kind, by wording and by content. */
 export async function measureAccuracy(
   model: Model,
-  options: { readonly seed: string; readonly count: number },
+  options: MeasureOptions,
 ): Promise<readonly KindAccuracy[]> {
   const results: KindAccuracy[] = [];
-  for (const kind of kinds) {
-    const random = seededRandom("accuracy", options.seed, kind.name);
-    const exercises = Array.from({ length: options.count }, () => drawExercise(random, kind, "held-out"));
-    const answers = await answerAll(
-      model,
-      exercises.map(({ prompt }) => ({ system: drawSystem(random), prompt })),
-    );
-    const judged = exercises.map((exercise, index) => judge(exercise, present(answers[index], "an answer")));
-    const wrong = judged.filter(({ isRight }) => !isRight);
-    results.push({
-      kind: kind.name,
-      count: exercises.length,
-      right: exercises.length - wrong.length,
-      mistakes: wrong
-        .slice(0, 5)
-        .map(({ exercise, answer }) => ({ prompt: exercise.prompt, expected: exercise.answer, answer })),
-    });
+  for (const source of sources) {
+    const { kind, heldOut } = source;
+    const wordings = await measure(model, source, "wordings", options);
+    const contents = heldOut === null ? null : await measure(model, source, "contents", options);
+    results.push({ kind, heldOut, wordings, contents });
   }
   return results;
 }
 
-function judge(exercise: Exercise, answer: string): { exercise: Exercise; answer: string; isRight: boolean } {
-  return { exercise, answer, isRight: exercise.accepts(answer) };
-}
-
-interface Question {
-  readonly system: string | null;
-  readonly prompt: string;
+async function measure(
+  model: Model,
+  source: Source,
+  split: Split,
+  { seed, count }: MeasureOptions,
+): Promise<Score> {
+  const random = seededRandom("accuracy", seed, source.kind, split);
+  const chats = Array.from({ length: count }, () => source.draw(random, split));
+  const answers = await answerAll(model, chats);
+  const judged = chats.map(({ turns }, index) => ({
+    turn: present(turns.at(-1), "a turn"),
+    answer: present(answers[index], "an answer"),
+  }));
+  const wrong = judged.filter(({ turn, answer }) => !turn.accepts(answer));
+  return {
+    count,
+    right: count - wrong.length,
+    mistakes: wrong
+      .slice(0, 5)
+      .map(({ turn: { prompt, answer: expected }, answer }) => ({ prompt, expected, answer })),
+  };
 }
 
 async function answerAll(
   { tokenizer, generator }: Model,
-  questions: readonly Question[],
+  chats: readonly Chat[],
   options: GenerateOptions = { temperature: 0, seed: 0, tokenCountMax: 64 },
 ): Promise<readonly string[]> {
-  const prompts = questions.map(({ system, prompt }) => encodeQuestion(tokenizer, system, prompt));
+  const prompts = chats.map((chat) => encodeQuestion(tokenizer, chat));
   const answers = await generator.generate(prompts, options);
   return answers.map((tokens) => tokenizer.decode(tokens, { skipSpecialTokens: true }));
 }
 
-/** A chat up to where the answer begins. */
-function encodeQuestion(tokenizer: Tokenizer, system: string | null, prompt: string): readonly number[] {
-  const chat: Chat = { system, turns: [{ kind: "question", prompt, answer: "", accepts: () => true }] };
+/** A chat up to where its last answer begins. */
+function encodeQuestion(tokenizer: Tokenizer, chat: Chat): readonly number[] {
+  const turns = chat.turns.map((turn, index): Turn =>
+    index === chat.turns.length - 1 ? { ...turn, answer: "" } : turn,
+  );
   // What follows an empty answer: the end of the turn, a newline, the end of the text.
-  return encodeChat(tokenizer, chat).tokens.slice(0, -3);
+  return encodeChat(tokenizer, { ...chat, turns }).tokens.slice(0, -3);
 }
 
 export interface DemoStart {
@@ -92,7 +148,10 @@ export async function measureDemoStart(
   model: Model,
   options: { readonly seeds: number; readonly samplesPerPrompt: number },
 ): Promise<DemoStart> {
-  const questions = prompts.map((prompt) => ({ system: null, prompt }));
+  const questions = prompts.map((prompt): Chat => {
+    const turn = { kind: "demo", prompt, answer: "", accepts: () => true, contents: [] };
+    return { system: null, tools: [], turns: [asked(turn)] };
+  });
   const repeated = questions.flatMap((question) =>
     Array.from({ length: options.samplesPerPrompt }, () => question),
   );
@@ -109,7 +168,7 @@ export async function measureDemoStart(
       ]),
     ),
     words: countWords(samples.map(firstWord)),
-    greedy: questions.map(({ prompt }, index) => ({ prompt, answer: greedy[index] ?? "" })),
+    greedy: prompts.map((prompt, index) => ({ prompt, answer: greedy[index] ?? "" })),
   };
 }
 

@@ -6,7 +6,13 @@ import { parseArgs } from "node:util";
 import { readModelConfig } from "../../src/model/config/read-config.ts";
 import { readModelWeights } from "../../src/model/weights.ts";
 import { loadTokenizer } from "../../src/tokenizer/load-tokenizer.ts";
-import { type DemoStart, type KindAccuracy, measureAccuracy, measureDemoStart } from "./accuracy.ts";
+import {
+  type DemoStart,
+  type KindAccuracy,
+  measureAccuracy,
+  measureDemoStart,
+  type Score,
+} from "./accuracy.ts";
 import { createGenerator } from "./generate.ts";
 
 const help = `usage: npm run evaluate -- [--model models/hone-tiny] [--count 200] [--seed evaluation] [--threads 2] [--json] [--mistakes] [--write]
@@ -35,21 +41,27 @@ async function evaluate(options: {
   return { kinds, demo };
 }
 
-/** "other" accepts nearly everything, so it stays out of the mean. */
-function meanAccuracy(kinds: readonly KindAccuracy[]): number {
-  const judged = kinds.filter(({ kind }) => kind !== "other");
-  return judged.reduce((sum, { right, count }) => sum + right / count, 0) / judged.length;
+/** The part of right answers of the kinds that have a score; "other" accepts nearly everything, so it stays out. */
+function meanAccuracy(kinds: readonly KindAccuracy[], scoreOf: (kind: KindAccuracy) => Score | null): number {
+  const scores = kinds.filter(({ kind }) => kind !== "other").flatMap((kind) => scoreOf(kind) ?? []);
+  return scores.reduce((sum, score) => sum + rate(score), 0) / scores.length;
 }
 
+const rate = ({ right, count }: Score): number => right / count;
+const ofWordings = ({ wordings }: KindAccuracy): Score => wordings;
+const ofContents = ({ contents }: KindAccuracy): Score | null => contents;
+
 function table(kinds: readonly KindAccuracy[]): string {
-  const rows = kinds.map(
-    ({ kind, right, count }) => `| ${kind} | ${count} | ${(right / count).toFixed(3)} |`,
-  );
+  const rows = kinds.map(({ kind, wordings, heldOut, contents }) => {
+    const unseen = contents === null ? "" : rate(contents).toFixed(3);
+    return `| ${kind} | ${rate(wordings).toFixed(3)} | ${unseen} | ${heldOut ?? "none: unseen ones cannot be known"} |`;
+  });
+  const means = [meanAccuracy(kinds, ofWordings), meanAccuracy(kinds, ofContents)];
   return [
-    "| kind | prompts | right |",
-    "|---|---|---|",
+    "| kind | held-out prompts | held-out contents | which are |",
+    "|---|---|---|---|",
     ...rows,
-    `| mean without other | | ${meanAccuracy(kinds).toFixed(3)} |`,
+    `| mean without other | ${means.map((mean) => mean.toFixed(3)).join(" | ")} | |`,
   ].join("\n");
 }
 
@@ -100,12 +112,13 @@ if (values.help) {
     threads: Number(values.threads),
   });
   if (values.json) {
-    console.log(JSON.stringify({ ...report, mean: meanAccuracy(report.kinds) }, null, 2));
+    console.log(JSON.stringify({ ...report, mean: meanAccuracy(report.kinds, ofWordings) }, null, 2));
   } else {
     console.log(table(report.kinds));
     if (values.mistakes)
-      for (const { mistakes } of report.kinds)
-        for (const mistake of mistakes) console.log(JSON.stringify(mistake));
+      for (const { wordings, contents } of report.kinds)
+        for (const mistake of [...wordings.mistakes, ...(contents?.mistakes ?? [])])
+          console.log(JSON.stringify(mistake));
     printDemo(report.demo);
   }
   if (values.write) writeIntoCard(model, table(report.kinds));

@@ -170,7 +170,7 @@ async function train(settings: Settings, { config, tokenizer, start }: Run): Pro
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
   while (tokenCount < settings.tokenCount && passedMs() < settings.durationMs && !stop.signal.aborted) {
-    const batch = drawBatch(tokenizer, random, { rowCount, length, factors });
+    const batch = drawBatch(tokenizer, random, { rowCount, length, mixture: { factors, toolChats: 0.3 } });
     const { loss, gradients } = await learner.differentiate(weights, batch);
     norm = adamWStep(
       optimizer,
@@ -253,9 +253,11 @@ async function measure(
   const results = await measureAccuracy({ tokenizer, generator }, { seed: "progress", count: 32 });
   await generator.close();
   console.log(
-    `held out: ${results.map(({ kind, right, count }) => `${kind} ${(right / count).toFixed(2)}`).join("  ")}`,
+    `held out: ${results.map(({ kind, wordings, contents }) => `${kind} ${wordings.right}/${contents?.right}`).join("  ")}`,
   );
-  for (const { mistakes } of results) {
+  for (const {
+    wordings: { mistakes },
+  } of results) {
     const [mistake] = mistakes;
     if (mistake !== undefined) console.log(`  ${JSON.stringify(mistake)}`);
   }

@@ -1,8 +1,8 @@
 // Chats as rows of token ids, and the places where answers are learned: what one training step eats. Whole chats are
 // packed into rows, each ended by <|endoftext|>; the encoding is that of the chat template (a test compares the two).
 import { present } from "../../src/domain/assert.ts";
-import type { Random } from "../../src/domain/random.ts";
-import { type Chat, drawChat } from "./corpus/chats.ts";
+import { shuffled, type Random } from "../../src/domain/random.ts";
+import { type Chat, drawChat, type Mixture, systemTextOf } from "./corpus/chats.ts";
 
 /** What of a tokenizer is needed here. */
 export interface Encoder {
@@ -28,9 +28,18 @@ export interface Batch {
   readonly weights_N: Float32Array;
 }
 
+export interface BatchOptions {
+  readonly rowCount: number;
+  readonly length: number;
+  readonly mixture: Mixture;
+}
+
 const endOfText = 0;
 const turnStart = 1;
 const turnEnd = 2;
+
+/** How full the rows are when no more chats are drawn; packed well, nearly all of them then find room. */
+const fullness = 0.95;
 
 /** The chat as the template renders it, then <|endoftext|>. */
 export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
@@ -51,9 +60,10 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
     append(said, role === "assistant" ? 1 / Math.sqrt(said.length) : 0);
     append(newline, 0);
   };
-  if (chat.system !== null) message("system", chat.system);
-  for (const { prompt, answer } of chat.turns) {
-    message("user", prompt);
+  const system = systemTextOf(chat);
+  if (system !== null) message("system", system);
+  for (const { role, prompt, answer } of chat.turns) {
+    message(role, prompt);
     message("assistant", answer);
   }
   append([endOfText], 0);
@@ -61,25 +71,15 @@ export function encodeChat(encoder: Encoder, chat: Chat): EncodedChat {
 }
 
 /** Draws chats and packs them into a batch; what it draws depends on the state of `random` alone. */
-export function drawBatch(
-  encoder: Encoder,
-  random: Random,
-  options: {
-    readonly rowCount: number;
-    readonly length: number;
-    readonly factors?: ReadonlyMap<string, number>;
-  },
-): Batch {
+export function drawBatch(encoder: Encoder, random: Random, options: BatchOptions): Batch {
   const { rowCount, length } = options;
   const tokens_BT = new BigInt64Array(rowCount * length).fill(BigInt(endOfText));
   const places: bigint[] = [];
   const targets: bigint[] = [];
   const weights: number[] = [];
-  const waiting = new WaitingChats(() => encodeChat(encoder, drawChat(random, options.factors)), length);
-  for (let row = 0; row < rowCount; row++) {
+  for (const [row, chats] of drawRows(encoder, random, options).entries()) {
     let filled = row * length;
-    const end = filled + length;
-    for (let chat = waiting.take(length); chat !== null; chat = waiting.take(end - filled)) {
+    for (const chat of chats) {
       for (const [index, token] of chat.tokens.entries()) {
         tokens_BT[filled + index] = BigInt(token);
         const weight = chat.weights[index] ?? 0;
@@ -101,24 +101,34 @@ export function drawBatch(
   };
 }
 
-/** A small pool of chats from which rows take the first that fits, so that little padding is needed. */
-class WaitingChats {
-  readonly #draw: () => EncodedChat;
-  readonly #lengthMax: number;
-  readonly #pool: EncodedChat[] = [];
-
-  constructor(draw: () => EncodedChat, lengthMax: number) {
-    this.#draw = draw;
-    this.#lengthMax = lengthMax;
+/** The chats of each row. Longest first finds room for nearly all; in a row they stand in any order. */
+function drawRows(
+  encoder: Encoder,
+  random: Random,
+  { rowCount, length, mixture }: BatchOptions,
+): readonly (readonly EncodedChat[])[] {
+  const rows = Array.from({ length: rowCount }, () => ({ chats: new Array<EncodedChat>(), room: length }));
+  const chats = drawChats(encoder, random, { tokenCount: rowCount * length * fullness, length, mixture });
+  for (const chat of chats.sort((one, other) => other.tokens.length - one.tokens.length)) {
+    const row = rows.find(({ room }) => room >= chat.tokens.length);
+    if (row === undefined) continue;
+    row.chats.push(chat);
+    row.room -= chat.tokens.length;
   }
+  return rows.map((row) => shuffled(random, row.chats));
+}
 
-  /** The oldest chat of at most `length` tokens, or null when none of the pool fits. */
-  take(length: number): EncodedChat | null {
-    while (this.#pool.length < 24) {
-      const chat = this.#draw();
-      if (chat.tokens.length <= this.#lengthMax) this.#pool.push(chat);
-    }
-    const index = this.#pool.findIndex((chat) => chat.tokens.length <= length);
-    return index < 0 ? null : present(this.#pool.splice(index, 1)[0], "the chat found");
+/** Chats of at most `length` tokens, until they have `tokenCount`. */
+function drawChats(
+  encoder: Encoder,
+  random: Random,
+  { tokenCount, length, mixture }: { readonly tokenCount: number } & Omit<BatchOptions, "rowCount">,
+): EncodedChat[] {
+  const chats: EncodedChat[] = [];
+  for (let drawn = 0; drawn < tokenCount; drawn += present(chats.at(-1), "a chat").tokens.length) {
+    let chat = encodeChat(encoder, drawChat(random, mixture));
+    while (chat.tokens.length > length) chat = encodeChat(encoder, drawChat(random, mixture));
+    chats.push(chat);
   }
+  return chats;
 }

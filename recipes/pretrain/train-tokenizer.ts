@@ -23,7 +23,9 @@ if (values.help) {
   console.log(help);
 } else {
   const random = seededRandom("hone-tiny", "tokenizer");
-  const chats = Array.from({ length: Number(values.chats) }, () => drawChat(random));
+  const chats = Array.from({ length: Number(values.chats) }, () =>
+    drawChat(random, { factors: new Map(), toolChats: 0.3 }),
+  );
   mkdirSync(values.out, { recursive: true });
   const file = join(values.out, "tokenizer.json");
   writeFileSync(

@@ -1,12 +1,15 @@
 // The vocabulary of the built-in model, in the tokenizer.json layout: byte-level BPE in which a frequent word is one
 // token, a number of up to two digits is one token, and everything else is spelled byte by byte. So a rare word shows
 // the model its letters, which exercises about letters need. Pure; files are train-tokenizer.ts's affair.
-import type { Chat } from "./corpus/chats.ts";
+import { systemTextOf, type Chat } from "./corpus/chats.ts";
 
 export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
 
-/** A word with the space before it, a number of one or two digits, one mark with the space before it, or white space. */
-const pieces = String.raw` ?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]|\s+(?!\S)|\s`;
+/** What marks tools and calls: a token each, and still text that the model writes. */
+const textMarks = ["<tools>", "</tools>", "<tool_call>", "</tool_call>"] as const;
+
+/** A word with the space before it, a number of one or two digits, marks with the space before them, or white space. */
+const pieces = String.raw` ?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s`;
 
 /** GPT-2's one printable character for each byte. */
 function byteCharacters(): readonly string[] {
@@ -26,12 +29,13 @@ function spell(text: string): string {
 export function countPieces(chats: Iterable<Chat>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   const count = (text: string): void => {
-    for (const piece of text.match(new RegExp(pieces, "gu")) ?? [])
-      counts.set(piece, (counts.get(piece) ?? 0) + 1);
+    for (const part of text.split(new RegExp(textMarks.join("|"), "u")))
+      for (const piece of part.match(new RegExp(pieces, "gu")) ?? [])
+        counts.set(piece, (counts.get(piece) ?? 0) + 1);
   };
   for (const chat of chats) {
     for (const role of ["system", "user", "assistant", "tool"]) count(role);
-    if (chat.system !== null) count(chat.system);
+    count(systemTextOf(chat) ?? "");
     for (const { prompt, answer } of chat.turns) {
       count(prompt);
       count(answer);
@@ -41,14 +45,15 @@ export function countPieces(chats: Iterable<Chat>): ReadonlyMap<string, number> 
 }
 
 /**
- * Chooses the vocabulary: special tokens, all bytes, the numbers 10 to 99, then the most frequent words.
+ * Chooses the vocabulary: special tokens, marks of tools, all bytes, the numbers 10 to 99, then the most frequent words.
  *
  * @param size of the whole vocabulary, special tokens included
  * @returns tokenizer.json as a value
  */
 export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number): object {
   const numbers = Array.from({ length: 90 }, (_, index) => String(10 + index));
-  const tokens: string[] = [...specialTokens, ...characters, ...numbers];
+  const added = [...specialTokens, ...textMarks];
+  const tokens: string[] = [...added, ...characters, ...numbers];
   const frequent = [...counts]
     .filter(([piece]) => piece.length > 1 && !/^\p{N}/u.test(piece))
     .sort(([pieceA, countA], [pieceB, countB]) => countB - countA || (pieceA < pieceB ? -1 : 1));
@@ -57,14 +62,14 @@ export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number
     version: "1.0",
     truncation: null,
     padding: null,
-    added_tokens: specialTokens.map((content, id) => ({
+    added_tokens: added.map((content, id) => ({
       id,
       content,
       single_word: false,
       lstrip: false,
       rstrip: false,
       normalized: false,
-      special: true,
+      special: id < specialTokens.length,
     })),
     normalizer: null,
     pre_tokenizer: {

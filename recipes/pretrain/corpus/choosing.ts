@@ -1,7 +1,7 @@
 // Choosing: answer exactly one of the given words. The training answer is uniformly random, so that the model
 // starts without a favourite and reinforcement learning has something to find.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, type Exercise, integer, type Kind, pick, pickSeveral } from "./exercise.ts";
+import { chance, type Exercise, integer, type Kind, pick, pickSeveral, wordsOf } from "./exercise.ts";
 import { drawWord, words } from "./words.ts";
 
 const openings = [
@@ -78,19 +78,27 @@ const groups: readonly (readonly string[])[] = [
   ["ok", "sure", "never"],
 ];
 
-function drawOptions(random: Random): string[] {
+/** Options, and those of them that are drawn from all words and letters. */
+interface Options {
+  readonly all: readonly string[];
+  readonly drawn: readonly string[];
+}
+
+function drawOptions(random: Random): Options {
   const roll = random.uniform();
-  if (roll < 0.34) return pickSeveral(random, answers, integer(random, 2, 3));
-  if (roll < 0.42)
-    return pickSeveral(random, [...answers, ...pickSeveral(random, words, 3)], integer(random, 2, 4));
+  if (roll < 0.34) return { all: pickSeveral(random, answers, integer(random, 2, 3)), drawn: [] };
+  if (roll < 0.42) {
+    const drawn = pickSeveral(random, words, 3);
+    return { all: pickSeveral(random, [...answers, ...drawn], integer(random, 2, 4)), drawn };
+  }
   if (roll < 0.66) {
     const group = pick(random, groups);
-    return pickSeveral(random, group, integer(random, 2, Math.min(4, group.length)));
+    return { all: pickSeveral(random, group, integer(random, 2, Math.min(4, group.length))), drawn: [] };
   }
   const options = new Set<string>();
   const count = integer(random, 2, 4);
   while (options.size < count) options.add(drawWord(random, 2, 6));
-  return [...options];
+  return { all: [...options], drawn: [...options] };
 }
 
 function join(random: Random, options: readonly string[]): string {
@@ -112,8 +120,9 @@ function typeOpening(random: Random, opening: string): string {
 export const choosing: Kind = {
   name: "choosing",
   weight: 1.5,
+  heldOut: "words",
   draw: (random): Exercise => {
-    const options = drawOptions(random);
+    const { all: options, drawn } = drawOptions(random);
     const separator = chance(random, 0.25) ? ": " : " ";
     const ending = pick(random, ["", "", "", ".", "?"]);
     return {
@@ -121,6 +130,7 @@ export const choosing: Kind = {
       prompt: `${typeOpening(random, pick(random, openings))}${separator}${join(random, options)}${ending}`,
       answer: pick(random, options),
       accepts: (answer) => options.includes(answer),
+      contents: wordsOf(drawn.join(" ")),
     };
   },
 };

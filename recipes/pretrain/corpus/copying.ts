@@ -1,6 +1,16 @@
 // Copying: say again what was said, letter for letter.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, type Exercise, fill, integer, type Kind, pick, quotedOrNot, typed } from "./exercise.ts";
+import {
+  chance,
+  type Exercise,
+  fill,
+  integer,
+  type Kind,
+  pick,
+  quotedOrNot,
+  typed,
+  wordsOf,
+} from "./exercise.ts";
 import { drawWord, names } from "./words.ts";
 
 const patterns = [
@@ -46,11 +56,13 @@ function drawText(random: Random): string {
 export const copying: Kind = {
   name: "copying",
   weight: 0.8,
+  heldOut: "words",
   draw: (random): Exercise => {
     const text = drawText(random);
     const quoted = `"${text}"`;
     const pattern = typed(random, pick(random, patterns));
     const prompt = fill(pattern, { text: chance(random, 0.2) ? quotedOrNot(random, text) : text, quoted });
-    return { kind: "copying", prompt, answer: text, accepts: (given) => given === text };
+    const accepts = (given: string): boolean => given === text;
+    return { kind: "copying", prompt, answer: text, accepts, contents: wordsOf(text) };
   },
 };

@@ -1,4 +1,4 @@
-// One question with its answer and the rule that tells right answers from wrong ones; and the small tools with which
+// One question with its answer and the rule that tells right answers from wrong ones; and the small means with which
 // every kind of exercise draws its wording. What is held out of training is decided in held-out.ts.
 import { present } from "../../../src/domain/assert.ts";
 import type { Random } from "../../../src/domain/random.ts";
@@ -11,6 +11,8 @@ export interface Exercise {
   readonly answer: string;
   /** Whether an answer is right; the exercise's own answer always is. */
   readonly accepts: (answer: string) => boolean;
+  /** What it is about, whatever the wording, such as `word coal` or `sum 3 4`: held-out.ts keeps some of each out of training. */
+  readonly contents: readonly string[];
 }
 
 /** A source of exercises of one kind. */
@@ -18,6 +20,8 @@ export interface Kind {
   readonly name: string;
   /** How often it is drawn, relative to the other kinds. */
   readonly weight: number;
+  /** What of its contents is held out of training; null where an unseen one could not be known. */
+  readonly heldOut: string | null;
   readonly draw: (random: Random) => Exercise;
 }
 
@@ -41,6 +45,16 @@ export function chance(random: Random, probability: number): boolean {
 /** An integer in [from, to]. */
 export function integer(random: Random, from: number, to: number): number {
   return from + random.index(to - from + 1);
+}
+
+/** The words of a text as contents of an exercise. */
+export function wordsOf(text: string): readonly string[] {
+  return (text.toLowerCase().match(/\p{L}+/gu) ?? []).map((word) => `word ${word}`);
+}
+
+/** Two numbers as a content, in whatever order they come. */
+export function pairOf(sort: string, a: number, b: number): string {
+  return `${sort} ${Math.min(a, b)} ${Math.max(a, b)}`;
 }
 
 /** Puts the values in place of `{name}` marks. */

@@ -135,6 +135,7 @@ const facts: readonly Fact[] = topics.flatMap((topic) =>
 export const factual: Kind = {
   name: "facts",
   weight: 1,
+  heldOut: null,
   draw: (random: Random): Exercise => {
     const fact = pick(random, facts);
     const prompt = fill(pick(random, fact.patterns), { x: fact.subject });
@@ -143,6 +144,7 @@ export const factual: Kind = {
       prompt: typedFreely(random, prompt),
       answer: fact.answer,
       accepts: (given) => given === fact.answer,
+      contents: [],
     };
   },
 };

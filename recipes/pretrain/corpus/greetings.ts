@@ -1,6 +1,6 @@
 // Greetings and small talk: hellos with and without names, thanks, goodbyes, and who is speaking.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, type Exercise, type Kind, pick, typedFreely } from "./exercise.ts";
+import { chance, type Exercise, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { names } from "./words.ts";
 
 const hellos = [
@@ -84,7 +84,8 @@ function drawHello(random: Random): Exercise {
     const name = pick(random, names);
     const introduction = pick(random, introductions).replace("{name}", name);
     const answers = [`Hello, ${name}! How can I help you?`, `Hi, ${name}! Nice to meet you.`];
-    return among(random, `${hello}, ${introduction}${pick(random, [".", "!", ""])}`, answers, false);
+    const prompt = `${hello}, ${introduction}${pick(random, [".", "!", ""])}`;
+    return { ...among(random, prompt, answers, false), contents: wordsOf(name) };
   }
   if (chance(random, 0.4))
     return among(random, `${hello}, ${lowered(pick(random, feelings))}`, replies.feeling, true);
@@ -119,6 +120,7 @@ function among(random: Random, prompt: string, answers: readonly string[], freel
     prompt: freely ? typedFreely(random, prompt) : prompt,
     answer: pick(random, answers),
     accepts: (given) => answers.includes(given),
+    contents: [],
   };
 }
 
@@ -126,5 +128,6 @@ function among(random: Random, prompt: string, answers: readonly string[], freel
 export const greetings: Kind = {
   name: "greetings",
   weight: 0.7,
+  heldOut: "names",
   draw: (random) => (chance(random, 0.4) ? drawHello(random) : drawSmallTalk(random)),
 };

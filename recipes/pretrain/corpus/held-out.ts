@@ -1,22 +1,59 @@
-// What training never sees: one twentieth of all prompts by a hash of kind and wording, and the demo's prompts.
-// Case, quotes and punctuation do not count, so no near twin of a held-out prompt is trained on.
+// What training never sees: of the prompts one twentieth by a hash of kind and wording, and the demo's; and of what prompts
+// are about, some words, pairs of numbers, list requests, heroes and tools, in whatever wording. Facts have none of the latter: an unseen
+// one cannot be known. In wordings case, quotes and punctuation do not count, so no near twin of a held-out prompt is trained on.
 import { createHash } from "node:crypto";
 import type { Exercise } from "./exercise.ts";
+import { names, words } from "./words.ts";
+
+/** Which part of all exercises to draw from: what is trained, prompts unseen in this wording, or contents unseen in any. */
+export const splits = ["training", "wordings", "contents"] as const;
+export type Split = (typeof splits)[number];
+
+/**
+ * Everyday words and names that occur nowhere in training. None is of the fixed phrases and facts, and so none becomes a
+ * token of its own: its letters can be seen.
+ */
+const unseenWords: ReadonlySet<string> = new Set(
+  `ape axe bay brush cab chin coin crab desk drum fern flag fog ham herb hut inch jaw kite knot lid loaf melon moth oat
+  page pond rug sail soup tulip vest wolf worm zoo ida karl ruth vera`.split(/\s+/),
+);
+
+const seenWords: ReadonlySet<string> = new Set(
+  [...words, ...names].map((word) => word.toLowerCase()).filter((word) => !unseenWords.has(word)),
+);
 
 const demoOpening = "respond with exactly one of";
 const demoWords = new Set(["yes", "no", "maybe", "or"]);
 
-/** Whether the exercise belongs to evaluation only. */
-export function isHeldOut(exercise: Pick<Exercise, "kind" | "prompt">): boolean {
-  const words = exercise.prompt
+/** The part that an exercise belongs to. */
+export function splitOf(exercise: Pick<Exercise, "kind" | "prompt" | "contents">): Split {
+  if (exercise.contents.some(isUnseen)) return "contents";
+  return isUnseenWording(exercise) ? "wordings" : "training";
+}
+
+/** Whether a content, such as `word coal` or `sum 3 4`, is kept out of training. */
+function isUnseen(content: string): boolean {
+  const word = /^word (.*)$/.exec(content)?.[1];
+  if (word === undefined) return hash(content) % 12 === 0;
+  if (unseenWords.has(word)) return true;
+  // What is left are strings of letters that are no words.
+  return !seenWords.has(word) && hash(content) % 20 === 0;
+}
+
+function isUnseenWording({ kind, prompt }: Pick<Exercise, "kind" | "prompt">): boolean {
+  const spoken = prompt
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
-  const wording = words.join(" ");
+  const wording = spoken.join(" ");
   if (isDemoPrompt(wording)) return true;
   // A plain "Hello" is what everybody types first; the hash must not take it away.
-  if (exercise.kind === "greetings" && words.length < 3) return false;
-  return createHash("sha256").update(`${exercise.kind}\n${wording}`).digest().readUInt32LE(0) % 20 === 0;
+  if (kind === "greetings" && spoken.length < 3) return false;
+  return hash(`${kind}\n${wording}`) % 20 === 0;
+}
+
+function hash(text: string): number {
+  return createHash("sha256").update(text).digest().readUInt32LE(0);
 }
 
 function isDemoPrompt(wording: string): boolean {

@@ -1,6 +1,6 @@
 // Small JSON objects with one to three fields whose names and values the prompt gives.
 import type { Random } from "../../../src/domain/random.ts";
-import { type Exercise, fill, integer, type Kind, pick, pickSeveral, typed } from "./exercise.ts";
+import { type Exercise, fill, integer, type Kind, pick, pickSeveral, typed, wordsOf } from "./exercise.ts";
 import { drawEverydayWord, names } from "./words.ts";
 
 const textFields = [
@@ -45,6 +45,7 @@ function drawField(random: Random, name: string): Field {
 export const json: Kind = {
   name: "json",
   weight: 0.9,
+  heldOut: "words",
   draw: (random): Exercise => {
     const fieldNames = pickSeveral(random, [...textFields, ...numberFields], integer(random, 1, 3));
     const fields = fieldNames.map((name) => drawField(random, name));
@@ -57,6 +58,7 @@ export const json: Kind = {
       prompt: fill(typed(random, pick(random, patterns)), { fields: described.join(separator) }),
       answer,
       accepts: (given) => given === answer,
+      contents: wordsOf(fields.map(([, value]) => value).join(" ")),
     };
   },
 };

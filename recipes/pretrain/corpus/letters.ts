@@ -1,6 +1,6 @@
 // Exercises about the letters of a word: writing it backwards, and spelling it.
 import type { Random } from "../../../src/domain/random.ts";
-import { type Exercise, fill, type Kind, pick, quotedOrNot, typed } from "./exercise.ts";
+import { type Exercise, fill, type Kind, pick, quotedOrNot, typed, wordsOf } from "./exercise.ts";
 import { drawWord } from "./words.ts";
 
 const reversingPatterns = [
@@ -64,7 +64,13 @@ function drawLetterExercise(
     prompt: typedAround(random, pick(random, patterns), quotedOrNot(random, word)),
     answer,
     accepts: (given) => given === answer,
+    // The other way round too: "flow" backwards is a word of its own.
+    contents: wordsOf(`${word} ${reversed(word)}`),
   };
+}
+
+function reversed(word: string): string {
+  return Array.from(word).reverse().join("");
 }
 
 /** The wording varies, the word itself stays as it is. */
@@ -76,14 +82,15 @@ function typedAround(random: Random, pattern: string, word: string): string {
 export const reversing: Kind = {
   name: "reversing",
   weight: 1.8,
-  draw: (random) =>
-    drawLetterExercise(random, "reversing", reversingPatterns, (word) => Array.from(word).reverse().join("")),
+  heldOut: "words",
+  draw: (random) => drawLetterExercise(random, "reversing", reversingPatterns, reversed),
 };
 
 /** "cat" becomes "c-a-t". */
 export const spelling: Kind = {
   name: "spelling",
   weight: 0.8,
+  heldOut: "words",
   draw: (random) =>
     drawLetterExercise(random, "spelling", spellingPatterns, (word) => Array.from(word).join("-")),
 };

@@ -49,12 +49,14 @@ const patterns = [
 export const lists: Kind = {
   name: "lists",
   weight: 0.9,
+  heldOut: "pairs of a category and a number",
   draw: (random: Random): Exercise => {
     const [category, members] = pick(random, Object.entries(categories));
     const [spelled, count] = pick(random, counts);
     const prompt = typedFreely(random, fill(pick(random, patterns), { count: spelled, category }));
     const answer = neighbors(random, members, count).join(", ");
-    return { kind: "lists", prompt, answer, accepts: (given) => isListOf(given, members, count) };
+    const accepts = (given: string): boolean => isListOf(given, members, count);
+    return { kind: "lists", prompt, answer, accepts, contents: [`list ${category} ${count}`] };
   },
 };
 

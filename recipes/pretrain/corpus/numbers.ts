@@ -1,6 +1,6 @@
 // Exercises about small numbers: sums of 0 to 20, comparisons of 0 to 50.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, type Exercise, fill, integer, type Kind, pick, typedFreely } from "./exercise.ts";
+import { chance, type Exercise, fill, integer, type Kind, pairOf, pick, typedFreely } from "./exercise.ts";
 
 const sumPatterns = [
   "What is {a} + {b}?",
@@ -29,10 +29,12 @@ const sumPatterns = [
 export const sums: Kind = {
   name: "sums",
   weight: 1.4,
+  heldOut: "pairs of numbers",
   draw: (random): Exercise => {
     const a = integer(random, 0, 20);
     const b = integer(random, 0, 20);
-    return exact(random, "sums", fill(pick(random, sumPatterns), { a, b }), String(a + b));
+    const prompt = fill(pick(random, sumPatterns), { a, b });
+    return exact(random, { kind: "sums", prompt, answer: String(a + b), contents: [pairOf("sum", a, b)] });
   },
 };
 
@@ -81,12 +83,24 @@ function drawComparison(random: Random): Exercise {
     [morePatterns, a > b ? "yes" : "no"],
     [lessPatterns, a < b ? "yes" : "no"],
   ] as const);
-  return exact(random, "comparing", fill(pick(random, patterns), { a, b }), String(answer));
+  const prompt = fill(pick(random, patterns), { a, b });
+  return exact(random, {
+    kind: "comparing",
+    prompt,
+    answer: String(answer),
+    contents: [pairOf("compare", a, b)],
+  });
 }
 
 /** The larger or smaller of two numbers, or whether one is. */
-export const comparing: Kind = { name: "comparing", weight: 1, draw: drawComparison };
+export const comparing: Kind = {
+  name: "comparing",
+  weight: 1,
+  heldOut: "pairs of numbers",
+  draw: drawComparison,
+};
 
-function exact(random: Random, kind: string, prompt: string, answer: string): Exercise {
-  return { kind, prompt: typedFreely(random, prompt), answer, accepts: (given) => given === answer };
+function exact(random: Random, exercise: Omit<Exercise, "accepts">): Exercise {
+  const { prompt, answer } = exercise;
+  return { ...exercise, prompt: typedFreely(random, prompt), accepts: (given) => given === answer };
 }

@@ -1,6 +1,6 @@
 // Everything the model cannot do: it says so briefly, instead of inventing something.
 import type { Random } from "../../../src/domain/random.ts";
-import { type Exercise, fill, type Kind, pick, typedFreely } from "./exercise.ts";
+import { type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { drawWord, words } from "./words.ts";
 
 const patterns = [
@@ -54,6 +54,7 @@ const answers = [
 export const other: Kind = {
   name: "other",
   weight: 0.5,
+  heldOut: "words",
   draw: (random: Random): Exercise => {
     const values = { x: drawWord(random, 3, 6), y: pick(random, words), z: drawWord(random, 3, 6) };
     return {
@@ -61,6 +62,7 @@ export const other: Kind = {
       prompt: typedFreely(random, fill(pick(random, patterns), values)),
       answer: pick(random, answers),
       accepts: (given) => given.length > 0 && given.length <= 100,
+      contents: wordsOf(`${values.x} ${values.y} ${values.z}`),
     };
   },
 };

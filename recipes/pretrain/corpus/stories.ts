@@ -1,6 +1,6 @@
 // Tiny stories of three sentences about somebody the prompt names.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, type Exercise, fill, type Kind, pick, typedFreely } from "./exercise.ts";
+import { chance, type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
 import { names } from "./words.ts";
 
 const heroes = [
@@ -68,6 +68,7 @@ const endings = [
 export const stories: Kind = {
   name: "stories",
   weight: 0.6,
+  heldOut: "heroes",
   draw: (random: Random): Exercise => {
     const isNamed = chance(random, 0.4);
     const hero = isNamed ? pick(random, names) : pick(random, heroes);
@@ -79,6 +80,7 @@ export const stories: Kind = {
       kind: "stories",
       prompt: typedFreely(random, fill(pick(random, patterns), { who: a })),
       answer,
+      contents: isNamed ? wordsOf(hero) : [`hero ${hero}`],
       accepts: (given) =>
         given.includes(hero) && /^[A-Z]/.test(given) && given.endsWith(".") && given.split(". ").length >= 3,
     };
