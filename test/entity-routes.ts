@@ -65,6 +65,15 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...post(`${models}/${id}/checkpoints`, { steps: [0, 1] }, 200),
       method: "DELETE",
     })),
+    "GET /v1/preview/models/:model_id/checkpoints/:step": ofModel(other, (id) =>
+      get(`${models}/${id}/checkpoints/0`, 200),
+    ),
+    ...Object.fromEntries(
+      (["PUT", "DELETE"] as const).map((method) => [
+        `${method} /v1/preview/models/:model_id/checkpoints/:step/pin`,
+        ofModel(other, (id) => ({ ...get(`${models}/${id}/checkpoints/0/pin`, 200), method })),
+      ]),
+    ),
     "POST /v1/preview/models/:model_id/log": [
       ...ofModel(other, (id) => post(`${models}/${id}/log`, { trajectory_groups: groupsOf(own) }, 200)),
       ...ofModel(other, (id) => post(`${models}/${id}/log`, { split: 1 }, 200)),

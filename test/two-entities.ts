@@ -41,7 +41,7 @@ export interface Things {
 }
 
 export interface Request {
-  readonly method: "GET" | "HEAD" | "POST" | "DELETE";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object;

@@ -8,7 +8,8 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createChatMetrics } from "./chat-metrics.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
+import { AdaptersInUse } from "./adapters-in-use.ts";
+import type { ModelDirectory, ResolvedModel } from "../models/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
@@ -27,6 +28,8 @@ export interface ChatService {
   complete(request: ChatRequest, caller: Caller, options: CompleteOptions): AsyncIterable<ChatEvent>;
   /** Requests waiting or being answered. */
   readonly runningCount: number;
+  /** The adapters that they run on. */
+  adaptersInUse(): Iterable<string>;
 }
 
 export interface CompleteOptions {
@@ -46,6 +49,7 @@ export interface ChatDependencies {
 export function createChatService(dependencies: ChatDependencies): ChatService {
   const { clock, logger } = dependencies;
   const running = new Set<string>();
+  const adapters = new AdaptersInUse();
   const metrics = createChatMetrics(dependencies.metrics, () => running.size);
 
   async function* answer(
@@ -53,9 +57,23 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     caller: Caller,
     options: CompleteOptions,
   ): AsyncGenerator<ChatEvent> {
-    const { signal } = options;
     const startedMs = clock.monotonicMs();
     const model = await dependencies.directory.resolve(request.identity.model, caller);
+    const leave = adapters.enter(model.adapter?.id ?? null);
+    try {
+      yield* answerOf({ model, startedMs }, request, caller, options);
+    } finally {
+      leave();
+    }
+  }
+
+  async function* answerOf(
+    { model, startedMs }: { readonly model: ResolvedModel; readonly startedMs: number },
+    request: ChatRequest,
+    caller: Caller,
+    options: CompleteOptions,
+  ): AsyncGenerator<ChatEvent> {
+    const { signal } = options;
     const found = dependencies.bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
     refuseCalls(request, base);
@@ -133,6 +151,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     get runningCount() {
       return running.size;
     },
+    adaptersInUse: () => adapters.ids(),
   };
 }
 

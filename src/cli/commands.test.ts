@@ -97,6 +97,47 @@ test("hone models lists bases and trained models, makes one and deletes one", as
   );
 });
 
+test("hone models lists versions, pins one, and deletes one that is not pinned", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  for (const step of [1, 2]) {
+    await submit(server, modelId);
+    await playJob(server, { step });
+  }
+  const { outputs, errors } = await run(
+    [
+      ["models", "pin", "p/m:step1"],
+      ["models", "delete", "p/m:step1"],
+      ["models", "delete", "acme/p/m:step2"],
+      ["models", "versions", "m", "--json"],
+      ["models", "unpin", "m:step1"],
+      ["models", "delete", "m:step1"],
+      ["models", "versions", "m"],
+      ["models", "pin", "m"],
+      ["models", "pin", "tiny:step0"],
+      ["models", "delete", "m:step9"],
+    ],
+    member,
+  );
+  const [pinned, kept, deleted, json = "", unpinned, gone, table = "", ...refused] = outputs;
+  assert.deepEqual([pinned, kept], ["pinned p/m:step1\nstatus 0", "status 1"]);
+  assert.deepEqual([deleted, unpinned], ["deleted acme/p/m:step2\nstatus 0", "unpinned m:step1\nstatus 0"]);
+  const versions = JSON.parse(json.replace("status 0", "")) as readonly Record<string, unknown>[];
+  assert.deepEqual(
+    versions.map((version) => [version["step"], version["pinned"]]),
+    [
+      [0, false],
+      [1, true],
+    ],
+  );
+  assert.equal(gone, "deleted m:step1\nstatus 0");
+  assert.match(table, /^step +created_at +pinned +job_id +metrics\n0 /);
+  assert.deepEqual(refused, ["status 1", "status 1", "status 1"]);
+  assert.match(errors, /p\/m:step1 is pinned; `hone models unpin p\/m:step1` lets it go/);
+  assert.match(errors, /Say which version of m you mean/);
+  assert.match(errors, /tiny:step0 is a base model/);
+  assert.match(errors, /no such version/);
+});
+
 test("hone jobs lists, watches and cancels jobs; one that failed gives a status", async (t) => {
   const { server, modelId, member } = await listening(t);
   const first = await submit(server, modelId);

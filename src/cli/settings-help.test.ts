@@ -49,6 +49,7 @@ test("the long help shows every setting under its section", async () => {
     "Chat",
     "Engine",
     "Constraints on answers",
+    "Trained models",
     "Training",
     "Job queue",
     "HTTP",

@@ -3,10 +3,12 @@ import type {
   ChatAnswer,
   ChatBody,
   ChatChunk,
+  CheckpointDeletionResource,
   CheckpointResource,
   JobEventResource,
   ModelResource,
   PageResource,
+  ServedModelResource,
   TrainingConfigBody,
   TrainingJobResource,
   TrajectoryGroupBody,
@@ -77,8 +79,20 @@ export class HoneClient {
     });
   }
 
-  listModels(options: Cancellable = {}): Promise<readonly ModelResource[]> {
-    return this.#all("/v1/preview/models", {}, options);
+  listModels(
+    filter: { readonly entity?: string; readonly project?: string; readonly name?: string } = {},
+    options: Cancellable = {},
+  ): Promise<readonly ModelResource[]> {
+    return this.#all("/v1/preview/models", filter, options);
+  }
+
+  findModel(modelId: string, options: Cancellable = {}): Promise<ModelResource> {
+    return this.#transport.json("GET", `/v1/preview/models/${encodeURIComponent(modelId)}`, options);
+  }
+
+  /** What a name stands for that a chat takes as its model. */
+  findServedModel(name: string, options: Cancellable = {}): Promise<ServedModelResource> {
+    return this.#transport.json("GET", `/v1/models/${encodeURIComponent(name)}`, options);
   }
 
   deleteModel(modelId: string, options: Cancellable = {}): Promise<unknown> {
@@ -88,6 +102,27 @@ export class HoneClient {
   /** The live versions, oldest first. */
   listCheckpoints(modelId: string, options: Cancellable = {}): Promise<readonly CheckpointResource[]> {
     return this.#all(`/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints`, {}, options);
+  }
+
+  /** Pins a version, so that it is kept until it is unpinned, or unpins it. */
+  pinCheckpoint(
+    modelId: string,
+    step: number,
+    isPinned: boolean,
+    options: Cancellable = {},
+  ): Promise<CheckpointResource> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints/${step}/pin`;
+    return this.#transport.json(isPinned ? "PUT" : "DELETE", path, options);
+  }
+
+  /** Deletes versions; those that are pinned, or that a job starts from, stay. */
+  deleteCheckpoints(
+    modelId: string,
+    steps: readonly number[],
+    options: Cancellable = {},
+  ): Promise<CheckpointDeletionResource> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints`;
+    return this.#transport.json("DELETE", path, { body: { steps }, ...options });
   }
 
   /** Logs trajectories under a split; returns the metrics of them. */

@@ -65,6 +65,28 @@ export interface CheckpointResource {
   readonly id: string;
   readonly step: number;
   readonly metrics: Readonly<Record<string, number>>;
+  readonly created_at: string;
+  /** Null for the base, and for what was imported. */
+  readonly job_id: string | null;
+  readonly pinned: boolean;
+}
+
+/** What became of versions that were to be deleted. */
+export interface CheckpointDeletionResource {
+  readonly deleted_count: number;
+  readonly not_found_steps: readonly number[];
+  readonly pinned_steps: readonly number[];
+  /** A job starts from them. */
+  readonly in_use_steps: readonly number[];
+}
+
+/** What a name stands for that a chat takes as its model. */
+export interface ServedModelResource {
+  readonly id: string;
+  /** Of a trained model: entity/project/name. */
+  readonly root: string;
+  /** The base of a trained model; null for a base. */
+  readonly parent: string | null;
 }
 
 export interface TrainingJobResource {

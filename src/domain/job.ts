@@ -178,8 +178,8 @@ export interface JobStore {
   /** Says of every queued job over a base model that is none of these what it waits for. */
   holdBack(baseModels: readonly string[], waitingFor: (baseModel: string) => string): Promise<void>;
   /**
-   * Stores the pins if the job has none, and returns those in force. Throws `conflict` when the job is not running for
-   * this owner.
+   * Stores the pins if the job has none, and returns those in force: a result step that another version got meanwhile is
+   * then the next. Throws `conflict` when the job is not running for this owner.
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
   /** Extends the lease; false when the job is no longer this owner's to run. */

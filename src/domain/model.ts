@@ -32,12 +32,35 @@ export interface ModelVersion {
   /** The job that made it; null for step 0. */
   readonly jobId: string | null;
   readonly metrics: Readonly<Record<string, number>>;
+  /** Somebody wants to keep it: it is not deleted until it is unpinned. */
+  readonly isPinned: boolean;
   readonly createdAt: Date;
+}
+
+/** A version that no job makes; its step is the next. */
+export type VersionDraft = Pick<ModelVersion, "id" | "modelId" | "metrics" | "createdAt">;
+
+/** What became of versions that were to be deleted, by step. */
+export interface VersionDeletion {
+  /** Step 0 counts as deleted and stays. */
+  readonly deleted: readonly number[];
+  readonly notFound: readonly number[];
+  /** These stay until they are unpinned. */
+  readonly pinned: readonly number[];
+  /** These stay until the job that starts from them has ended. */
+  readonly inUse: readonly number[];
 }
 
 /** How engines know the adapter of a version: never the same for two versions, deleted ones included. */
 export function adapterId(modelId: string, step: number): string {
   return `${modelId}:${step}`;
+}
+
+/** The steps of a model whose adapters are among these. */
+export function stepsAmong(adapterIds: Iterable<string>, modelId: string): ReadonlySet<number> {
+  const prefix = adapterId(modelId, 0).slice(0, -1);
+  const own = [...adapterIds].filter((id) => id.startsWith(prefix));
+  return new Set(own.map((id) => Number(id.slice(prefix.length))));
 }
 
 /** Where the adapter of a version lies, relative to the data folder. */
@@ -76,11 +99,32 @@ export interface ModelStore {
   greatestStep(modelId: string): Promise<number>;
   findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
   listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
-  /** Step 0 is never removed from serving: asking for it counts as done and changes nothing. */
-  deleteVersions(
+  /**
+   * Deletes the versions but for those that are pinned, or that a job which has begun and not ended starts from. Step 0 is
+   * never removed from serving: asking for it counts as done and changes nothing.
+   */
+  deleteVersions(modelId: string, steps: readonly number[]): Promise<VersionDeletion>;
+  /**
+   * Deletes all versions of the model but the newest `keptCount`, the base, what {@link deleteVersions} leaves too, and
+   * the steps that are `spared`.
+   *
+   * @param keptCount at least 1
+   * @returns the steps that are gone
+   */
+  deleteOlderVersions(
     modelId: string,
-    steps: readonly number[],
-  ): Promise<{ readonly deleted: readonly number[]; readonly notFound: readonly number[] }>;
+    options: { readonly keptCount: number; readonly spared: ReadonlySet<number> },
+  ): Promise<readonly number[]>;
+  /**
+   * Adds the model's next version, which jobs then start from.
+   *
+   * @param place puts its adapter where it stays, and returns the folder; called once, and again only after a failure
+   * @throws ServiceError `not_found` when there is no such model; `conflict` when a job of it has begun and not ended,
+   *   whose version is the next
+   */
+  addVersion(draft: VersionDraft, place: (step: number) => Promise<string>): Promise<ModelVersion>;
+  /** Pins a version or unpins it; returns it as it is then, null when there is none. */
+  pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /**
    * Takes the trainer's state away from all versions of the model but the newest `keptCount` that have one, deleted ones
    * not counted; returns what was taken away.

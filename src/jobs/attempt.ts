@@ -35,6 +35,8 @@ export interface AttemptDependencies {
     "find" | "findVersion" | "newestVersion" | "greatestStep" | "dropTrainerStates"
   >;
   readonly runner: JobRunner;
+  /** Called when a model has a new version; what it does may wait until the next one, or the next start. */
+  readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Who the store knows this queue as. On SQLite one fixed text: its lock guarantees a single server. */
@@ -96,19 +98,20 @@ export class Attempt {
     settled.abort();
     await beating;
     this.#onEvent();
-    if (kind === "succeed") await this.#dropOlderStates();
+    if (kind === "succeed") await this.#tidyOlderVersions();
     return kind;
   }
 
   /** The next job starts from the new version. What a death leaves undone here is done at the next start. */
-  async #dropOlderStates(): Promise<void> {
-    const { models, runner } = this.#dependencies;
+  async #tidyOlderVersions(): Promise<void> {
+    const { models, runner, onNewVersion } = this.#dependencies;
     const { modelId } = this.#job;
     try {
+      await onNewVersion?.(modelId);
       const states = await models.dropTrainerStates(modelId, this.#settings.optimizerStatesKept);
       for (const state of states) await runner.discardState(state);
     } catch (error) {
-      this.#logger.warn({ err: error, modelId }, "states of older versions could not be removed");
+      this.#logger.warn({ err: error, modelId }, "what older versions keep could not be removed");
     }
   }
 
@@ -249,6 +252,7 @@ export class Attempt {
           trainerState: outcome.trainerState,
           jobId: id,
           metrics: outcome.metrics,
+          isPinned: false,
           createdAt: now,
         };
         const data = { ...outcome.metrics, step: pins.resultStep };

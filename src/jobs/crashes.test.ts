@@ -51,6 +51,7 @@ async function submitAll(database: Database, clock: FakeClock): Promise<void> {
         trainerState: null,
         jobId: null,
         metrics: {},
+        isPinned: false,
         createdAt,
       },
     );

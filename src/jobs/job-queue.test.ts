@@ -116,6 +116,7 @@ class Bench {
           trainerState: null,
           jobId: null,
           metrics: {},
+          isPinned: false,
           createdAt,
         },
       );
@@ -312,13 +313,26 @@ test("the seed is of a job's content and start, not of its id, its model or the 
   assert.notEqual(seeds[2], seeds[0]);
 });
 
-test("a job fails by name when the version that it started from was deleted", async (t) => {
+test("a version that a job started from stays until the job has ended", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps, lost, twoSteps], { backoffMs: 1000 });
   await bench.submit(queue, "a");
   await bench.submit(queue, "b");
-  await bench.database.models.deleteVersions("m", [1]);
+  assert.deepEqual((await bench.database.models.deleteVersions("m", [1])).inUse, [1]);
   await bench.clock.advance(1000);
+  assert.equal(await bench.state("b"), "succeeded");
+  assert.deepEqual((await bench.database.models.deleteVersions("m", [1])).deleted, [1]);
+});
+
+test("a job fails by name when the version it is to start from goes before it is pinned", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps, twoSteps]);
+  await bench.submit(queue, "a");
+  bench.pinsFor = async () => {
+    await bench.database.models.deleteVersions("m", [1]);
+    return pinsFor();
+  };
+  await bench.submit(queue, "b");
   assert.equal(await bench.state("b"), "failed");
   assert.match(await bench.message("b"), /^Version 1, .* was deleted/);
 });

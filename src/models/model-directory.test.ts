@@ -35,6 +35,7 @@ const version = (modelId: string, step: number): ModelVersion => ({
   trainerState: null,
   jobId: null,
   metrics: {},
+  isPinned: false,
   createdAt,
 });
 const store: ModelDirectoryDependencies["store"] = {

@@ -6,10 +6,17 @@ import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
-import { adapterFolderOf, type ModelFilter, type ModelStore } from "../domain/model.ts";
+import type { JobStore } from "../domain/job.ts";
+import { adapterFolderOf, adapterId, type ModelFilter, type ModelStore } from "../domain/model.ts";
 import type { PageRequest } from "../domain/page.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { moment, sampleCounts, sampleJob, sampleVersion } from "../storage/contract/storage-under-test.ts";
+import {
+  moment,
+  sampleCounts,
+  sampleJob,
+  samplePins,
+  sampleVersion,
+} from "../storage/contract/storage-under-test.ts";
 import { openDatabase } from "../storage/database.ts";
 import { createModelService, deletionMark, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
@@ -32,10 +39,19 @@ interface Bench {
   readonly addVersion: (modelId: string, step: number) => Promise<string>;
   /** What the other rooms were asked to do. */
   readonly log: string[];
+  /** The adapters that requests run on. */
+  readonly inUse: string[];
+  readonly jobs: JobStore;
 }
 
 /** @param onDrop called when an adapter is dropped */
-async function open(t: TestContext, onDrop: (dataFolder: string) => void = () => undefined): Promise<Bench> {
+async function open(
+  t: TestContext,
+  {
+    onDrop = () => undefined,
+    checkpointsKept = 0,
+  }: { readonly onDrop?: (dataFolder: string) => void; readonly checkpointsKept?: number } = {},
+): Promise<Bench> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
   const database = await openDatabase({ file: join(dataFolder, "hone.db") });
   t.after(async () => {
@@ -44,6 +60,7 @@ async function open(t: TestContext, onDrop: (dataFolder: string) => void = () =>
   });
   const { models: store, jobs } = database;
   const log: string[] = [];
+  const inUse: string[] = [];
   const service = createModelService({
     store,
     bases: ["tiny", "small"],
@@ -53,7 +70,9 @@ async function open(t: TestContext, onDrop: (dataFolder: string) => void = () =>
       log.push(`drop ${id}`);
       onDrop(dataFolder);
     },
+    adaptersInUse: () => inUse,
     dataFolder,
+    settings: { checkpointsKept },
   });
   const addVersion = async (modelId: string, step: number): Promise<string> => {
     const folder = join(dataFolder, adapterFolderOf(modelId, step));
@@ -66,7 +85,7 @@ async function open(t: TestContext, onDrop: (dataFolder: string) => void = () =>
     await jobs.succeed(jobId, { owner: "server", version, counts: sampleCounts, at, data: {} });
     return folder;
   };
-  return { service, store, addVersion, log };
+  return { service, store, addVersion, log, inUse, jobs };
 }
 
 /** The code of a refusal with the fields at fault. */
@@ -104,15 +123,61 @@ test("deleting a model removes all of its folder, also what no version is", asyn
 
 test("the folder of a model that is being deleted says so, until it is gone", async (t) => {
   const marked: boolean[] = [];
-  const { service, addVersion } = await open(t, (dataFolder) => {
+  const onDrop = (dataFolder: string): void => {
     marked.push(existsSync(join(dataFolder, dirname(adapterFolderOf(model.id, 1)), deletionMark)));
-  });
+  };
+  const { service, addVersion } = await open(t, { onDrop });
   const model = await service.register(agent, member);
   await addVersion(model.id, 1);
   await addVersion(model.id, 2);
   await service.deleteVersions(model, [1]);
   await service.delete(model);
   assert.deepEqual(marked, [false, true]);
+});
+
+test("keeps as many of the newest versions as the settings say, with what is pinned, in use or started from", async (t) => {
+  const { service, store, addVersion, inUse, jobs, log } = await open(t, { checkpointsKept: 2 });
+  const model = await service.register(agent, member);
+  const folders: string[] = [];
+  for (let step = 1; step <= 6; step++) folders.push(await addVersion(model.id, step));
+  await jobs.create(sampleJob("next", model.id), [], null);
+  await jobs.claim("server", moment(9), moment(69));
+  await jobs.pin("next", "server", { ...samplePins, startStep: 1, resultStep: 7 });
+  await service.pinVersion(model, 2, true);
+  inUse.push(adapterId(model.id, 3), adapterId("another", 4));
+  const steps = async () =>
+    (await store.listVersions(model.id, { after: null, limit: 100, order: "asc" })).items.map(
+      ({ step }) => step,
+    );
+  const there = () => folders.flatMap((folder, index) => (existsSync(folder) ? [index + 1] : []));
+  await service.deleteOlderVersions(model.id);
+  assert.deepEqual(
+    [await steps(), there()],
+    [
+      [0, 1, 2, 3, 5, 6],
+      [1, 2, 3, 5, 6],
+    ],
+  );
+  assert.deepEqual(log, [`drop ${model.id}:4`]);
+  inUse.length = 0;
+  await jobs.end("next", "cancelled", "cancelled", moment(10));
+  await service.pinVersion(model, 2, false);
+  await service.deleteAllOlderVersions();
+  assert.deepEqual(
+    [await steps(), there()],
+    [
+      [0, 5, 6],
+      [5, 6],
+    ],
+  );
+});
+
+test("keeps all versions unless the settings say otherwise", async (t) => {
+  const { service, store, addVersion } = await open(t);
+  const model = await service.register(agent, member);
+  for (const step of [1, 2, 3]) await addVersion(model.id, step);
+  await service.deleteOlderVersions(model.id);
+  assert.equal((await store.listVersions(model.id, { after: null, limit: 9, order: "asc" })).items.length, 4);
 });
 
 test("two registrations at once make one model", async (t) => {
@@ -179,7 +244,7 @@ test("deletes versions with their adapters, but never step 0", async (t) => {
   const model = await service.register(agent, member);
   const folders = [await addVersion(model.id, 1), await addVersion(model.id, 2)];
   const deleted = await service.deleteVersions(model, [0, 1, 1, 7]);
-  assert.deepEqual(deleted, { deleted: [0, 1], notFound: [7] });
+  assert.deepEqual(deleted, { deleted: [0, 1], notFound: [7], pinned: [], inUse: [] });
   assert.deepEqual(folders.map(existsSync), [false, true]);
   assert.deepEqual(log, [`drop ${model.id}:1`]);
   const { items } = await service.listVersions(model, { after: null, limit: 10, order: "asc" });

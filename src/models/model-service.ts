@@ -10,12 +10,15 @@ import {
   type ModelFilter,
   type ModelStore,
   type ModelVersion,
+  stepsAmong,
   type TrainedModel,
+  type VersionDeletion,
 } from "../domain/model.ts";
 import { allItems, type Page, type PageRequest } from "../domain/page.ts";
 import { notFound } from "../domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";
 import { registerModel, type RegisterDependencies, type Registration } from "./register-model.ts";
+import type { ModelSettings } from "./settings.ts";
 
 export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
@@ -23,8 +26,11 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly cancelJobs: (modelId: string) => Promise<void>;
   /** Has engines forget an adapter. Requests that run on it go on: an engine reads an adapter once. */
   readonly dropAdapter: (adapterId: string) => void;
+  /** The adapters that requests run on, or are about to. */
+  readonly adaptersInUse: () => Iterable<string>;
   /** Adapters lie in it. */
   readonly dataFolder: string;
+  readonly settings: ModelSettings;
 }
 
 /** A name that a chat request may use for a trained model. */
@@ -54,15 +60,31 @@ export interface ModelService {
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
   /** Deletes the model with its jobs, versions, adapters and all else in its folder; returns how many versions there were. */
   delete(model: TrainedModel): Promise<number>;
-  /** Step 0 counts as deleted and goes on being served. */
-  deleteVersions(
-    model: TrainedModel,
-    steps: readonly number[],
-  ): Promise<{ readonly deleted: readonly number[]; readonly notFound: readonly number[] }>;
+  /** @throws ServiceError `not_found` when there is no such version */
+  findVersion(model: TrainedModel, step: number): Promise<ModelVersion>;
+  /**
+   * Pins a version, so that it is kept until it is unpinned, or unpins it.
+   *
+   * @throws ServiceError `not_found` when there is no such version
+   */
+  pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
+  /** See {@link ModelStore.deleteVersions}. Requests that run on a version end on it. */
+  deleteVersions(model: TrainedModel, steps: readonly number[]): Promise<VersionDeletion>;
+  /** Deletes what is older than the settings want kept; to be called when the model has a new version. */
+  deleteOlderVersions(modelId: string): Promise<void>;
+  /** The same of every model; to be called at start. */
+  deleteAllOlderVersions(): Promise<void>;
 }
 
 export function createModelService(dependencies: ModelDependencies): ModelService {
   const { store, cancelJobs } = dependencies;
+  const { checkpointsKept } = dependencies.settings;
+  const deleteOlderVersions = async (modelId: string): Promise<void> => {
+    if (checkpointsKept === 0) return;
+    const spared = stepsAmong(dependencies.adaptersInUse(), modelId);
+    const steps = await store.deleteOlderVersions(modelId, { keptCount: checkpointsKept, spared });
+    await removeAdapters(dependencies, modelId, steps);
+  };
   return {
     register: (registration, caller) => registerModel(dependencies, registration, caller),
     find: async (id, caller) => {
@@ -99,12 +121,24 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       await rm(modelFolder(dependencies, id), { recursive: true, force: true });
       return steps.length;
     },
+    findVersion: async ({ id }, step) => present(await store.findVersion(id, step), step),
+    pinVersion: async ({ id }, step, isPinned) => present(await store.pinVersion(id, step, isPinned), step),
+    deleteOlderVersions,
+    deleteAllOlderVersions: async () => {
+      const all = { entity: null, project: null, name: null };
+      for await (const { id } of allItems((page) => store.list(all, page))) await deleteOlderVersions(id);
+    },
     deleteVersions: async ({ id }, steps) => {
       const result = await store.deleteVersions(id, [...new Set(steps)]);
       await removeAdapters(dependencies, id, result.deleted);
       return result;
     },
   };
+}
+
+function present(version: ModelVersion | null, step: number): ModelVersion {
+  if (version === null) throw notFound("version", String(step));
+  return version;
 }
 
 /** In the folder of a model that is being deleted: what a server that dies meanwhile leaves is then known to be nobody's. */

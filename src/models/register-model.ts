@@ -95,6 +95,7 @@ function versionZero(model: TrainedModel): ModelVersion {
     trainerState: null,
     jobId: null,
     metrics: {},
+    isPinned: false,
     createdAt: model.createdAt,
   };
 }

@@ -162,7 +162,15 @@ async function construct(
     logger,
   });
   const jobQueue = new JobQueue(
-    { jobs: database.jobs, models: database.models, runner, clock, logger, owner: "server" },
+    {
+      jobs: database.jobs,
+      models: database.models,
+      runner,
+      onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
+      clock,
+      logger,
+      owner: "server",
+    },
     config.jobs,
   );
   const modelService = createModelService({
@@ -171,7 +179,9 @@ async function construct(
     clock,
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
+    adaptersInUse: () => chat.adaptersInUse(),
     dataFolder,
+    settings: config.models,
   });
 
   const checker = createConstraintChecker({
@@ -216,7 +226,10 @@ async function construct(
   exposeGauges(metrics, { bases, jobQueue });
   const { models: modelStore, jobs } = database;
   const { optimizerStatesKept } = config.jobs;
-  const sweep = () => sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
+  const sweep = async (): Promise<void> => {
+    await modelService.deleteAllOlderVersions();
+    await sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
+  };
   return { bases, chat, runner, checker, jobQueue, http, sweep };
 }
 

@@ -5,6 +5,7 @@ import { constraintSettings } from "../engine/constraints/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
+import { modelSettings } from "../models/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 
 const serverSettings = {
@@ -96,6 +97,7 @@ export const sections = {
   chat: chatSettings,
   engine: engineSettings,
   constraints: constraintSettings,
+  models: modelSettings,
   training: trainingSettings,
   jobs: jobSettings,
   http: httpSettings,
@@ -109,6 +111,7 @@ export const sectionTitles: { readonly [Section in SectionName]: string } = {
   chat: "Chat",
   engine: "Engine",
   constraints: "Constraints on answers",
+  models: "Trained models",
   training: "Training",
   jobs: "Job queue",
   http: "HTTP",

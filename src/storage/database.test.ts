@@ -30,7 +30,7 @@ import { type Database, openDatabase } from "./database.ts";
 import { createJobStore } from "./job-store.ts";
 import { createKeyStore } from "./key-store.ts";
 import { migrate, newestDatabaseVersion } from "./migrations/migrations.ts";
-import { createModelStore } from "./model-store.ts";
+import { createModelStore } from "./models/model-store.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { memoryStorage } from "./testing/memory-database.ts";
 

@@ -12,7 +12,7 @@ import { createFeedbackStore } from "./feedback-store.ts";
 import { createJobStore } from "./job-store.ts";
 import { createKeyStore } from "./key-store.ts";
 import { migrate } from "./migrations/migrations.ts";
-import { createModelStore } from "./model-store.ts";
+import { createModelStore } from "./models/model-store.ts";
 import { type DataLock, takeDataLock } from "./sqlite/data-lock.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";

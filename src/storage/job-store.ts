@@ -16,7 +16,7 @@ import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
 import { beginning, jobOf } from "./job-rows.ts";
 import { createJob } from "./job-submission.ts";
-import { insertVersion } from "./model-store.ts";
+import { greatestStep, insertVersion, lockModel } from "./models/version-store.ts";
 import { readPage } from "./paging.ts";
 import type { Schema } from "./schema.ts";
 
@@ -93,19 +93,8 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         .orderBy("waiting_for")
         .$narrowType<{ waitingFor: string }>()
         .execute(),
-    pin: async (id, owner, pins) => {
-      const row = await database
-        .updateTable("jobs")
-        .set((row) => ({ pins: row.fn.coalesce("pins", row.val(JSON.stringify(pins))) }))
-        .where("id", "=", id)
-        .where("state", "=", "running")
-        .where("owner", "=", owner)
-        .returning("pins")
-        .executeTakeFirst();
-      if (row === undefined) throw await refusedPin(database, id);
-      // The column holds what this method wrote.
-      return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
-    },
+    pin: (id, owner, pins) =>
+      database.transaction().execute((transaction) => pinJob(transaction, { id, owner, pins })),
     heartbeat: async (id, owner, leaseUntil) => {
       const result = await database
         .updateTable("jobs")
@@ -192,6 +181,32 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         await appendJobEvent(transaction, id, sequence, event);
       }),
   };
+}
+
+async function pinJob(
+  transaction: Transaction<Schema>,
+  { id, owner, pins }: { readonly id: string; readonly owner: string; readonly pins: JobPins },
+): Promise<JobPins> {
+  const resultStep = Math.max(pins.resultStep, await nextStepOfJob(transaction, id));
+  const row = await transaction
+    .updateTable("jobs")
+    .set((row) => ({ pins: row.fn.coalesce("pins", row.val(JSON.stringify({ ...pins, resultStep }))) }))
+    .where("id", "=", id)
+    .where("state", "=", "running")
+    .where("owner", "=", owner)
+    .returning("pins")
+    .executeTakeFirst();
+  if (row === undefined) throw await refusedPin(transaction, id);
+  // The column holds what this function wrote.
+  return JSON.parse(present(row.pins, "the pins just stored")) as JobPins;
+}
+
+/** The step of the next version of a job's model, which nobody else gets until the transaction ends; 0 without a job. */
+async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Promise<number> {
+  const job = await transaction.selectFrom("jobs").select("model_id").where("id", "=", id).executeTakeFirst();
+  if (job === undefined) return 0;
+  await lockModel(transaction, job.model_id);
+  return (await greatestStep(transaction, job.model_id)) + 1;
 }
 
 async function holdBack(

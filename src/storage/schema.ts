@@ -67,6 +67,7 @@ export interface ModelVersionTable {
   /** Those of the metrics that the version came with: no log replaces them. */
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
+  readonly is_pinned: Generated<number>;
   /** The row stays after deletion, so that its step is not used again and cursors at it hold. */
   readonly is_deleted: number;
 }

@@ -10,7 +10,7 @@ import type {
   TrajectoryStore,
 } from "../domain/trajectory.ts";
 import { storedLines, storeGroups } from "./groups.ts";
-import { layMetrics } from "./model-store.ts";
+import { layMetrics } from "./models/version-store.ts";
 import { readPage } from "./paging.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 

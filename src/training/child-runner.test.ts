@@ -164,6 +164,7 @@ async function assignmentOf(
       trainerState: withState && adapterFolder !== null ? join(adapterFolder, "optimizer.safetensors") : null,
       jobId: null,
       metrics: {},
+      isPinned: false,
       createdAt,
     },
     fromKind: null,

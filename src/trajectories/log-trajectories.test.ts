@@ -24,7 +24,14 @@ const everyLog = { after: null, limit: 100, order: "asc" } as const;
 /** The dependencies of two servers on one database that has the model. */
 async function twoServers() {
   const open = memoryStorage();
-  const version = { adapterFolder: null, trainerState: null, jobId: null, metrics: {}, createdAt };
+  const version = {
+    adapterFolder: null,
+    trainerState: null,
+    jobId: null,
+    metrics: {},
+    isPinned: false,
+    createdAt,
+  };
   await open().models.create(model, { id: "m:0", modelId: "m", step: 0, ...version });
   return [open(), open()].map(({ trajectories, models }) => ({ store: trajectories, models, clock }));
 }

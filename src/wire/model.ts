@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { WirePlaces } from "./places.ts";
 import type { BodyForm } from "./body.ts";
-import type { ModelVersion, TrainedModel } from "../domain/model.ts";
+import type { ModelVersion, TrainedModel, VersionDeletion } from "../domain/model.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { pageQueryFields, pageSchema } from "./page.ts";
 
@@ -48,7 +48,8 @@ const checkpointDeleteSchema = Type.Object(
   {
     steps: Type.Array(Type.Integer({ minimum: 0 }), {
       maxItems: 100_000,
-      description: "The versions to delete; step 0 stays servable.",
+      description:
+        "The versions to delete. Step 0 counts as deleted and stays servable; the model's name stands for the newest that is left.",
     }),
   },
   { title: "CheckpointDelete" },
@@ -91,26 +92,39 @@ export function modelBody(model: TrainedModel): object {
   };
 }
 
-export const checkpointPageSchema = pageSchema(
-  Type.Object(
-    {
-      id: Type.String(),
-      step: Type.Integer({ minimum: 0, description: "Version, policy version and step are one number." }),
-      metrics: Type.Object({}, { additionalProperties: Type.Number() }),
-      created_at: Type.String({ format: "date-time" }),
-      job_id: orNull(Type.String({ format: "uuid" }), {
-        description: "The job that made it; null for step 0.",
-      }),
-      has_optimizer_state: Type.Boolean({ description: "Whether training goes on from where it was." }),
-    },
-    { title: "Checkpoint" },
-  ),
+export const checkpointSchema = Type.Object(
+  {
+    id: Type.String(),
+    step: Type.Integer({ minimum: 0, description: "Version, policy version and step are one number." }),
+    metrics: Type.Object({}, { additionalProperties: Type.Number() }),
+    created_at: Type.String({ format: "date-time" }),
+    job_id: orNull(Type.String({ format: "uuid" }), {
+      description: "The job that made it; null for step 0, and for what was imported.",
+    }),
+    has_optimizer_state: Type.Boolean({ description: "Whether training goes on from where it was." }),
+    pinned: Type.Boolean({ description: "Whether it stays until it is unpinned." }),
+  },
+  { title: "Checkpoint" },
 );
+export const checkpointPageSchema = pageSchema(checkpointSchema);
 
 export const checkpointDeletionSchema = Type.Object({
   deleted_count: Type.Integer({ minimum: 0 }),
   not_found_steps: Type.Array(Type.Integer()),
+  pinned_steps: Type.Array(Type.Integer(), { description: "They stay until they are unpinned." }),
+  in_use_steps: Type.Array(Type.Integer(), {
+    description: "They stay while a training job starts from them; delete them when it has ended.",
+  }),
 });
+
+export function checkpointDeletionBody({ deleted, notFound, pinned, inUse }: VersionDeletion): object {
+  return {
+    deleted_count: deleted.length,
+    not_found_steps: notFound,
+    pinned_steps: pinned,
+    in_use_steps: inUse,
+  };
+}
 
 export function checkpointBody(version: ModelVersion): object {
   return {
@@ -120,6 +134,7 @@ export function checkpointBody(version: ModelVersion): object {
     created_at: version.createdAt.toISOString(),
     job_id: version.jobId,
     has_optimizer_state: version.trainerState !== null,
+    pinned: version.isPinned,
   };
 }
 

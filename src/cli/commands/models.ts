@@ -1,6 +1,10 @@
 // `hone models`: what the server can serve and what it trains.
 import type { Command } from "commander";
+import type { CheckpointDeletionResource } from "../../client/resources.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import { findNamed } from "../named-version.ts";
+import { addVersionCommands } from "./versions.ts";
 
 export function addModelsCommand(program: Command): void {
   const models = program.command("models").description("Base models and trained models.");
@@ -61,9 +65,27 @@ export function addModelsCommand(program: Command): void {
       },
     );
   addConnectionFlags(
-    models.command("delete <id>").description("Delete a trained model with its versions, jobs and logs."),
-  ).action(async (id: string, flags: ConnectionFlags) => {
-    await connect(flags).deleteModel(id);
-    process.stdout.write(`deleted ${id}\n`);
+    models
+      .command("delete <name>")
+      .description(
+        "Delete a trained model, by name or id, with its versions, jobs and logs; or one version, such as project/name:step3.",
+      ),
+  ).action(async (name: string, flags: ConnectionFlags) => {
+    const client = connect(flags);
+    const { model, step } = await findNamed(client, name);
+    if (step === null) await client.deleteModel(model.id);
+    else refuseKept(name, await client.deleteCheckpoints(model.id, [step]));
+    process.stdout.write(`deleted ${name}\n`);
   });
+  addVersionCommands(models);
+}
+
+/** @throws ServiceError `conflict` where the version stayed */
+function refuseKept(name: string, deletion: CheckpointDeletionResource): void {
+  const isPinned = deletion.pinned_steps.length > 0;
+  if (!isPinned && deletion.in_use_steps.length === 0) return;
+  const reason = isPinned
+    ? `is pinned; \`hone models unpin ${name}\` lets it go`
+    : "is what a training job starts from; delete it when the job has ended";
+  throw new ServiceError({ code: "conflict", message: `${name} ${reason}.` });
 }

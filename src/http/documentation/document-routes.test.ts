@@ -24,6 +24,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models": ["get", "post"],
   "/v1/preview/models/{model_id}": ["delete", "get"],
   "/v1/preview/models/{model_id}/checkpoints": ["delete", "get"],
+  "/v1/preview/models/{model_id}/checkpoints/{step}": ["get"],
+  "/v1/preview/models/{model_id}/checkpoints/{step}/pin": ["delete", "put"],
   "/v1/preview/models/{model_id}/log": ["post"],
   "/v1/preview/models/{model_id}/metrics": ["get"],
   "/v1/preview/models/{model_id}/trajectories": ["get"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions } from "fastify";
+import { samplePins } from "../../storage/contract/storage-under-test.ts";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
@@ -8,7 +9,7 @@ type Body = Record<string, unknown>;
 
 const ask = (
   server: Server,
-  method: "GET" | "POST" | "DELETE",
+  method: "GET" | "POST" | "PUT" | "DELETE",
   url: string,
   payload?: object,
   key: string = keys.member,
@@ -125,6 +126,7 @@ test("pages through checkpoints", async () => {
         created_at: "1970-01-01T00:00:01.000Z",
         job_id: jobIds[1],
         has_optimizer_state: true,
+        pinned: false,
       },
     ],
     first_id: "v2",
@@ -161,10 +163,61 @@ test("deletes checkpoints; step 0 counts as deleted and goes on", async () => {
   const id = await registeredModel(server);
   await addVersion(server, id, 1);
   const remove = (payload: object) => ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`, payload);
-  assert.deepEqual((await remove({ steps: [0, 1, 7] })).json(), { deleted_count: 2, not_found_steps: [7] });
+  assert.deepEqual((await remove({ steps: [0, 1, 7] })).json(), {
+    deleted_count: 2,
+    not_found_steps: [7],
+    pinned_steps: [],
+    in_use_steps: [],
+  });
   assert.deepEqual(server.droppedAdapters, [`${id}:1`]);
   assert.equal((await remove({ steps: ["1"] })).statusCode, 422);
   assert.equal((await ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`)).statusCode, 422);
+  await server.close();
+});
+
+test("a pinned checkpoint stays, and says so, until it is unpinned", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  for (const step of [1, 2]) await addVersion(server, id, step);
+  const url = `/v1/preview/models/${id}/checkpoints`;
+  const read = async (step: number) => (await ask(server, "GET", `${url}/${step}`)).json<Body>();
+  assert.deepEqual([(await read(2))["step"], (await read(2))["pinned"]], [2, false]);
+  assert.equal((await ask(server, "PUT", `${url}/2/pin`)).json<Body>()["pinned"], true);
+  assert.equal((await ask(server, "PUT", `${url}/2/pin`)).statusCode, 200);
+  assert.equal((await read(2))["pinned"], true);
+  const deletion = await ask(server, "DELETE", url, { steps: [1, 2] });
+  const { deleted_count: deleted, pinned_steps: pinned } = deletion.json<Body>();
+  assert.deepEqual([deleted, pinned], [1, [2]]);
+  assert.equal((await ask(server, "DELETE", `${url}/2/pin`)).json<Body>()["pinned"], false);
+  assert.equal((await ask(server, "DELETE", url, { steps: [2] })).json<Body>()["deleted_count"], 1);
+  for (const [method, path] of [
+    ["GET", "2"],
+    ["GET", "x"],
+    ["PUT", "2/pin"],
+    ["DELETE", "-1/pin"],
+  ] as const) {
+    const answer = await ask(server, method, `${url}/${path}`);
+    assert.equal(answer.statusCode, 404, answer.body);
+    assert.equal(answer.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc.join(), "path,step");
+  }
+  assert.equal((await ask(server, "PUT", `${url}/0/pin`, undefined, keys.other)).statusCode, 403);
+  await server.close();
+});
+
+test("a checkpoint that a job starts from stays while the job has not ended", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await addVersion(server, id, 1);
+  const body = { model_id: id, trajectory_groups: [] };
+  const jobId = (await ask(server, "POST", "/v1/preview/training-jobs", body)).json<{ id: string }>().id;
+  await server.jobs.claim("server", new Date(0), new Date(0));
+  await server.jobs.pin(jobId, "server", { ...samplePins, startStep: 1, resultStep: 2 });
+  const remove = async () =>
+    (await ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`, { steps: [1] })).json<Body>();
+  const { deleted_count: deleted, in_use_steps: inUse } = await remove();
+  assert.deepEqual([deleted, inUse], [0, [1]]);
+  await server.jobs.end(jobId, "cancelled", "cancelled", new Date(0));
+  assert.equal((await remove())["deleted_count"], 1);
   await server.close();
 });
 

@@ -13,6 +13,15 @@ export const modelParameters = {
   properties: { model_id: { type: "string", description: "The model's id." } },
 } as const;
 
+/** The same of a version. */
+export const versionParameters = {
+  type: "object",
+  properties: {
+    ...modelParameters.properties,
+    step: { type: "string", description: "The version's step." },
+  },
+} as const;
+
 /** The same of a job. */
 export const jobParameters = {
   type: "object",
@@ -34,6 +43,22 @@ export async function reachModel(
   } catch (error) {
     throw locate(error, { not_found: location, forbidden: location });
   }
+}
+
+/** The model and the step that a path names. @throws ServiceError as {@link reachModel}; `not_found` for no number */
+export async function reachStep(
+  dependencies: Pick<HttpDependencies, "models">,
+  caller: Caller,
+  { model_id: id, step }: { readonly model_id: string; readonly step: string },
+): Promise<{ readonly model: TrainedModel; readonly step: number }> {
+  const model = await reachModel(dependencies, caller, id);
+  if (!/^\d{1,9}$/.test(step)) throw atStep(notFound("version", step.slice(0, 200)));
+  return { model, step: Number(step) };
+}
+
+/** An error about a version, where the path names it. */
+export function atStep(error: unknown): unknown {
+  return locate(error, { not_found: ["path", "step"] });
 }
 
 /** @throws ServiceError `not_found`, also when the job's model is another entity's */

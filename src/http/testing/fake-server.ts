@@ -20,6 +20,7 @@ import { checkConstraint } from "../../grammar/check.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelDirectory } from "../../models/model-directory.ts";
 import { createModelService } from "../../models/model-service.ts";
+import { modelSettings } from "../../models/settings.ts";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import type { ApiDocument } from "../documentation/api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
@@ -135,7 +136,9 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       clock,
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
       dropAdapter: (id) => void droppedAdapters.push(id),
+      adaptersInUse: () => [],
       dataFolder: "test/fixtures/no-such-folder",
+      settings: defaultsOf(modelSettings),
     }),
     versions: models,
     jobs,
@@ -264,6 +267,7 @@ export async function playJob(
       trainerState: `adapters/${job.modelId}/${step}/optimizer.safetensors`,
       jobId: job.id,
       metrics,
+      isPinned: false,
       createdAt: at,
     },
     counts,

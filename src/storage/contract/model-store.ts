@@ -14,6 +14,7 @@ import {
   groupLines,
   sampleJob,
   sampleModel,
+  samplePins,
   sampleVersion,
   storeModel,
 } from "./storage-under-test.ts";
@@ -116,8 +117,10 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   test("a deleted version is gone, its step stays used, and a cursor at it still holds", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 3);
-    assert.deepEqual(await models.deleteVersions("m", [3, 1, 1, 9]), { deleted: [3, 1], notFound: [9] });
-    assert.deepEqual(await models.deleteVersions("m", [3]), { deleted: [], notFound: [3] });
+    const nothing = { deleted: [], notFound: [], pinned: [], inUse: [] };
+    const deletion = await models.deleteVersions("m", [3, 1, 1, 9]);
+    assert.deepEqual(deletion, { ...nothing, deleted: [3, 1], notFound: [9] });
+    assert.deepEqual(await models.deleteVersions("m", [3]), { ...nothing, notFound: [3] });
     assert.equal(await models.findVersion("m", 3), null);
     assert.equal((await models.newestVersion("m"))?.step, 2);
     assert.equal(await models.greatestStep("m"), 3);
@@ -131,8 +134,110 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   test("version 0 counts as deleted and stays", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");
-    assert.deepEqual(await models.deleteVersions("m", [0]), { deleted: [0], notFound: [] });
-    assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0));
+    const deletion = { deleted: [0], notFound: [], pinned: [], inUse: [] };
+    assert.deepEqual(await models.deleteVersions("m", [0]), deletion);
+    await models.pinVersion("m", 0, true);
+    assert.deepEqual(await models.deleteVersions("m", [0]), deletion);
+    assert.deepEqual(await models.findVersion("m", 0), sampleVersion("m", 0, { isPinned: true }));
+  });
+
+  test("a pinned version stays until it is unpinned, also after reopening", async (t) => {
+    const open = await makeStorage(t);
+    const first = await open();
+    await storeVersions(first, 2);
+    assert.equal((await first.models.pinVersion("m", 1, true))?.isPinned, true);
+    assert.equal(await first.models.pinVersion("m", 9, true), null);
+    await first.close();
+    const { models } = await open();
+    const kept = { deleted: [2], notFound: [], pinned: [1], inUse: [] };
+    assert.deepEqual(await models.deleteVersions("m", [1, 2]), kept);
+    assert.equal((await models.newestVersion("m"))?.isPinned, true);
+    assert.equal((await models.pinVersion("m", 1, false))?.isPinned, false);
+    assert.deepEqual((await models.deleteVersions("m", [1])).deleted, [1]);
+    assert.equal(await models.pinVersion("m", 1, true), null);
+  });
+
+  test("a version that a job starts from stays until the job has ended", async (t) => {
+    const { models, jobs, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, jobs, ...rest }, 2);
+    for (const [id, startStep] of [
+      ["ended", 1],
+      ["queued again", 2],
+    ] as const) {
+      await jobs.create(sampleJob(id, "m"), [], null);
+      await jobs.claim("server", moment(9), moment(69));
+      await jobs.pin(id, "server", { ...samplePins, startStep, resultStep: 3 });
+      if (id === "ended") await jobs.end(id, "failed", "failed", moment(10));
+    }
+    const release = { at: moment(9), notBefore: moment(99), attempt: "lost", waitingFor: null } as const;
+    await jobs.release("queued again", "server", release);
+    const deletion = { deleted: [1], notFound: [], pinned: [], inUse: [2] };
+    assert.deepEqual(await models.deleteVersions("m", [1, 2]), deletion);
+    await jobs.end("queued again", "cancelled", "cancelled", moment(11));
+    assert.deepEqual((await models.deleteVersions("m", [2])).deleted, [2]);
+  });
+
+  test("all but the newest versions go, and what has a reason to stay stays", async (t) => {
+    const { models, jobs, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, jobs, ...rest }, 7);
+    await jobs.create(sampleJob("job", "m"), [], null);
+    await jobs.claim("server", moment(9), moment(69));
+    await jobs.pin("job", "server", { ...samplePins, startStep: 1, resultStep: 8 });
+    await models.pinVersion("m", 2, true);
+    await models.deleteVersions("m", [6]);
+    const gone = (keptCount: number, ...spared: readonly number[]) =>
+      models.deleteOlderVersions("m", { keptCount, spared: new Set(spared) });
+    assert.deepEqual(await gone(9), []);
+    assert.deepEqual(await gone(2, 4), [3]);
+    assert.deepEqual(await gone(1), [5, 4]);
+    assert.deepEqual(
+      (await models.listVersions("m", firstPage)).items.map(({ step }) => step),
+      [0, 1, 2, 7],
+    );
+    assert.deepEqual(await models.deleteOlderVersions("nobody", { keptCount: 1, spared: new Set() }), []);
+  });
+
+  test("a version that no job makes gets the next step, and none while a job has begun", async (t) => {
+    const { models, jobs, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, jobs, ...rest }, 2);
+    await models.deleteVersions("m", [2]);
+    const steps: number[] = [];
+    const add = (id: string, modelId = "m") =>
+      models.addVersion({ id, modelId, metrics: { a: 1 }, createdAt: moment(5) }, async (step) => {
+        steps.push(step);
+        return `folder ${step}`;
+      });
+    const added = sampleVersion("m", 3, {
+      id: "own",
+      adapterFolder: "folder 3",
+      trainerState: null,
+      metrics: { a: 1 },
+      createdAt: moment(5),
+    });
+    assert.deepEqual(await add("own"), added);
+    assert.deepEqual(await models.newestVersion("m"), added);
+    await assert.rejects(add("x", "nobody"), { code: "not_found" });
+    await jobs.create(sampleJob("job", "m"), [], null);
+    await jobs.claim("server", moment(9), moment(69));
+    await add("while it has not begun");
+    const pins = await jobs.pin("job", "server", { ...samplePins, startStep: 3, resultStep: 4 });
+    assert.equal(pins.resultStep, 5, "the step that it was to have is taken");
+    await assert.rejects(add("x"), { code: "conflict" });
+    await jobs.end("job", "cancelled", "cancelled", moment(10));
+    await add("after");
+    assert.deepEqual(steps, [3, 4, 5]);
+  });
+
+  test("a version whose adapter cannot be put in its place is none", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    const draft = { id: "v", modelId: "m", metrics: {}, createdAt: moment(5) };
+    await assert.rejects(
+      models.addVersion(draft, () => Promise.reject(new Error("no room"))),
+      /no room/,
+    );
+    assert.equal(await models.greatestStep("m"), 0);
+    assert.equal((await models.addVersion(draft, async () => "folder")).step, 1);
   });
 
   test("only the newest versions keep a trainer's state, as many as asked for", async (t) => {

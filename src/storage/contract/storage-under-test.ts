@@ -70,6 +70,7 @@ export function sampleVersion(
     trainerState: step === 0 ? null : `state of ${modelId}:${step}`,
     jobId: null,
     metrics: {},
+    isPinned: false,
     createdAt: moment(step),
     ...changes,
   };

@@ -8,6 +8,7 @@ import { addVersion3 } from "./version-3.ts";
 import { addVersion4 } from "./version-4.ts";
 import { addVersion5 } from "./version-5.ts";
 import { addVersion6 } from "./version-6.ts";
+import { addVersion7 } from "./version-7.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -17,6 +18,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion4,
   addVersion5,
   addVersion6,
+  addVersion7,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -20,7 +20,7 @@ import {
   pageOf,
   type Tables,
 } from "./memory-tables.ts";
-import { addVersion } from "./memory-models.ts";
+import { addVersion, greatestStep } from "./memory-models.ts";
 
 const terminalSequence = Infinity;
 const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
@@ -138,8 +138,10 @@ function attempts(
     pin: (id, owner, pins) =>
       exclusively((tables) => {
         const { job } = requireRunning(tables, id, owner);
-        change(tables, id, { pins: job.pins ?? pins });
-        return job.pins ?? pins;
+        const resultStep = Math.max(pins.resultStep, greatestStep(tables, job.modelId) + 1);
+        const inForce = job.pins ?? { ...pins, resultStep };
+        change(tables, id, { pins: inForce });
+        return inForce;
       }),
     heartbeat: (id, owner, leaseUntil) =>
       exclusively((tables) => {

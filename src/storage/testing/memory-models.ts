@@ -1,6 +1,9 @@
 // For tests: the model store in memory.
+import { isTerminal } from "../../domain/job.ts";
 import type { ModelStore, ModelVersion } from "../../domain/model.ts";
+import { notFound } from "../../domain/service-error.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
+import { versionIsTaken } from "../models/version-store.ts";
 import { conflict, type Exclusively, jsonBytes, pageOf, type Tables } from "./memory-tables.ts";
 
 export function memoryModels(exclusively: Exclusively): ModelStore {
@@ -33,8 +36,7 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         return tables.models.length < count;
       }),
     newestVersion: (modelId) => exclusively((tables) => liveVersions(tables, modelId).at(-1) ?? null),
-    greatestStep: (modelId) =>
-      exclusively((tables) => Math.max(0, ...allVersions(tables, modelId).map(({ step }) => step))),
+    greatestStep: (modelId) => exclusively((tables) => greatestStep(tables, modelId)),
     findVersion: (modelId, step) =>
       exclusively((tables) => liveVersions(tables, modelId).find((one) => one.step === step) ?? null),
     listVersions: (modelId, page) =>
@@ -46,18 +48,54 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
       ),
     deleteVersions: (modelId, steps) =>
       exclusively((tables) => {
-        const live = new Set(liveVersions(tables, modelId).map(({ step }) => step));
+        const live = liveVersions(tables, modelId);
         const wanted = [...new Set(steps)];
-        tables.versions = tables.versions.map((version) =>
-          version.modelId === modelId && version.step !== 0 && wanted.includes(version.step)
-            ? { ...version, isDeleted: true }
-            : version,
-        );
+        const isLive = (step: number) => live.some((version) => version.step === step);
+        const isPinned = (step: number) => live.some((version) => version.step === step && version.isPinned);
+        const isStart = (step: number) => startStepsOfJobs(tables, modelId).has(step);
+        const mayGo = (step: number) => step === 0 || (isLive(step) && !isPinned(step) && !isStart(step));
+        const deleted = wanted.filter(mayGo);
+        markDeleted(tables, modelId, deleted);
         return {
-          deleted: wanted.filter((step) => live.has(step)),
-          notFound: wanted.filter((step) => !live.has(step)),
+          deleted,
+          notFound: wanted.filter((step) => !isLive(step)),
+          pinned: wanted.filter((step) => step !== 0 && isPinned(step)),
+          inUse: wanted.filter((step) => step !== 0 && !isPinned(step) && isLive(step) && isStart(step)),
         };
       }),
+    deleteOlderVersions: (modelId, { keptCount, spared }) =>
+      exclusively((tables) => {
+        const deleted = liveVersions(tables, modelId)
+          .filter(({ step }) => step > 0)
+          .toReversed()
+          .slice(keptCount)
+          .filter(({ isPinned }) => !isPinned)
+          .map(({ step }) => step)
+          .filter((step) => !spared.has(step) && !startStepsOfJobs(tables, modelId).has(step));
+        markDeleted(tables, modelId, deleted);
+        return deleted;
+      }),
+    pinVersion: (modelId, step, isPinned) =>
+      exclusively((tables) => {
+        tables.versions = tables.versions.map((version) =>
+          version.modelId === modelId && version.step === step && !version.isDeleted
+            ? { ...version, isPinned }
+            : version,
+        );
+        return liveVersions(tables, modelId).find((one) => one.step === step) ?? null;
+      }),
+    addVersion: async (draft, place) => {
+      const { modelId } = draft;
+      const step = await exclusively((tables) => {
+        if (!tables.models.some(({ id }) => id === modelId)) throw notFound("model", modelId);
+        if (startStepsOfJobs(tables, modelId).size > 0) throw versionIsTaken();
+        return greatestStep(tables, modelId) + 1;
+      });
+      const adapterFolder = await place(step);
+      const version = { ...draft, step, adapterFolder, trainerState: null, jobId: null, isPinned: false };
+      await exclusively((tables) => addVersion(tables, version));
+      return version;
+    },
     dropTrainerStates: (modelId, keptCount) =>
       exclusively((tables) => {
         const withState = allVersions(tables, modelId).filter(({ trainerState }) => trainerState !== null);
@@ -100,6 +138,28 @@ export function layMetrics(tables: Tables, modelId: string, step: number, metric
     version.modelId === modelId && version.step === step && !version.isDeleted
       ? { ...version, metrics: { ...version.metrics, ...metrics, ...version.ownMetrics } }
       : version,
+  );
+}
+
+/** The greatest step any version ever had, deleted ones included. */
+export function greatestStep(tables: Tables, modelId: string): number {
+  return Math.max(0, ...allVersions(tables, modelId).map(({ step }) => step));
+}
+
+function markDeleted(tables: Tables, modelId: string, steps: readonly number[]): void {
+  tables.versions = tables.versions.map((version) =>
+    version.modelId === modelId && version.step !== 0 && steps.includes(version.step)
+      ? { ...version, isDeleted: true }
+      : version,
+  );
+}
+
+/** The versions that jobs start from which have begun and not ended. */
+function startStepsOfJobs({ jobs }: Tables, modelId: string): ReadonlySet<number> {
+  return new Set(
+    jobs.flatMap(({ job }) =>
+      job.modelId === modelId && job.pins !== null && !isTerminal(job.state) ? [job.pins.startStep] : [],
+    ),
   );
 }
 

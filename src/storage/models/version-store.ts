@@ -1,0 +1,297 @@
+// The versions of trained models. A deleted version keeps its row: its step is never used again.
+import type { Kysely, Selectable, Transaction } from "kysely";
+import type { JobPins } from "../../domain/job.ts";
+import type { ModelStore, ModelVersion, VersionDeletion, VersionDraft } from "../../domain/model.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
+import { readPage } from "../paging.ts";
+import type { ModelVersionTable, Schema } from "../schema.ts";
+
+type VersionQueries = Pick<
+  ModelStore,
+  | "newestVersion"
+  | "greatestStep"
+  | "findVersion"
+  | "listVersions"
+  | "deleteVersions"
+  | "deleteOlderVersions"
+  | "pinVersion"
+  | "addVersion"
+  | "dropTrainerStates"
+  | "updateVersionMetrics"
+>;
+
+/** What the model store does with versions. */
+export function versionQueries(database: Kysely<Schema>): VersionQueries {
+  return {
+    newestVersion: async (modelId) => {
+      const row = await liveVersions(database, modelId).orderBy("step", "desc").limit(1).executeTakeFirst();
+      return row === undefined ? null : versionOf(row);
+    },
+    greatestStep: (modelId) => greatestStep(database, modelId),
+    findVersion: async (modelId, step) => {
+      const row = await liveVersions(database, modelId).where("step", "=", step).executeTakeFirst();
+      return row === undefined ? null : versionOf(row);
+    },
+    listVersions: (modelId, page) =>
+      readPage(
+        {
+          rows: liveVersions(database, modelId),
+          orderColumn: "step",
+          contentColumns: ["metrics", "trainer_state"],
+          // A deleted version still has its place.
+          orderValueOf: async (id) => {
+            const version = database.selectFrom("model_versions").select("step").where("id", "=", id);
+            return (await version.where("model_id", "=", modelId).executeTakeFirst())?.step;
+          },
+          itemOf: versionOf,
+        },
+        page,
+      ),
+    deleteVersions: (modelId, steps) =>
+      database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
+    deleteOlderVersions: (modelId, options) =>
+      database.transaction().execute((transaction) => deleteOlderVersions(transaction, modelId, options)),
+    pinVersion: async (modelId, step, isPinned) => {
+      const row = await database
+        .updateTable("model_versions")
+        .set({ is_pinned: isPinned ? 1 : 0 })
+        .where("model_id", "=", modelId)
+        .where("step", "=", step)
+        .where("is_deleted", "=", 0)
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : versionOf(row);
+    },
+    addVersion: (draft, place) =>
+      database.transaction().execute((transaction) => addVersion(transaction, draft, place)),
+    dropTrainerStates: (modelId, keptCount) =>
+      database.transaction().execute((transaction) => dropTrainerStates(transaction, modelId, keptCount)),
+    updateVersionMetrics: (modelId, step, metrics) =>
+      database.transaction().execute((transaction) => layMetrics(transaction, modelId, step, metrics)),
+  };
+}
+
+async function deleteVersions(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  steps: readonly number[],
+): Promise<VersionDeletion> {
+  await lockModel(transaction, modelId);
+  const startSteps = await startStepsOfJobs(transaction, modelId);
+  const result = {
+    deleted: [] as number[],
+    notFound: [] as number[],
+    pinned: [] as number[],
+    inUse: [] as number[],
+  };
+  for (const step of new Set(steps)) {
+    const version = await liveVersions(transaction, modelId).where("step", "=", step).executeTakeFirst();
+    if (version === undefined) result.notFound.push(step);
+    else if (step === 0) result.deleted.push(step);
+    else if (version.is_pinned === 1) result.pinned.push(step);
+    else if (startSteps.has(step)) result.inUse.push(step);
+    else {
+      await markDeleted(transaction, modelId, step);
+      result.deleted.push(step);
+    }
+  }
+  return result;
+}
+
+async function deleteOlderVersions(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  { keptCount, spared }: { readonly keptCount: number; readonly spared: ReadonlySet<number> },
+): Promise<readonly number[]> {
+  await lockModel(transaction, modelId);
+  const startSteps = await startStepsOfJobs(transaction, modelId);
+  const versions = await liveVersions(transaction, modelId)
+    .where("step", ">", 0)
+    .orderBy("step", "desc")
+    .execute();
+  const deleted = versions
+    .slice(keptCount)
+    .filter(({ step, is_pinned }) => is_pinned === 0 && !startSteps.has(step) && !spared.has(step))
+    .map(({ step }) => step);
+  for (const step of deleted) await markDeleted(transaction, modelId, step);
+  return deleted;
+}
+
+function liveVersions(database: Kysely<Schema>, modelId: string) {
+  return database
+    .selectFrom("model_versions")
+    .selectAll()
+    .where("model_id", "=", modelId)
+    .where("is_deleted", "=", 0);
+}
+
+async function markDeleted(transaction: Transaction<Schema>, modelId: string, step: number): Promise<void> {
+  await transaction
+    .updateTable("model_versions")
+    .set({ is_deleted: 1 })
+    .where("model_id", "=", modelId)
+    .where("step", "=", step)
+    .execute();
+}
+
+/** Writes the model's row as it is, which keeps others that do so waiting; false when there is no such model. */
+export async function lockModel(transaction: Transaction<Schema>, modelId: string): Promise<boolean> {
+  const result = await transaction
+    .updateTable("models")
+    .set((row) => ({ scenario_count: row.ref("scenario_count") }))
+    .where("id", "=", modelId)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** The versions that jobs start from which have begun and not ended. */
+async function startStepsOfJobs(
+  transaction: Transaction<Schema>,
+  modelId: string,
+): Promise<ReadonlySet<number>> {
+  const rows = await transaction
+    .selectFrom("jobs")
+    .select("pins")
+    .where("model_id", "=", modelId)
+    .where("state", "in", ["queued", "running"])
+    .where("pins", "is not", null)
+    .execute();
+  // The column holds what the job store wrote.
+  return new Set(rows.map(({ pins }) => (JSON.parse(String(pins)) as JobPins).startStep));
+}
+
+async function addVersion(
+  transaction: Transaction<Schema>,
+  draft: VersionDraft,
+  place: (step: number) => Promise<string>,
+): Promise<ModelVersion> {
+  const { modelId } = draft;
+  if (!(await lockModel(transaction, modelId))) throw notFound("model", modelId);
+  if ((await startStepsOfJobs(transaction, modelId)).size > 0) throw versionIsTaken();
+  const step = (await greatestStep(transaction, modelId)) + 1;
+  const version = {
+    ...draft,
+    step,
+    adapterFolder: await place(step),
+    trainerState: null,
+    jobId: null,
+    isPinned: false,
+  };
+  await insertVersion(transaction, version);
+  return version;
+}
+
+/** The refusal of a version that a job has begun to make. */
+export function versionIsTaken(): ServiceError {
+  return new ServiceError({
+    code: "conflict",
+    message:
+      "A training job of this model has begun, and the next version is its own; try again when it has ended, or cancel it.",
+  });
+}
+
+/** The greatest step any version ever had, deleted ones included. */
+export async function greatestStep(database: Kysely<Schema>, modelId: string): Promise<number> {
+  const row = await database
+    .selectFrom("model_versions")
+    .select(({ fn }) => fn.max("step").as("step"))
+    .where("model_id", "=", modelId)
+    .executeTakeFirst();
+  return row?.step ?? 0;
+}
+
+async function dropTrainerStates(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  keptCount: number,
+): Promise<readonly string[]> {
+  const withState = await transaction
+    .selectFrom("model_versions")
+    .select(["id", "trainer_state", "is_deleted"])
+    .where("model_id", "=", modelId)
+    .where("trainer_state", "is not", null)
+    .orderBy("step", "desc")
+    .execute();
+  const kept = new Set(withState.filter((version) => version.is_deleted === 0).slice(0, keptCount));
+  const dropped: string[] = [];
+  for (const version of withState) {
+    if (version.trainer_state === null || kept.has(version)) continue;
+    await transaction
+      .updateTable("model_versions")
+      .set({ trainer_state: null })
+      .where("id", "=", version.id)
+      .execute();
+    dropped.push(version.trainer_state);
+  }
+  return dropped;
+}
+
+/** Stores a version inside the caller's transaction; throws `conflict` when its step or its job has one already. */
+export async function insertVersion(transaction: Transaction<Schema>, version: ModelVersion): Promise<void> {
+  const result = await transaction
+    .insertInto("model_versions")
+    .values({
+      id: version.id,
+      model_id: version.modelId,
+      step: version.step,
+      adapter_folder: version.adapterFolder,
+      trainer_state: version.trainerState,
+      job_id: version.jobId,
+      metrics: JSON.stringify(version.metrics),
+      own_metrics: JSON.stringify(version.metrics),
+      created_at: version.createdAt.toISOString(),
+      is_pinned: version.isPinned ? 1 : 0,
+      is_deleted: 0,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (result.numInsertedOrUpdatedRows !== 1n) {
+    throw new ServiceError({
+      code: "conflict",
+      message: `Version ${version.step} of model ${version.modelId}, or another version of job ${version.jobId}, exists already.`,
+    });
+  }
+}
+
+/**
+ * Lays metrics over those of a live version, but for those it came with, inside the caller's transaction; nothing happens
+ * when there is none.
+ */
+export async function layMetrics(
+  transaction: Transaction<Schema>,
+  modelId: string,
+  step: number,
+  metrics: Readonly<Record<string, number>>,
+): Promise<void> {
+  const row = await transaction
+    .updateTable("model_versions")
+    // Writing the row keeps it from others until the transaction ends: what is read here is what is laid over.
+    .set((row) => ({ metrics: row.ref("metrics") }))
+    .where("model_id", "=", modelId)
+    .where("step", "=", step)
+    .where("is_deleted", "=", 0)
+    .returning(["id", "metrics", "own_metrics"])
+    .executeTakeFirst();
+  if (row === undefined) return;
+  const present = JSON.parse(row.metrics) as Readonly<Record<string, number>>;
+  const own = JSON.parse(row.own_metrics) as Readonly<Record<string, number>>;
+  await transaction
+    .updateTable("model_versions")
+    .set({ metrics: JSON.stringify({ ...present, ...metrics, ...own }) })
+    .where("id", "=", row.id)
+    .execute();
+}
+
+function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
+  return {
+    id: row.id,
+    modelId: row.model_id,
+    step: row.step,
+    adapterFolder: row.adapter_folder,
+    trainerState: row.trainer_state,
+    jobId: row.job_id,
+    metrics: JSON.parse(row.metrics) as ModelVersion["metrics"],
+    isPinned: row.is_pinned === 1,
+    createdAt: new Date(row.created_at),
+  };
+}
