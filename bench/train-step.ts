@@ -60,6 +60,7 @@ async function measure(subject: Subject, { rounds, threads }: BenchOptions): Pro
     dataFolder: ".",
     sequenceLengthMax: length,
     microbatchTokens: rowCount * length,
+    sharesPrefixes: true,
     threads,
   });
   const trainer = await trainers.open({ from: null, seed: "bench" });

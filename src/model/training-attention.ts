@@ -61,10 +61,11 @@ export function arrangeTokens(
       attend: (inputs) => attention.causal(inputs),
     };
   }
-  const asRow = (list: Value): Value => builder.reshape(list, [1, dimensionAt(list.shape, 0)]);
+  // Rows of one token: no row may be longer than the context.
+  const alone = (list: Value): Value => builder.reshape(list, [...list.shape, 1]);
   return {
-    tokens_BT: asRow(layout.tokens_L),
-    positions_BT: asRow(layout.positions_L),
+    tokens_BT: alone(layout.tokens_L),
+    positions_BT: alone(layout.positions_L),
     attend: (inputs) =>
       layout.kind === "list"
         ? attendList(attention, layout, inputs)
@@ -79,7 +80,7 @@ function attendList(
   inputs: AttentionInputs,
 ): Value {
   const { builder } = attention;
-  const toRows = (x: Value): Value => builder.moveRows(withoutBatch(builder, x), rows_RT, places_L);
+  const toRows = (x: Value): Value => builder.moveRows(flatRows(builder, x), rows_RT, places_L);
   const { q, k, v } = inputs;
   const attended_RTW = attention.causal({ ...inputs, q: toRows(q), k: toRows(k), v: toRows(v) });
   return toList(builder, flatRows(builder, attended_RTW), { ids_M: flatIds(builder, rows_RT), places_L });
@@ -96,7 +97,7 @@ function attendPrefixed(
   const ids_M = builder.concat([flatIds(builder, prefixes_GP), flatIds(builder, rows_RT)], 0);
   const prefixCount = dimensionProduct(prefixes_GP.shape);
   const split = (x: Value): { readonly prefix: Value; readonly row: Value } => {
-    const moved_MW = builder.moveRows(withoutBatch(builder, x), ids_M, places_L);
+    const moved_MW = builder.moveRows(flatRows(builder, x), ids_M, places_L);
     const width = dimensionAt(x.shape, 2);
     const prefix = builder.slice(moved_MW, 0, 0, prefixCount);
     const row = builder.slice(moved_MW, 0, prefixCount);
@@ -156,7 +157,7 @@ class RowAttention {
 }
 
 /**
- * Padded rows back to the list, [M, W] to [1, L, W].
+ * Padded rows back to the list, [M, W] to [L, 1, W].
  *
  * @param ids_M which token of the list stands at each place of the flat rows
  */
@@ -174,12 +175,7 @@ function toList(
   const nowhere_1 = builder.slice(builder.iota(dimensionSum([length, 1])), 0, length);
   const tokens_M = builder.where(isToken_M, ids_M, nowhere_1);
   const list_LW = builder.moveRows(x_MW, places_L, tokens_M, { isPartial: true });
-  return builder.reshape(list_LW, [1, ...list_LW.shape]);
-}
-
-/** [1, L, W] to [L, W]. */
-function withoutBatch(builder: GraphBuilder, x: Value): Value {
-  return builder.reshape(x, x.shape.slice(1));
+  return builder.reshape(list_LW, [length, 1, dimensionAt(x_MW.shape, 1)]);
 }
 
 /** [B, T, W] to [B*T, W]. */

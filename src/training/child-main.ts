@@ -106,6 +106,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       dataFolder,
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,
+      sharesPrefixes: true,
       threads: settings.threads === 0 ? availableParallelism() : settings.threads,
     }),
   };

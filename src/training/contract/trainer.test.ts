@@ -28,6 +28,7 @@ function embedded(microbatchTokens: number): MakeTrainers {
       dataFolder,
       sequenceLengthMax: 10,
       microbatchTokens,
+      sharesPrefixes: true,
       threads: 1,
     });
     context.after(() => trainers.close());

@@ -13,7 +13,9 @@ import type { WeightSource } from "../../graph/weight-source.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
-import { cutByLength } from "../data/optimizer-batches.ts";
+import { layoutOf } from "../packing/pack-layout.ts";
+import { cutIntoPacks } from "../packing/packs.ts";
+import { groupByPrefix, ungrouped } from "../packing/prefix-groups.ts";
 import {
   type ForwardBackwardResult,
   type ForwardOptions,
@@ -34,7 +36,7 @@ import {
   requireTrainable,
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
-import { type Microbatch, lossFeeds, splitByRow, tokenFeeds } from "./feeds.ts";
+import { type Microbatch, lossFeeds, splitBySequence, tokenFeeds } from "./feeds.ts";
 import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
@@ -53,14 +55,16 @@ export interface EmbeddedTrainerOptions {
   /** The root of all data, where versions lie. */
   readonly dataFolder: string;
   readonly sequenceLengthMax: number;
-  /** Tokens that are computed at once, padding included; a longer sequence is computed alone. Memory grows with it. */
+  /** Tokens that are computed at once; a longer sequence is computed alone. Memory grows with it. */
   readonly microbatchTokens: number;
+  /** Whether what sequences begin with alike is computed once. */
+  readonly sharesPrefixes: boolean;
   /** Compute threads. */
   readonly threads: number;
 }
 
-/** Programs differ by loss and adapter shape; jobs of one model mostly share one. */
-const SESSION_COUNT_MAX = 3;
+/** Programs differ by layout, loss and adapter shape; a job has four at most, and jobs of one model mostly share them. */
+const SESSION_COUNT_MAX = 5;
 
 /** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
 export class EmbeddedTrainers implements TrainerProvider {
@@ -148,9 +152,10 @@ class EmbeddedTrainer implements Trainer {
       requireTrainable(data, this.#trainers);
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const feeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
-      await this.#eachMicrobatch(this.#cut(data), call.signal, async (rows) => {
-        const outputs = await (await this.#logprobSession()).run({ ...tokenFeeds(rows), ...feeds });
-        collect(logprobs, rows, outputs);
+      await this.#eachMicrobatch(this.#cut(data), call.signal, async (microbatch) => {
+        const session = await this.#logprobSession(microbatch);
+        const outputs = await session.run({ ...tokenFeeds(microbatch), ...feeds });
+        collect(logprobs, microbatch, outputs);
       });
       return { logprobs: inOrderOf(data, logprobs) };
     });
@@ -166,22 +171,19 @@ class EmbeddedTrainer implements Trainer {
       requireReference(data, loss);
       const microbatches = this.#cut(data);
       const klElsewhere = await this.#klElsewhere(microbatches, loss, call.signal);
-      const key = JSON.stringify(["gradient", this.#adapterShape(), lossKey(loss)]);
-      const session = await this.#trainers.session(key, () =>
-        buildGradientGraph(this.#options.config, this.#adapter, loss),
-      );
       const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const sums = { loss: 0, entropy: 0 };
       let gradients: Gradients | null = null;
-      await this.#eachMicrobatch(microbatches, call.signal, async (rows, index) => {
+      await this.#eachMicrobatch(microbatches, call.signal, async (microbatch, index) => {
+        const session = await this.#gradientSession(microbatch, loss);
         const terms = { loss, tokenCount, klElsewhere: klElsewhere[index] };
-        const feeds = { ...tokenFeeds(rows), ...lossFeeds(rows, terms) };
+        const feeds = { ...tokenFeeds(microbatch), ...lossFeeds(microbatch, terms) };
         const outputs = await session.run({ ...feeds, ...this.#adapterFeeds() });
         sums.loss += float32Data(outputs["loss"])[0];
         sums.entropy += float32Data(outputs["entropy"])[0];
         gradients = added(gradients, this.#gradientsOf(outputs));
-        collect(logprobs, rows, outputs);
+        collect(logprobs, microbatch, outputs);
       });
       requireFinite(sums.loss, sums.entropy);
       // Only now, so that a call that was aborted or failed has added nothing.
@@ -224,31 +226,37 @@ class EmbeddedTrainer implements Trainer {
     this.#gradients = null;
   }
 
-  /** Rows of like length together, so that little is padding. */
+  /** What is computed at once, one after another. */
   #cut(data: readonly TrainingSequence[]): readonly Microbatch[] {
-    return cutByLength(data, {
-      tokensMax: this.#options.microbatchTokens,
-      measure: ({ rowCount, longest }) => rowCount * longest,
-    });
+    const { microbatchTokens, sharesPrefixes } = this.#options;
+    const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
+    return cutIntoPacks(groups, microbatchTokens).map((pack) => layoutOf(pack));
   }
 
   /** An abort is noticed between microbatches. */
   async #eachMicrobatch(
     microbatches: readonly Microbatch[],
     signal: AbortSignal,
-    compute: (rows: Microbatch, index: number) => Promise<void>,
+    compute: (microbatch: Microbatch, index: number) => Promise<void>,
   ): Promise<void> {
-    for (const [index, rows] of microbatches.entries()) {
+    for (const [index, microbatch] of microbatches.entries()) {
       // Computing holds the thread: whoever aborts gets it here.
       await new Promise((resolve) => setImmediate(resolve));
       throwIfAborted(signal);
-      await compute(rows, index);
+      await compute(microbatch, index);
     }
   }
 
-  #logprobSession(): Promise<Session> {
-    const key = JSON.stringify(["logprobs", this.#adapterShape()]);
-    return this.#trainers.session(key, () => buildLogprobGraph(this.#options.config, this.#adapter));
+  #logprobSession({ kind }: Microbatch): Promise<Session> {
+    const options = { adapter: this.#adapter, layout: kind };
+    const key = JSON.stringify(["logprobs", kind, this.#adapterShape()]);
+    return this.#trainers.session(key, () => buildLogprobGraph(this.#options.config, options));
+  }
+
+  #gradientSession({ kind }: Microbatch, loss: Loss): Promise<Session> {
+    const options = { adapter: this.#adapter, layout: kind, loss };
+    const key = JSON.stringify(["gradient", kind, this.#adapterShape(), lossKey(loss)]);
+    return this.#trainers.session(key, () => buildGradientGraph(this.#options.config, options));
   }
 
   /**
@@ -261,11 +269,11 @@ class EmbeddedTrainer implements Trainer {
     signal: AbortSignal,
   ): Promise<readonly number[]> {
     if (!hasKlPenalty(loss) || microbatches.length === 1) return microbatches.map(() => 0);
-    const session = await this.#logprobSession();
     const sums: number[] = [];
-    await this.#eachMicrobatch(microbatches, signal, async (rows) => {
-      const outputs = await session.run({ ...tokenFeeds(rows), ...this.#adapterFeeds() });
-      sums.push(differenceFromReference(rows, float32Data(outputs["logprobs"])));
+    await this.#eachMicrobatch(microbatches, signal, async (microbatch) => {
+      const session = await this.#logprobSession(microbatch);
+      const outputs = await session.run({ ...tokenFeeds(microbatch), ...this.#adapterFeeds() });
+      sums.push(differenceFromReference(microbatch, float32Data(outputs["logprobs"])));
     });
     const total = sums.reduce((sum, each) => sum + each, 0);
     return sums.map((sum) => total - sum);
@@ -302,13 +310,13 @@ class EmbeddedTrainer implements Trainer {
   }
 }
 
-/** The sum over the trained tokens of rows. */
-function differenceFromReference(rows: Microbatch, logprobs_N: Float32Array): number {
-  return splitByRow(rows, logprobs_N).reduce((sum, values, row) => {
-    const { referenceLogprobs } = rows[row];
-    const indices = trainedIndices(rows[row]);
-    return indices.reduce((part, at, index) => part + values[index] - (referenceLogprobs?.[at] ?? NaN), sum);
-  }, 0);
+/** The sum over the trained tokens. */
+function differenceFromReference({ sequences_S, trained_N }: Microbatch, logprobs_N: Float32Array): number {
+  return trained_N.reduce(
+    (sum, { sequence, index }, at) =>
+      sum + logprobs_N[at] - (sequences_S[sequence].referenceLogprobs?.[index] ?? NaN),
+    0,
+  );
 }
 
 /** Their sum, in the arrays of the first; the second's where there is no first. */
@@ -323,11 +331,11 @@ function added(sum: Gradients | null, more: Gradients): Gradients {
 
 function collect(
   logprobs: Map<TrainingSequence, Float32Array>,
-  rows: Microbatch,
+  microbatch: Microbatch,
   outputs: Readonly<Record<string, Tensor>>,
 ): void {
-  splitByRow(rows, float32Data(outputs["logprobs"])).forEach((values, row) =>
-    logprobs.set(rows[row], values),
+  splitBySequence(microbatch, float32Data(outputs["logprobs"])).forEach((values, index) =>
+    logprobs.set(microbatch.sequences_S[index], values),
   );
 }
 

@@ -1,34 +1,35 @@
-// Sequences as the tensors that the training programs take. Rows are padded on the right; trained tokens lie
-// one behind another in one flat order, row by row.
+// Packs as the tensors that the training programs take.
 import { type Tensor, float32Tensor, int64Tensor } from "../../graph/tensor.ts";
-import { trainedIndices } from "../../trajectories/sequences.ts";
+import { type PackLayout, type TrainedToken, paddedRows, placesInRows } from "../packing/pack-layout.ts";
 import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 
-/** The sequences that are computed at once. */
-export type Microbatch = readonly TrainingSequence[];
+/** What is computed at once. */
+export type Microbatch = PackLayout<TrainingSequence>;
 
-/** One trained token, in the flat order of all N. */
-interface TrainedToken {
-  readonly row: number;
-  /** Its index in the sequence; the token before it predicts it. */
-  readonly index: number;
+/** The tensors that every program takes, as `tokenInputs` declares them. */
+export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {
+  const { tokenIds_L, positions_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
+  const rows = paddedRows(rows_R);
+  return {
+    tokens: vector(tokenIds_L),
+    positions: vector(positions_L),
+    rows: int64Tensor([rows.count, rows.length], rows.ids),
+    row_places: vector(placesInRows([prefixes_G, rows_R])),
+    ...(prefixes_G.length === 0 ? {} : prefixFeeds(layout)),
+    places: vector(trained_N.map(({ place }) => place)),
+    targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
+  };
 }
 
-/** The tensors of both programs: `tokens` [B, T], `places` [N] and `targets` [N]. */
-export function tokenFeeds(rows: Microbatch): Record<string, Tensor> {
-  const length = Math.max(...rows.map(({ tokenIds }) => tokenIds.length));
-  const tokens_BT = new BigInt64Array(rows.length * length);
-  rows.forEach(({ tokenIds }, row) =>
-    tokenIds.forEach((id, index) => (tokens_BT[row * length + index] = BigInt(id))),
-  );
-  const trained = trainedTokens(rows);
-  const places = trained.map(({ row, index }) => row * length + index - 1);
-  const targets = trained.map(({ row, index }) => rows[row].tokenIds[index]);
+function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, Tensor> {
+  const prefixes = paddedRows(prefixes_G);
+  const prefixOfRow_RG = new Float32Array(prefixOfRow_R.length * prefixes.count);
+  prefixOfRow_R.forEach((prefix, row) => (prefixOfRow_RG[row * prefixes.count + prefix] = 1));
   return {
-    tokens: int64Tensor([rows.length, length], tokens_BT),
-    places: int64Tensor([trained.length], places),
-    targets: int64Tensor([trained.length], targets),
+    prefixes: int64Tensor([prefixes.count, prefixes.length], prefixes.ids),
+    prefix_of_row: float32Tensor([prefixOfRow_R.length, prefixes.count], prefixOfRow_RG),
+    prefix_lengths: vector(prefixOfRow_R.map((prefix) => prefixes_G[prefix].length)),
   };
 }
 
@@ -43,28 +44,31 @@ export interface BatchTerms {
 
 /** The tensors that the loss takes, as `addLoss` declares them. */
 export function lossFeeds(
-  rows: Microbatch,
+  { sequences_S, trained_N }: Microbatch,
   { loss, tokenCount, klElsewhere }: BatchTerms,
 ): Record<string, Tensor> {
-  const trained = trainedTokens(rows);
-  const floats = (value: (token: TrainedToken) => number): Tensor =>
-    float32Tensor([trained.length], Float32Array.from(trained, value));
-  const weights = { loss_weights: floats(({ row }) => rows[row].weight / (tokenCount + 1e-6)) };
+  const floats = (value: (sequence: TrainingSequence, token: TrainedToken) => number): Tensor =>
+    float32Tensor(
+      [trained_N.length],
+      Float32Array.from(trained_N, (token) => value(sequences_S[token.sequence], token)),
+    );
+  const weights = { loss_weights: floats(({ weight }) => weight / (tokenCount + 1e-6)) };
   if (!needsOldLogprobs(loss)) return weights;
-  const old = ({ row, index }: TrainedToken): number => rows[row].oldLogprobs[index];
+  const isKnown = ({ sequence, index }: TrainedToken): boolean =>
+    !Number.isNaN(sequences_S[sequence].oldLogprobs[index]);
   return {
     ...weights,
-    old_logprobs: floats((token) => (Number.isNaN(old(token)) ? 0 : old(token))),
+    old_logprobs: floats(({ oldLogprobs }, token) => (isKnown(token) ? oldLogprobs[token.index] : 0)),
     is_old_known: {
       dtype: "bool",
-      dims: [trained.length],
-      data: Uint8Array.from(trained, (token) => (Number.isNaN(old(token)) ? 0 : 1)),
+      dims: [trained_N.length],
+      data: Uint8Array.from(trained_N, (token) => (isKnown(token) ? 1 : 0)),
     },
-    advantages: floats(({ row }) => rows[row].advantage),
-    ...(needsSequences(loss) ? sequenceFeeds(rows, trained) : {}),
+    advantages: floats(({ advantage }) => advantage),
+    ...(needsSequences(loss) ? sequenceFeeds({ sequences_S, trained_N }) : {}),
     ...(hasKlPenalty(loss)
       ? {
-          reference_logprobs: floats(({ row, index }) => rows[row].referenceLogprobs?.[index] ?? NaN),
+          reference_logprobs: floats(({ referenceLogprobs }, { index }) => referenceLogprobs?.[index] ?? NaN),
           kl_share: float32Tensor([1], Float32Array.of(1 / tokenCount)),
           kl_elsewhere: float32Tensor([1], Float32Array.of(klElsewhere / tokenCount)),
         }
@@ -72,29 +76,33 @@ export function lossFeeds(
   };
 }
 
-function sequenceFeeds(rows: Microbatch, trained: readonly TrainedToken[]): Record<string, Tensor> {
-  const sizes_S = new Float32Array(rows.length).fill(1e-8);
-  for (const { row } of trained) sizes_S[row] += 1;
+function sequenceFeeds({
+  sequences_S,
+  trained_N,
+}: Pick<Microbatch, "sequences_S" | "trained_N">): Record<string, Tensor> {
+  const sizes_S = new Float32Array(sequences_S.length).fill(1e-8);
+  for (const { sequence } of trained_N) sizes_S[sequence] += 1;
   return {
-    sequence_indices: int64Tensor(
-      [trained.length],
-      trained.map(({ row }) => row),
-    ),
-    sequence_sizes: float32Tensor([rows.length], sizes_S),
+    sequence_indices: vector(trained_N.map(({ sequence }) => sequence)),
+    sequence_sizes: float32Tensor([sequences_S.length], sizes_S),
   };
 }
 
-/** Cuts a flat array of N values into one array per row. */
-export function splitByRow(rows: Microbatch, values_N: Float32Array): readonly Float32Array[] {
+/** Cuts a flat array of N values into one array per sequence, in the order of the layout. */
+export function splitBySequence(
+  { sequences_S, trained_N }: Pick<Microbatch, "sequences_S" | "trained_N">,
+  values_N: Float32Array,
+): readonly Float32Array[] {
+  const counts_S = sequences_S.map(() => 0);
+  for (const { sequence } of trained_N) counts_S[sequence] += 1;
   let start = 0;
-  return rows.map((row) => {
-    const end = start + trainedIndices(row).length;
-    const values = values_N.slice(start, end);
-    start = end;
+  return counts_S.map((count) => {
+    const values = values_N.slice(start, start + count);
+    start += count;
     return values;
   });
 }
 
-function trainedTokens(rows: Microbatch): readonly TrainedToken[] {
-  return rows.flatMap((sequence, row) => trainedIndices(sequence).map((index) => ({ row, index })));
+function vector(values: readonly number[]): Tensor {
+  return int64Tensor([values.length], values);
 }

@@ -22,7 +22,10 @@ import { globalNorm, reinforcementLearningAdamW } from "../adamw.ts";
 import { plainStep } from "../contract/trainers-under-test.ts";
 import { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts";
-import { lossFeeds, tokenFeeds } from "./feeds.ts";
+import { layoutOf } from "../packing/pack-layout.ts";
+import { type Pack, cutIntoPacks } from "../packing/packs.ts";
+import { groupByPrefix, ungrouped } from "../packing/prefix-groups.ts";
+import { type Microbatch, lossFeeds, tokenFeeds } from "./feeds.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
 const modelFolder = "test/fixtures/goldens/models/qwen3";
@@ -52,8 +55,10 @@ function goldenBatch({ advantages, weights }: GoldenCase): readonly TrainingSequ
 
 /** The current log-probabilities in place of the recorded ones. */
 async function precalculated(batch: readonly TrainingSequence[]): Promise<readonly TrainingSequence[]> {
-  const session = await createSession(buildLogprobGraph(config, adapter), { weights, threads: 1 });
-  const outputs = await session.run({ ...tokenFeeds(batch), ...adapterFeeds });
+  const microbatch = layoutOf({ kind: "list", groups: ungrouped(batch) });
+  const graph = buildLogprobGraph(config, { adapter, layout: "list" });
+  const session = await createSession(graph, { weights, threads: 1 });
+  const outputs = await session.run({ ...tokenFeeds(microbatch), ...adapterFeeds });
   const values = float32Data(outputs["logprobs"]).values();
   await session.release();
   return batch.map((sequence) => ({
@@ -62,10 +67,28 @@ async function precalculated(batch: readonly TrainingSequence[]): Promise<readon
   }));
 }
 
-/** Golden per-token losses in our flat order: position t of a sequence stands for its token t + 1. */
-function flatLosses(goldenCase: GoldenCase): readonly number[] {
-  return golden.sequences.flatMap(({ assistant_mask: mask }, row) =>
-    mask.flatMap((trains, index) => (trains ? [goldenCase.per_token_loss[row][index - 1]] : [])),
+/** The whole batch at once: each sequence by itself, or with what its group begins with computed once. */
+function packOf(
+  batch: readonly TrainingSequence[],
+  kind: Pack<TrainingSequence>["kind"],
+): Pack<TrainingSequence> {
+  if (kind === "list") return { kind, groups: ungrouped(batch) };
+  const [pack, ...others] = cutIntoPacks(groupByPrefix(batch), 1000);
+  assert.deepEqual(
+    [pack.kind, others, pack.groups.map(({ prefixLength }) => prefixLength)],
+    [kind, [], [9, 6]],
+  );
+  return pack;
+}
+
+/** Golden per-token losses in the order of a layout: position t of a sequence stands for its token t + 1. */
+function flatLosses(
+  goldenCase: GoldenCase,
+  batch: readonly TrainingSequence[],
+  { sequences_S, trained_N }: Microbatch,
+): readonly number[] {
+  return trained_N.map(
+    ({ sequence, index }) => goldenCase.per_token_loss[batch.indexOf(sequences_S[sequence])][index - 1],
   );
 }
 
@@ -81,23 +104,27 @@ function assertClose(
   assert.ok(worst <= tolerance, `${what} is off by ${worst}, ${tolerance} is allowed`);
 }
 
-async function check(name: string, goldenCase: GoldenCase, trainingConfig: TrainingConfig): Promise<void> {
+async function check(
+  name: string,
+  trainingConfig: TrainingConfig,
+  layout: Pack<TrainingSequence>["kind"],
+): Promise<void> {
+  const goldenCase = golden.cases[name];
   const given = goldenBatch(goldenCase);
   const batch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
   const loss: Loss = { kind: "policy", config: trainingConfig };
-  const session = await createSession(buildGradientGraph(config, adapter, loss), {
-    weights,
-    threads: 1,
-  });
+  const graph = buildGradientGraph(config, { adapter, layout, loss });
+  const session = await createSession(graph, { weights, threads: 1 });
+  const microbatch = layoutOf(packOf(batch, layout));
+  const losses = flatLosses(goldenCase, batch, microbatch);
   const feeds = {
-    ...tokenFeeds(batch),
-    ...lossFeeds(batch, { loss, tokenCount: flatLosses(goldenCase).length, klElsewhere: 0 }),
+    ...tokenFeeds(microbatch),
+    ...lossFeeds(microbatch, { loss, tokenCount: losses.length, klElsewhere: 0 }),
     ...adapterFeeds,
   };
   const outputs = await session.run(feeds);
   await session.release();
   assertClose(float32Data(outputs["loss"]), [goldenCase.loss], 1e-5 * Math.abs(goldenCase.loss), "loss");
-  const losses = flatLosses(goldenCase);
   const largestLoss = Math.max(...losses.map(Math.abs));
   assertClose(float32Data(outputs["per_token_loss"]), losses, 1e-5 * largestLoss, "per-token loss");
   const gradients = new Map(
@@ -139,15 +166,21 @@ function assertFinalAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
   assert.ok(unresolvedCount <= 3, `${unresolvedCount} entries are off`);
 }
 
-for (const [name, goldenCase] of Object.entries(golden.cases)) {
-  test(`agrees with the reference case ${name}`, () =>
-    check(name, goldenCase, goldenConfig(goldenCase.config)));
+for (const [name, { config: caseConfig }] of Object.entries(golden.cases)) {
+  test(`agrees with the reference case ${name}`, () => check(name, goldenConfig(caseConfig), "list"));
+  test(`agrees with the reference case ${name} where prefixes are computed once`, () =>
+    check(name, goldenConfig(caseConfig), "prefixed"));
 }
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-golden-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-function trainersOf(microbatchTokens: number): EmbeddedTrainers {
+interface Computed {
+  readonly microbatchTokens: number;
+  readonly sharesPrefixes: boolean;
+}
+
+function trainersOf({ microbatchTokens, sharesPrefixes }: Computed): EmbeddedTrainers {
   return new EmbeddedTrainers({
     config,
     weights,
@@ -156,6 +189,7 @@ function trainersOf(microbatchTokens: number): EmbeddedTrainers {
     dataFolder: "/",
     sequenceLengthMax: 48,
     microbatchTokens,
+    sharesPrefixes,
     threads: 1,
   });
 }
@@ -172,10 +206,10 @@ async function savedMatrices(trainer: Trainer): Promise<ReadonlyMap<string, Floa
   return readLoraAdapter(scratch, config).matrices;
 }
 
-async function checkInParts(name: string, microbatchTokens: number): Promise<void> {
+async function checkInParts(name: string, computed: Computed): Promise<void> {
   const goldenCase = golden.cases[name];
   const trainingConfig = goldenConfig(goldenCase.config);
-  const trainers = trainersOf(microbatchTokens);
+  const trainers = trainersOf(computed);
   try {
     const given = goldenBatch(goldenCase);
     const batch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
@@ -198,20 +232,23 @@ async function checkInParts(name: string, microbatchTokens: number): Promise<voi
   }
 }
 
-const partSizes = [1, 80, 130, 200];
+const partSizes = [1, 60, 80, 130, 200];
 for (const [index, name] of Object.keys(golden.cases).entries()) {
   const microbatchTokens = partSizes[index % partSizes.length];
-  test(`agrees with the reference case ${name} in microbatches of ${microbatchTokens} tokens`, () =>
-    checkInParts(name, microbatchTokens));
+  const sharesPrefixes = index % 2 === 0;
+  test(`agrees with the reference case ${name} in microbatches of ${microbatchTokens} tokens${sharesPrefixes ? ", prefixes once" : ""}`, () =>
+    checkInParts(name, { microbatchTokens, sharesPrefixes }));
 }
 
 test("the size of the microbatches changes nothing, for a loss of tokens and for one of sequences", async () => {
   for (const name of ["default", "ppo-sequence"])
-    for (const microbatchTokens of partSizes) await checkInParts(name, microbatchTokens);
+    for (const microbatchTokens of partSizes)
+      for (const sharesPrefixes of [false, true])
+        await checkInParts(name, { microbatchTokens, sharesPrefixes });
 });
 
-async function checkFiveSteps(microbatchTokens: number): Promise<void> {
-  const trainers = trainersOf(microbatchTokens);
+async function checkFiveSteps(computed: Computed): Promise<void> {
+  const trainers = trainersOf(computed);
   try {
     const batch = goldenBatch(golden.cases["default"]);
     const loss: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
@@ -240,7 +277,11 @@ async function checkFiveSteps(microbatchTokens: number): Promise<void> {
   }
 }
 
-for (const microbatchTokens of [2048, 80]) {
-  test(`five optimizer steps end at the reference adapter, also when training stops and goes on between them, in microbatches of ${microbatchTokens} tokens`, () =>
-    checkFiveSteps(microbatchTokens));
+for (const computed of [
+  { microbatchTokens: 2048, sharesPrefixes: false },
+  { microbatchTokens: 2048, sharesPrefixes: true },
+  { microbatchTokens: 80, sharesPrefixes: true },
+]) {
+  test(`five optimizer steps end at the reference adapter, also when training stops and goes on between them: ${JSON.stringify(computed)}`, () =>
+    checkFiveSteps(computed));
 }

@@ -1,5 +1,6 @@
 // The tensor programs of training: one that gives loss and gradients, one that gives log-probabilities alone.
-// Shapes are symbols (B rows, T tokens, N trained tokens, S sequences), so one program serves every microbatch.
+// Shapes are symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences), so one program
+// serves every microbatch, but for those whose rows have a prefix in common: attention is another one there.
 import { present } from "../../domain/assert.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import { gradient } from "../../graph/gradient.ts";
@@ -7,11 +8,19 @@ import type { Graph } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { type TrainingForward, addTrainingForward } from "../../model/training-forward.ts";
-import type { Loss } from "../trainer.ts";
+import type { TokenLayout } from "../../model/training-attention.ts";
+import type { Pack } from "../packing/packs.ts";
+import type { Loss, TrainingSequence } from "../trainer.ts";
 import { addLoss } from "./loss.ts";
 
 /** What of an adapter decides the program; its numbers are inputs. */
 export type AdapterShape = Pick<LoraAdapter, "rank" | "scale" | "targets">;
+
+/** What decides a program beside the model and the loss. */
+export interface GraphOptions {
+  readonly adapter: AdapterShape;
+  readonly layout: Pack<TrainingSequence>["kind"];
+}
 
 /** The output that holds the gradient of an adapter matrix. */
 export function gradientName(matrix: string): string {
@@ -24,9 +33,13 @@ export function gradientName(matrix: string): string {
  * Inputs: those of `tokenFeeds` and `lossFeeds`, and the adapter's matrices by name.
  * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N], and a gradient per matrix.
  */
-export function buildGradientGraph(config: ModelConfig, adapter: AdapterShape, loss: Loss): Graph {
+export function buildGradientGraph(
+  config: ModelConfig,
+  { adapter, layout, loss }: GraphOptions & { readonly loss: Loss },
+): Graph {
   const builder = new GraphBuilder();
-  const { logprobs_N, entropy_N, learned } = addForward(builder, config, { adapter, hasEntropy: true });
+  const options = { adapter, layout, hasEntropy: true };
+  const { logprobs_N, entropy_N, learned } = addForward(builder, config, options);
   const nodes = addLoss(builder, logprobs_N, loss);
   const names = [...learned.keys()];
   const gradients = gradient(builder, nodes.loss, [...learned.values()]);
@@ -41,19 +54,19 @@ export function buildGradientGraph(config: ModelConfig, adapter: AdapterShape, l
 }
 
 /** Builds the program without loss and gradients; its one output is `logprobs` [N]. */
-export function buildLogprobGraph(config: ModelConfig, adapter: AdapterShape): Graph {
+export function buildLogprobGraph(config: ModelConfig, { adapter, layout }: GraphOptions): Graph {
   const builder = new GraphBuilder();
-  const { logprobs_N } = addForward(builder, config, { adapter, hasEntropy: false });
+  const { logprobs_N } = addForward(builder, config, { adapter, layout, hasEntropy: false });
   return builder.build({ logprobs: logprobs_N });
 }
 
 function addForward(
   builder: GraphBuilder,
   config: ModelConfig,
-  { adapter, hasEntropy }: { readonly adapter: AdapterShape; readonly hasEntropy: boolean },
+  { adapter, layout, hasEntropy }: GraphOptions & { readonly hasEntropy: boolean },
 ): TrainingForward {
   const inputs = {
-    layout: { kind: "rows", tokens_BT: builder.input("tokens", "int64", ["B", "T"]) } as const,
+    layout: layout === "list" ? listInputs(builder) : prefixedInputs(builder),
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
   };
@@ -62,4 +75,24 @@ function addForward(
     learns: { kind: "lora", targets, rank, scale },
     hasEntropy,
   });
+}
+
+function listInputs(builder: GraphBuilder): TokenLayout & { kind: "list" } {
+  return {
+    kind: "list",
+    tokens_L: builder.input("tokens", "int64", ["L"]),
+    positions_L: builder.input("positions", "int64", ["L"]),
+    rows_RT: builder.input("rows", "int64", ["R", "T"]),
+    places_L: builder.input("row_places", "int64", ["L"]),
+  };
+}
+
+function prefixedInputs(builder: GraphBuilder): TokenLayout {
+  return {
+    ...listInputs(builder),
+    kind: "prefixed",
+    prefixes_GP: builder.input("prefixes", "int64", ["G", "P"]),
+    prefixOfRow_RG: builder.input("prefix_of_row", "float32", ["R", "G"]),
+    prefixLengths_R: builder.input("prefix_lengths", "int64", ["R"]),
+  };
 }

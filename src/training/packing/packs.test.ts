@@ -1,0 +1,127 @@
+// Packs: every row once, within the limit, and of like length; and where their tokens lie.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../domain/random.ts";
+import { layoutOf, paddedRows, placesInRows } from "./pack-layout.ts";
+import { type Pack, cutGroup, cutIntoPacks } from "./packs.ts";
+import { type PackedSequence, type PrefixGroup, computedTokenCount, groupByPrefix } from "./prefix-groups.ts";
+
+/** All but the first token train. */
+function sequenceOf(tokenIds: readonly number[]): PackedSequence {
+  return {
+    tokenIds: Int32Array.from(tokenIds),
+    mask: Uint8Array.from(tokenIds, (_, index) => (index === 0 ? 0 : 1)),
+  };
+}
+
+/** Problems with a prompt each, and answers of several lengths. */
+function problems(seed: number): readonly PackedSequence[] {
+  const random = seededRandom("packs", seed);
+  return Array.from({ length: 6 }, (_, problem) => {
+    const prompt = [problem, ...Array.from({ length: random.index(30) }, () => random.index(90))];
+    return Array.from({ length: 1 + random.index(6) }, () =>
+      sequenceOf([...prompt, ...Array.from({ length: 2 + random.index(20) }, () => random.index(90))]),
+    );
+  }).flat();
+}
+
+function tokenCountOf({ groups }: Pack<PackedSequence>): number {
+  return groups.reduce((count, group) => count + computedTokenCount(group), 0);
+}
+
+test("every sequence is in one pack, and no pack has more tokens than it may, but for a row alone", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const sequences = problems(seed);
+    for (const tokensMax of [1, 60, 150, 10_000]) {
+      const packs = cutIntoPacks(groupByPrefix(sequences), tokensMax);
+      const served = packs.flatMap(({ groups }) =>
+        groups.flatMap(({ rows }) => rows.flatMap((row) => row.sequences)),
+      );
+      assert.deepEqual([served.length, new Set(served)], [sequences.length, new Set(sequences)]);
+      for (const pack of packs) {
+        const rowCount = pack.groups.reduce((count, { rows }) => count + rows.length, 0);
+        assert.ok(tokenCountOf(pack) <= tokensMax || rowCount === 1, `seed ${seed}, at most ${tokensMax}`);
+        for (const { prefixLength } of pack.groups) assert.equal(prefixLength > 0, pack.kind === "prefixed");
+      }
+    }
+  }
+});
+
+test("a group of too many tokens is cut, and each part computes the prefix", () => {
+  const prompt = Array.from({ length: 10 }, (_, index) => index);
+  const [group] = groupByPrefix([20, 30, 40, 50].map((id) => sequenceOf([...prompt, id, id + 1, id + 2])));
+  const sizes = (tokensMax: number): readonly (readonly number[])[] =>
+    cutGroup(group, tokensMax).map((part) => [part.prefixLength, part.rows.length, computedTokenCount(part)]);
+  assert.deepEqual(sizes(18), [[10, 4, 18]]);
+  assert.deepEqual(sizes(17), [
+    [10, 3, 16],
+    [0, 1, 12],
+  ]);
+  assert.deepEqual(
+    sizes(1),
+    Array.from({ length: 4 }, () => [0, 1, 12]),
+  );
+});
+
+test("rows of very different lengths are not padded to one", () => {
+  const sequences = [1000, 990, ...Array.from({ length: 20 }, () => 30)].map((length, index) =>
+    sequenceOf(Array.from({ length }, (_, at) => index * 1000 + at)),
+  );
+  const packs = cutIntoPacks(groupByPrefix(sequences), 100_000);
+  assert.deepEqual(
+    packs.map(({ groups }) => groups.length),
+    [2, 20],
+  );
+});
+
+test("a token's place is that of the one before it, in its row or in the prefix", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    for (const pack of cutIntoPacks(groupByPrefix(problems(seed)), 150)) {
+      const layout = layoutOf(pack);
+      const { tokenIds_L, positions_L, sequences_S, trained_N } = layout;
+      const trained = sequences_S.reduce((count, { tokenIds }) => count + tokenIds.length - 1, 0);
+      assert.equal(trained_N.length, trained);
+      for (const { sequence, index, place } of trained_N) {
+        assert.equal(tokenIds_L[place], sequences_S[sequence].tokenIds[index - 1]);
+        assert.equal(positions_L[place], index - 1);
+      }
+      checkRows(layout);
+    }
+  }
+});
+
+/** Each token of the list stands in the padded rows where its place says. */
+function checkRows({ tokenIds_L, prefixes_G, rows_R }: ReturnType<typeof layoutOf>): void {
+  const flat = [prefixes_G, rows_R].flatMap((segments) =>
+    segments.length === 0 ? [] : paddedRows(segments).ids,
+  );
+  const places = placesInRows([prefixes_G, rows_R]);
+  assert.deepEqual(
+    places.map((place) => flat[place]),
+    tokenIds_L.map((_, index) => index),
+  );
+  assert.ok(flat.every((id) => id < tokenIds_L.length));
+}
+
+test("a prefix stands once in the list, before all rows", () => {
+  const [pack] = cutIntoPacks(
+    groupByPrefix([sequenceOf([1, 2, 3, 4, 9]), sequenceOf([1, 2, 3, 5, 6, 9])]),
+    100,
+  );
+  const { tokenIds_L, positions_L, prefixes_G, rows_R, prefixOfRow_R } = layoutOf(pack);
+  assert.deepEqual(tokenIds_L, [1, 2, 3, 5, 6, 4]);
+  assert.deepEqual(positions_L, [0, 1, 2, 3, 4, 3]);
+  assert.deepEqual(prefixes_G, [{ start: 0, length: 3 }]);
+  assert.deepEqual(rows_R, [
+    { start: 3, length: 2 },
+    { start: 5, length: 1 },
+  ]);
+  assert.deepEqual(prefixOfRow_R, [0, 0]);
+});
+
+test("the same groups give the same packs", () => {
+  const cut = (): readonly Pack<PackedSequence>[] => cutIntoPacks(groupByPrefix(problems(3)), 150);
+  assert.deepEqual(cut(), cut());
+  const none: readonly PrefixGroup<PackedSequence>[] = [];
+  assert.deepEqual(cutIntoPacks(none, 150), []);
+});
