@@ -99,7 +99,16 @@ export interface TrainingJobResource {
   readonly waiting_for: string | null;
   /** What whoever sent the job should know of it, though it works. */
   readonly warnings: readonly string[];
-  readonly progress: { readonly gradient_steps: number; readonly gradient_steps_total: number } | null;
+  /** Null unless it runs. */
+  readonly phase: "preparing" | "training" | "publishing" | null;
+  readonly progress: {
+    readonly gradient_steps: number;
+    readonly gradient_steps_total: number;
+    /** Those that are not taken again after a crash. */
+    readonly gradient_steps_saved: number;
+  } | null;
+  /** Until its last step, by the speed of the last ones; null while that is not known. */
+  readonly seconds_left: number | null;
   /** Null until the job has begun. */
   readonly counts: JobCountsResource | null;
 }

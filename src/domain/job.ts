@@ -29,9 +29,17 @@ export type JobTask =
 
 export type JobKind = JobTask["kind"];
 
+/** What a running job is about: making sequences of its data, taking its steps, or making a version of the result. */
+export type JobPhase = "preparing" | "training" | "publishing";
+
 export interface JobProgress {
+  readonly phase: JobPhase;
   readonly gradientStepCount: number;
   readonly gradientStepCountTotal: number;
+  /** Of the steps taken, how many are kept: an attempt after a loss goes on behind them. */
+  readonly savedStepCount: number;
+  /** When its steps end, by the speed of the last ones; null while none was measured. */
+  readonly endsAt: Date | null;
 }
 
 /** Why trajectories did not train, and how many; and what did. The conversations of supervised jobs count as trajectories, in no group. */
@@ -239,16 +247,26 @@ export interface JobAssignment {
 
 /** What an attempt reports while it runs; each resolves when it is durable. */
 export interface JobReport {
-  /** `training_started`: how many gradient steps will follow, and the event's data. The same numbers on every attempt. */
+  /** `training_started`: how many gradient steps there are, and the event's data. The same numbers on every attempt. */
   started(
     gradientStepCountTotal: number,
     counts: JobCounts,
     metrics: Readonly<Record<string, number>>,
   ): Promise<void>;
-  /** `gradient_step` number `index`, from 0; every value is finite. */
-  stepped(index: number, metrics: Readonly<Record<string, number>>): Promise<void>;
+  /** After the start. */
+  entered(phase: JobPhase): Promise<void>;
+  /**
+   * `gradient_step` number `index`, from 0; every value is finite.
+   *
+   * @param secondsLeft of the job's steps, by the speed of the last ones; absent while none was measured
+   */
+  stepped(index: number, metrics: Readonly<Record<string, number>>, secondsLeft?: number): Promise<void>;
+  /** As many steps as that, the first ones, are kept for another attempt. */
+  saved(stepCount: number): Promise<void>;
   /** Something that whoever sent the job should know; told again by another attempt, it is kept once. */
   warned(warning: string): Promise<void>;
+  /** Something for the log of the server that changes nothing of the result. */
+  noted(message: string): Promise<void>;
 }
 
 export interface JobOutcome {
@@ -281,6 +299,8 @@ export interface JobRunner {
   ): Promise<JobOutcome>;
   /** Removes what attempts left at a job that ends without a version; called while the job is still its owner's. */
   discard(assignment: JobAssignment): Promise<void>;
+  /** Removes what attempts at a job keep for the next one; called when the job has ended. */
+  discardWork(jobId: string): Promise<void>;
   /** Removes a trainer's state that no version has any more; one that is gone is no error. */
   discardState(trainerState: string): Promise<void>;
 }

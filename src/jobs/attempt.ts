@@ -5,11 +5,9 @@ import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import type {
   JobAssignment,
-  JobCounts,
   JobKind,
   JobOutcome,
   JobPins,
-  JobReport,
   JobRunner,
   JobStore,
   TrainingJob,
@@ -17,6 +15,7 @@ import type {
 import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import { createReport, requireFinite } from "./attempt-report.ts";
 import {
   type AttemptResult,
   backoffMs,
@@ -89,9 +88,13 @@ export class Attempt {
     let kind: Ending["kind"] | null = null;
     try {
       const { assignment, ending } = await this.#attempt();
+      // With its model, which is why nothing was assigned.
+      const isGone = assignment === null;
       this.#logger.info({ ending: ending.kind }, "attempt over");
       await this.#settleAtLast(ending, assignment);
       ({ kind } = ending);
+      const isOver = kind === "succeed" || kind === "end" || (kind === "leave" && isGone);
+      if (isOver) await this.#discardWork();
     } catch (error) {
       this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
     }
@@ -100,6 +103,15 @@ export class Attempt {
     this.#onEvent();
     if (kind === "succeed") await this.#tidyOlderVersions();
     return kind;
+  }
+
+  /** What cannot be removed now is removed at the next start. */
+  async #discardWork(): Promise<void> {
+    try {
+      await this.#dependencies.runner.discardWork(this.#job.id);
+    } catch (error) {
+      this.#logger.warn({ err: error }, "what attempts kept could not be removed");
+    }
   }
 
   /** The next job starts from the new version. What a death leaves undone here is done at the next start. */
@@ -171,50 +183,16 @@ export class Attempt {
   }
 
   #run(assignment: JobAssignment): Promise<JobOutcome> {
-    const { runner } = this.#dependencies;
+    const { runner, jobs, clock } = this.#dependencies;
     const { signal } = this.#running;
+    const logger = this.#logger;
+    const report = createReport(this.#job.id, { jobs, clock, logger, onEvent: this.#onEvent });
     return ofRunner(async () => {
       signal.throwIfAborted();
-      const outcome = await runner.run(assignment, this.#report(), { signal });
-      assertFinite(outcome.metrics);
+      const outcome = await runner.run(assignment, report, { signal });
+      requireFinite(outcome.metrics);
       return outcome;
     });
-  }
-
-  #report(): JobReport {
-    const { jobs } = this.#dependencies;
-    const { id } = this.#job;
-    let total = 0;
-    let counts: JobCounts | null = null;
-    return {
-      started: async (gradientStepCountTotal, startCounts, metrics) => {
-        total = gradientStepCountTotal;
-        counts = startCounts;
-        assertFinite(metrics);
-        await jobs.appendEvent(id, 0, { type: "training_started", data: metrics });
-        await jobs.updateProgress(id, { gradientStepCount: 0, gradientStepCountTotal: total }, startCounts);
-        this.#onEvent();
-      },
-      stepped: async (index, metrics) => {
-        assert(counts !== null, "a runner reports its start before its steps");
-        assert(
-          Number.isInteger(index) && index >= 0 && index < total,
-          `step ${index} is one of the ${total} announced`,
-        );
-        assertFinite(metrics);
-        await jobs.appendEvent(id, index + 1, { type: "gradient_step", data: metrics });
-        await jobs.updateProgress(
-          id,
-          { gradientStepCount: index + 1, gradientStepCountTotal: total },
-          counts,
-        );
-        this.#onEvent();
-      },
-      warned: async (warning) => {
-        this.#logger.warn({ warning }, "a job was warned of");
-        await jobs.addWarning(id, warning);
-      },
-    };
   }
 
   /** A disk that is full now holds an ending up, and takes none away. */
@@ -321,12 +299,5 @@ async function ofRunner<Result>(work: () => Promise<Result>): Promise<Result> {
     return await work();
   } catch (error) {
     throw new AttemptFailure(error);
-  }
-}
-
-/** JSON has no NaN, and clients refuse null where a number belongs. */
-function assertFinite(metrics: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(metrics)) {
-    assert(Number.isFinite(value), `the metric ${name} is a finite number, not ${value}`);
   }
 }

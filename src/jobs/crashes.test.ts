@@ -127,6 +127,7 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
   return {
     baseModels: ["tiny"],
     discard: async () => undefined,
+    discardWork: async () => undefined,
     discardState: async () => undefined,
     pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "build" }),
     run: async ({ job, pins }, report, { signal }) => {

@@ -90,6 +90,8 @@ class Bench {
   pinsFor: JobRunner["pinsFor"] = pinsFor;
   /** The jobs whose leftovers its runner removed. */
   readonly discarded: string[] = [];
+  /** The jobs of which it removed what attempts keep for each other. */
+  readonly discardedWork: string[] = [];
   /** The states of older versions that its runner removed. */
   readonly discardedStates: string[] = [];
   readonly #queues: JobQueue[] = [];
@@ -148,6 +150,7 @@ class Bench {
           pinsFor: (model) => this.pinsFor(model),
           run,
           discard: async ({ job }) => void this.discarded.push(job.id),
+          discardWork: async (id) => void this.discardedWork.push(id),
           discardState: async (state) => void this.discardedStates.push(state),
         },
         clock: this.clock,
@@ -202,6 +205,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
         pinsFor,
         run: twoSteps,
         discard: async () => undefined,
+        discardWork: async () => undefined,
         discardState: async () => undefined,
       },
       clock,
@@ -243,7 +247,8 @@ test("a submitted job runs at once, makes the next version, and emits its events
   ]);
   const job = await jobs.find("b");
   assert.deepEqual([job?.state, job?.resultStep, job?.attemptCount], ["succeeded", 2, 1]);
-  assert.deepEqual(job?.progress, { gradientStepCount: 2, gradientStepCountTotal: 2 });
+  const steps = { gradientStepCount: 2, gradientStepCountTotal: 2, savedStepCount: 0 };
+  assert.deepEqual(job?.progress, { phase: "preparing", ...steps, endsAt: null });
   assert.deepEqual(job?.counts, counts);
   const version = await models.newestVersion("m");
   assert.deepEqual(
@@ -456,6 +461,70 @@ test("what a job leaves that ends without a version is discarded, before its end
 
 /** Succeeds with a trainer's state of its own. */
 const withState: Run = async ({ job }) => ({ ...outcome, trainerState: `state of ${job.id}` });
+
+test("what attempts keep for each other goes when the job has ended, however that is, and not before", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([
+    twoSteps,
+    async () => Promise.reject(new ServiceError({ code: "invalid", message: "no" })),
+    lost,
+    untilInterrupted,
+    untilInterrupted,
+  ]);
+  await bench.submit(queue, "good");
+  await bench.submit(queue, "bad");
+  assert.deepEqual(bench.discardedWork.splice(0), ["good", "bad"]);
+  await bench.submit(queue, "lost");
+  assert.equal(await bench.state("lost"), "queued");
+  assert.deepEqual(bench.discardedWork, []);
+  await bench.clock.advance(1000);
+  assert.equal(await bench.state("lost"), "running");
+  await queue.cancel("lost");
+  await bench.clock.advance(0);
+  assert.deepEqual(bench.discardedWork.splice(0), ["lost"]);
+  await bench.submit(queue, "parked");
+  await queue.stop();
+  assert.equal(await bench.state("parked"), "queued");
+  assert.deepEqual(bench.discardedWork, []);
+  await queue.cancel("parked");
+  assert.deepEqual(bench.discardedWork, ["parked"]);
+});
+
+test("a job says what it is about, how far it is, what of that is kept, and when it ends", async (t) => {
+  const bench = await Bench.open(t);
+  const seen: unknown[] = [];
+  const look = async (): Promise<void> => {
+    const { clock, database } = bench;
+    const progress = (await database.jobs.find("j"))?.progress;
+    const endsAt = progress?.endsAt ?? null;
+    const seconds = endsAt === null ? null : (endsAt.getTime() - clock.now().getTime()) / 1000;
+    seen.push([progress?.phase, progress?.gradientStepCount, progress?.savedStepCount, seconds]);
+  };
+  const queue = await bench.start([
+    async (_assignment, report) => {
+      await look();
+      await report.started(2, counts, startedEvent);
+      await look();
+      await report.entered("training");
+      await report.stepped(0, { loss: 1 }, 30);
+      await look();
+      await report.saved(1);
+      await look();
+      await report.stepped(1, { loss: 1 }, 0);
+      await report.entered("publishing");
+      await look();
+      return outcome;
+    },
+  ]);
+  await bench.submit(queue, "j");
+  assert.deepEqual(seen, [
+    [undefined, undefined, undefined, null],
+    ["preparing", 0, 0, null],
+    ["training", 1, 0, 30],
+    ["training", 1, 1, 30],
+    ["publishing", 2, 1, 0],
+  ]);
+});
 
 test("a new version takes the trainer's state from those before it, but for as many as are kept", async (t) => {
   for (const [optimizerStatesKept, expected] of [

@@ -76,9 +76,15 @@ export class JobQueue implements Service {
    * @throws ServiceError `not_found`
    */
   async cancel(id: string): Promise<TrainingJob> {
-    const { jobs, clock } = this.#dependencies;
+    const { jobs, clock, runner, logger } = this.#dependencies;
     const state = await jobs.requestCancel(id, clock.now());
     if (state === "running") this.#attempts.get(id)?.attempt.interrupt("cancel");
+    if (state === "cancelled" && !this.#attempts.has(id)) {
+      // What earlier attempts kept; the sweep at a start removes it too.
+      await runner
+        .discardWork(id)
+        .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
+    }
     // A job that waited may have held back others of its model.
     if (state !== null && isTerminal(state)) this.#wake();
     this.#events.emit(id);

@@ -59,6 +59,9 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   const { make, there, sweep } = await open(t);
   const going = [
     "jobs/4/trajectories.jsonl",
+    "jobs/4/.step-3.tmp-7/snapshot.json",
+    "jobs/3/step-2/snapshot.json",
+    "jobs/unknown/step-2/snapshot.json",
     ".disk-check-7",
     "cache/weights.7.partial",
     "adapters/m/2/adapter_config.json",
@@ -70,6 +73,8 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   ];
   const staying = [
     "hone.json",
+    "jobs/4/step-2/snapshot.json",
+    "jobs/4/current-logprobs.safetensors",
     "cache/weights.safetensors",
     "adapters/m/1/adapter_config.json",
     "adapters/m/4/adapter_config.json",
@@ -79,7 +84,7 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   ];
   make(...going, ...staying);
   await sweep();
-  assert.deepEqual(there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2"), []);
+  assert.deepEqual(there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2", "jobs/3"), []);
   assert.deepEqual(there(...staying), staying);
 });
 

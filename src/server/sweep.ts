@@ -9,11 +9,12 @@ import { deletionMark } from "../models/model-service.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { optimizerFileName } from "../training/embedded/optimizer-file.ts";
 import { isUnfinished } from "../training/publish.ts";
+import { isKeptForAttempts } from "../training/steps/job-snapshots.ts";
 
 export interface SweepDependencies {
   readonly dataFolder: string;
   readonly models: Pick<ModelStore, "find" | "findVersion" | "greatestStep" | "dropTrainerStates">;
-  readonly jobs: Pick<JobStore, "list">;
+  readonly jobs: Pick<JobStore, "find" | "list">;
   /** Of how many of a model's newest versions the optimizer's state stays. */
   readonly optimizerStatesKept: number;
   readonly logger: Logger;
@@ -27,8 +28,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
     removed.push(join(...parts));
     await rm(join(dataFolder, ...parts), { recursive: true, force: true });
   };
-  // What attempts work with; none runs.
-  for (const name of await namesIn(join(dataFolder, "jobs"))) await remove("jobs", name);
+  for (const jobId of await namesIn(join(dataFolder, "jobs"))) await sweepJob(dependencies, jobId, remove);
   for (const name of await namesIn(dataFolder)) if (name.startsWith(".disk-check-")) await remove(name);
   for (const name of await namesIn(join(dataFolder, "cache")))
     if (name.endsWith(".partial")) await remove("cache", name);
@@ -38,6 +38,18 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
 }
 
 type Remove = (...parts: readonly string[]) => Promise<void>;
+
+/** What attempts work with goes, since none runs; what the next one goes on from stays, if there is to be one. */
+async function sweepJob(
+  { dataFolder, jobs }: SweepDependencies,
+  jobId: string,
+  remove: Remove,
+): Promise<void> {
+  const job = await jobs.find(jobId);
+  if (job === null || isTerminal(job.state)) return remove("jobs", jobId);
+  for (const name of await namesIn(join(dataFolder, "jobs", jobId)))
+    if (!isKeptForAttempts(name)) await remove("jobs", jobId, name);
+}
 
 async function sweepModel(dependencies: SweepDependencies, modelId: string, remove: Remove): Promise<void> {
   const { dataFolder, models, optimizerStatesKept, logger } = dependencies;

@@ -68,7 +68,7 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     restartCount: row.restart_count,
     waitingFor: row.waiting_for,
     warnings: JSON.parse(row.warnings) as readonly string[],
-    progress: row.progress === null ? null : (JSON.parse(row.progress) as JobProgress),
+    progress: row.progress === null ? null : progressOf(row.progress),
     counts: row.counts === null ? null : countsOf(row.counts),
     resultStep: row.result_step,
     cancelRequested: row.cancel_requested === 1,
@@ -84,6 +84,21 @@ function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">)
     ? { kind, config: resolveSupervisedConfig(stored as SupervisedConfigInput) }
     : { kind: "rl", config: resolveTrainingConfig(stored as TrainingConfigInput) };
 }
+
+/** Progress from before told its steps alone. */
+function progressOf(text: string): JobProgress {
+  const { endsAt = null, ...told } = JSON.parse(text) as JsonProgress;
+  return {
+    phase: "preparing",
+    savedStepCount: 0,
+    ...told,
+    endsAt: endsAt === null ? null : new Date(endsAt),
+  };
+}
+
+/** As `updateProgress` wrote it, by now or before. */
+type JsonProgress = Pick<JobProgress, "gradientStepCount" | "gradientStepCountTotal"> &
+  Partial<Omit<JobProgress, "endsAt">> & { readonly endsAt?: string | null };
 
 /** Counts from before told no groups. */
 function countsOf(text: string): JobCounts {

@@ -48,16 +48,19 @@ interface Context {
 }
 
 async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
-  const { jobId, seed, from, fromKind, adapterFolder } = request;
+  const { jobId, seed, from, fromKind, adapterFolder, workFolder, stepsTold } = request;
   const { dataFolder, settings } = options;
   const report: JobReport = {
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
-    stepped: async (index, metrics) => {
-      void emit({ kind: "stepped", index, metrics });
+    entered: async (phase) => void emit({ kind: "entered", phase }),
+    stepped: async (index, metrics, secondsLeft) => {
+      void emit({ kind: "stepped", index, metrics, secondsLeft });
       // Lets the message out, and a parent that has gone be noticed, before the next step takes the thread.
       await new Promise((resolve) => setImmediate(resolve));
     },
+    saved: async (stepCount) => void emit({ kind: "saved", stepCount }),
     warned: async (warning) => void emit({ kind: "warned", warning }),
+    noted: async (message) => void emit({ kind: "noted", message }),
   };
   const outcome = await runTrainingJob(
     { ...model, report, clock: systemClock },
@@ -66,10 +69,13 @@ async function run({ model, options, emit }: Context, request: RunRequest): Prom
       seed,
       work: workOf(request),
       settings: pinnedSettings(settings),
+      snapshotShare: settings.snapshotShare,
       from,
       fromKind,
-      dataFolder,
       adapterFolder,
+      workFolder,
+      stepsTold,
+      dataFolder,
       // The parent ends this process instead.
       signal: new AbortController().signal,
     },

@@ -1,5 +1,5 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
-import type { JobCounts, JobKind, JobOutcome, JobTask } from "../domain/job.ts";
+import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domain/job.ts";
 import type { Failure } from "../processes/protocol.ts";
 import type { TrainingSettings } from "./settings.ts";
 import type { TrainerStart } from "./trainer.ts";
@@ -25,6 +25,10 @@ export interface RunRequest {
   readonly fromKind: JobKind | null;
   /** Relative to the data folder. */
   readonly adapterFolder: string;
+  /** What attempts at this job keep for each other, relative to the data folder. */
+  readonly workFolder: string;
+  /** How many steps earlier attempts are known to have reported. */
+  readonly stepsTold: number;
 }
 
 export type TrainingEvent =
@@ -34,8 +38,16 @@ export type TrainingEvent =
       readonly counts: JobCounts;
       readonly metrics: Readonly<Record<string, number>>;
     }
-  | { readonly kind: "stepped"; readonly index: number; readonly metrics: Readonly<Record<string, number>> }
+  | { readonly kind: "entered"; readonly phase: JobPhase }
+  | {
+      readonly kind: "stepped";
+      readonly index: number;
+      readonly metrics: Readonly<Record<string, number>>;
+      readonly secondsLeft?: number | undefined;
+    }
+  | { readonly kind: "saved"; readonly stepCount: number }
   | { readonly kind: "warned"; readonly warning: string }
+  | { readonly kind: "noted"; readonly message: string }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | ({ readonly kind: "failed" } & Failure);
 

@@ -20,6 +20,7 @@ import { checkService } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
+import { silentReport } from "./testing/silent-report.ts";
 
 const settings = { ...defaultsOf(trainingSettings), batchTokens: 80, threads: 1, idleMs: 30_000 };
 const baseFolder = "test/fixtures/goldens/models/qwen3";
@@ -92,7 +93,7 @@ class Bench {
   ): Promise<Run> {
     const started: Readonly<Record<string, number>>[] = [];
     const steps: Readonly<Record<string, number>>[] = [];
-    const report: JobReport = {
+    const report = silentReport({
       started: async (_count, _counts, metrics) => void started.push(metrics),
       stepped: async (index, metrics) => {
         assert.equal(index, steps.length);
@@ -100,8 +101,10 @@ class Bench {
       },
       warned: async () => undefined,
       ...on,
-    };
-    const outcome = await runner.run(await assignmentOf(runner, step, given), report, { signal });
+    });
+    const assignment = await assignmentOf(runner, step, given);
+    const outcome = await runner.run(assignment, report, { signal });
+    await runner.discardWork(assignment.job.id);
     return { outcome, started, steps };
   }
 
@@ -387,6 +390,40 @@ test("a process that dies is a lost attempt, and the next attempt works", async 
   await bench.run(1);
   bench.published(1);
 });
+
+test("a process that dies between two steps has the next attempt go on behind the last one, to the same version", async (t) => {
+  const undisturbed = new Bench(t);
+  const { steps, outcome } = await undisturbed.run(1);
+  for (const precalculateLogprobs of [false, true]) {
+    const expected = precalculateLogprobs ? new Bench(t) : undisturbed;
+    if (precalculateLogprobs) await expected.run(1, { precalculateLogprobs });
+    const bench = new Bench(t, goldenGroups(), { settings: { ...settings, snapshotShare: 1 } });
+    const { runner } = bench;
+    const on = { saved: async () => kill(runner.processIds()) };
+    await assert.rejects(bench.run(1, { precalculateLogprobs }, { on }), rejectsWith("unavailable"));
+    const saved: number[] = [];
+    const told: number[] = [];
+    const again = await bench.run(
+      1,
+      { precalculateLogprobs },
+      {
+        on: {
+          saved: async (stepCount) => void saved.push(stepCount),
+          stepped: async (index) => void told.push(index),
+        },
+      },
+    );
+    assert.equal(saved[0], 1, "it began behind the first step");
+    assert.deepEqual(told, [...steps.keys()], "what may not have been told is told again");
+    assert.deepEqual(bench.published(1), expected.published(1));
+    if (!precalculateLogprobs) assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
+    assert.deepEqual(readdirSync(join(bench.dataFolder, "jobs")), []);
+  }
+});
+
+function lossesOf({ metrics }: JobOutcome): object {
+  return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith("loss/")));
+}
 
 test("an abort kills the process", async (t) => {
   const bench = new Bench(t);

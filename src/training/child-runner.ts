@@ -2,7 +2,7 @@
 // dies, or shows no progress, is one lost attempt; what becomes of the job is decided in jobs/. Loads no native code.
 import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
@@ -95,6 +95,10 @@ class ProcessJobRunner implements ChildJobRunner {
     await removeUnpublished(this.#options.dataFolder, adapterFolderOf(model.id, pins.resultStep));
   }
 
+  async discardWork(jobId: string): Promise<void> {
+    await rm(join(this.#options.dataFolder, workFolderOf(jobId)), { recursive: true, force: true });
+  }
+
   discardState(trainerState: string): Promise<void> {
     return removeTrainerState(this.#options.dataFolder, trainerState);
   }
@@ -112,10 +116,10 @@ class ProcessJobRunner implements ChildJobRunner {
   async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
     const { dataFolder, logger } = this.#options;
     const { job, model } = assignment;
-    const scratch = join(dataFolder, "jobs", job.id);
+    const linesFile = join(dataFolder, workFolderOf(job.id), "lines.jsonl");
     const load = await this.#loadFor(assignment);
     try {
-      const request = await this.#prepare(assignment, scratch);
+      const request = await this.#prepare(assignment, linesFile);
       const training = await this.#takeProcess(load, { signal });
       this.#busy.add(training);
       const outcome = await training
@@ -128,8 +132,8 @@ class ProcessJobRunner implements ChildJobRunner {
       await removeUnfinished(dataFolder, adapterFolderOf(model.id, assignment.pins.resultStep));
       throw error;
     } finally {
-      await rm(scratch, { recursive: true, force: true }).catch((error: unknown) =>
-        logger.warn({ err: error, scratch }, "a job's scratch folder could not be removed"),
+      await rm(linesFile, { force: true }).catch((error: unknown) =>
+        logger.warn({ err: error, linesFile }, "what a job trains on could not be removed from its folder"),
       );
     }
   }
@@ -172,11 +176,13 @@ class ProcessJobRunner implements ChildJobRunner {
     return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
   }
 
-  async #prepare({ job, model, from, fromKind, pins }: JobAssignment, scratch: string): Promise<RunRequest> {
+  async #prepare(
+    { job, model, from, fromKind, pins }: JobAssignment,
+    linesFile: string,
+  ): Promise<RunRequest> {
     const lines = await this.#options.trajectoryLines(job.id);
     if (lines === null) throw notFound("training job", job.id);
-    const linesFile = join(scratch, "lines.jsonl");
-    await mkdir(scratch, { recursive: true });
+    await mkdir(dirname(linesFile), { recursive: true });
     await writeLines(linesFile, lines);
     return {
       jobId: job.id,
@@ -189,6 +195,8 @@ class ProcessJobRunner implements ChildJobRunner {
           : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
       fromKind,
       adapterFolder: adapterFolderOf(model.id, pins.resultStep),
+      workFolder: workFolderOf(job.id),
+      stepsTold: job.progress?.gradientStepCount ?? 0,
     };
   }
 
@@ -219,6 +227,11 @@ class ProcessJobRunner implements ChildJobRunner {
     this.#idle.set(baseModel, training);
     training.endAfter(idleMs);
   }
+}
+
+/** What attempts at a job work with and keep for each other. */
+function workFolderOf(jobId: string): string {
+  return join("jobs", jobId);
 }
 
 /** Work that writes files: one that finds the disk full rejects with an obstacle. */

@@ -1,8 +1,8 @@
-// Puts a version's folder in its place, whole or not at all: written under another name, flushed to disk, renamed.
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+// The folders of versions: publishing one, and removing what is none or of none.
+import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ServiceError } from "../domain/service-error.ts";
 import type { SavedVersion, Trainer, TrainerCall } from "./trainer.ts";
+import { writeWholeFolder } from "./whole-folder.ts";
 
 export interface PublishTarget {
   /** The root of all data. */
@@ -23,25 +23,11 @@ export async function publishAdapter(
   call: TrainerCall,
 ): Promise<SavedVersion> {
   const folder = join(dataFolder, adapterFolder);
-  const parent = dirname(folder);
   // Of this process alone: the process of a lost attempt may not have noticed yet that nobody waits for it.
-  const unfinished = join(parent, `.${basename(folder)}.tmp-${jobId}-${process.pid}`);
-  await makeFolder(parent);
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished);
-  try {
-    const saved = await trainer.save({ folder: unfinished, adapterFolder }, call);
-    for (const file of await readdir(unfinished)) await flush(join(unfinished, file));
-    await flush(unfinished);
-    refuseOrphan();
-    await rm(folder, { recursive: true, force: true });
-    await rename(unfinished, folder);
-    await flush(parent);
-    return saved;
-  } catch (error) {
-    await rm(unfinished, { recursive: true, force: true });
-    throw error;
-  }
+  const unfinished = join(dirname(folder), `.${basename(folder)}.tmp-${jobId}-${process.pid}`);
+  return writeWholeFolder({ folder, unfinished }, () =>
+    trainer.save({ folder: unfinished, adapterFolder }, call),
+  );
 }
 
 /** Whether a name in a model's folder is of a version that is still being written. */
@@ -68,30 +54,5 @@ export async function removeUnfinished(dataFolder: string, adapterFolder: string
   for (const name of names) {
     if (name.startsWith(`.${basename(folder)}.tmp-`))
       await rm(join(parent, name), { recursive: true, force: true });
-  }
-}
-
-/** A folder that lasts, with those above it that were missing. */
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) await flush(dirname(made));
-}
-
-/** A process whose parent died has a successor by now, or soon. */
-function refuseOrphan(): void {
-  if (process.send === undefined || process.connected) return;
-  throw new ServiceError({
-    code: "cancelled",
-    message: "Nobody waits for this version any more: the server that asked for it is gone.",
-  });
-}
-
-async function flush(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -1,6 +1,6 @@
 // The story of a job on the naive trainer: what is asked of it in which order, what is reported, and what is left behind.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -18,6 +18,7 @@ import { pinnedSettings, trainingSettings } from "./settings.ts";
 import type { TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
+import { silentReport } from "./testing/silent-report.ts";
 
 /** Every trajectory carries its tokens: nothing has to be rendered. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
@@ -70,7 +71,7 @@ class Bench {
   }
 
   run({ groups = someGroups(), config = {}, input = {}, on = {} }: Given = {}): Promise<JobOutcome> {
-    const report: JobReport = {
+    const report = silentReport({
       started: async (_stepCount, _counts, metrics) => void this.started.push(metrics),
       stepped: async (index, metrics) => {
         assert.equal(index, this.steps.length);
@@ -78,7 +79,7 @@ class Bench {
       },
       warned: async (warning) => void this.warnings.push(warning),
       ...on,
-    };
+    });
     return runTrainingJob(
       { trainers: this.trainers, tokenizer, report, clock: new FakeClock() },
       {
@@ -94,6 +95,9 @@ class Bench {
         fromKind: null,
         dataFolder: this.dataFolder,
         adapterFolder: "adapters/m/1",
+        workFolder: "jobs/job",
+        snapshotShare: 0,
+        stepsTold: 0,
         signal: new AbortController().signal,
         ...input,
       },
@@ -107,6 +111,10 @@ class Bench {
   /** All that lies in the model's folder, whole or not. */
   get published(): readonly string[] {
     return readdirSync(join(this.dataFolder, "adapters", "m"));
+  }
+
+  stateBytes(): Buffer {
+    return readFileSync(join(this.dataFolder, "adapters/m/1/naive-state.json"));
   }
 
   bytes(adapterFolder = "adapters/m/1"): Buffer {
@@ -344,4 +352,110 @@ test("what a report throws ends the job", async (t) => {
   const on = { stepped: () => Promise.reject(new Error("the parent is gone")) };
   await assert.rejects(bench.run({ on }), /the parent is gone/);
   assert.equal(bench.kinds.at(-1), "close");
+});
+
+const death = new Error("the process died");
+
+/** Dies when a report is made for the given time, counted from 1. */
+function atReport(name: "stepped" | "saved", wanted: number): Partial<JobReport> {
+  let count = 0;
+  return { [name]: async () => (++count === wanted ? Promise.reject(death) : undefined) };
+}
+
+/** Dies in the trainer's call of that kind, counted from 1: nothing behind it is reported either. */
+function inCall(bench: Bench, kind: string, wanted: number): Partial<JobReport> {
+  let count = 0;
+  bench.trainers.onCall = (call) => {
+    if (call.kind === kind && ++count === wanted) throw death;
+  };
+  return { noted: () => Promise.reject(death) };
+}
+
+/** Each way in which an attempt at a job of three steps may be lost, and how many of them are then kept. */
+const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => Partial<JobReport>])[] = [
+  ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
+  ["before the first step is told", 0, () => atReport("stepped", 1)],
+  ["while the first snapshot is written", 0, (bench) => inCall(bench, "save", 1)],
+  ["behind the first snapshot", 1, () => atReport("saved", 1)],
+  ["in the second step", 1, (bench) => inCall(bench, "optimStep", 2)],
+  ["while the second snapshot is written", 1, (bench) => inCall(bench, "save", 2)],
+  ["behind the second snapshot", 2, () => atReport("saved", 2)],
+  ["before the last step is told", 2, () => atReport("stepped", 3)],
+  ["while the version is written", 2, (bench) => inCall(bench, "save", 3)],
+];
+
+for (const precalculateLogprobs of [false, true]) {
+  const withWhat = precalculateLogprobs ? "precalculated" : "recorded";
+  test(`an attempt goes on behind the last step that a lost one kept, with ${withWhat} log-probabilities, to the same version`, async (t) => {
+    const config = { precalculateLogprobs };
+    const undisturbed = new Bench(t);
+    const expected = await undisturbed.run({ config });
+    for (const [when, keptCount, on] of deaths) {
+      const bench = new Bench(t);
+      const input = { snapshotShare: 1 };
+      await assert.rejects(bench.run({ config, input, on: on(bench) }), death);
+      bench.trainers.onCall = () => undefined;
+      bench.trainers.calls.length = 0;
+      const seen: { steps: Readonly<Record<string, number>>[]; saved: number[] } = { steps: [], saved: [] };
+      const outcome = await bench.run({
+        config,
+        input,
+        on: {
+          stepped: async (_index, metrics) => void seen.steps.push(metrics),
+          saved: async (stepCount) => void seen.saved.push(stepCount),
+        },
+      });
+      const count = bench.kinds.filter((kind) => kind === "optimStep").length;
+      assert.equal(count, 3 - keptCount, `${when}: ${count} steps were taken again`);
+      assert.deepEqual(seen.steps, undisturbed.steps, when);
+      assert.equal(seen.saved[0], Math.max(1, keptCount), when);
+      assert.deepEqual(outcome, expected, when);
+      assert.deepEqual(bench.bytes(), undisturbed.bytes(), when);
+      assert.deepEqual(bench.stateBytes(), undisturbed.stateBytes(), when);
+      assert.deepEqual([...new Set(bench.warnings)], undisturbed.warnings, when);
+    }
+  });
+}
+
+test("steps whose reports are stored are not told again by the attempt that goes on behind them", async (t) => {
+  const bench = new Bench(t);
+  const input = { snapshotShare: 1, stepsTold: 1 };
+  await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
+  const told: number[] = [];
+  await bench.run({ input, on: { stepped: async (index) => void told.push(index) } });
+  assert.deepEqual(told, [1, 2]);
+});
+
+test("a snapshot that cannot be gone on from costs the steps before it, and nothing else", async (t) => {
+  const undisturbed = new Bench(t);
+  await undisturbed.run();
+  const damages: readonly ((folder: string) => void)[] = [
+    (folder) => truncateSync(join(folder, "adapter_model.safetensors"), 100),
+    (folder) => rmSync(join(folder, "naive-state.json")),
+    (folder) => truncateSync(join(folder, "snapshot.json"), 10),
+  ];
+  for (const damage of damages) {
+    const bench = new Bench(t);
+    const input = { snapshotShare: 1 };
+    await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
+    damage(join(bench.dataFolder, "jobs/job/step-2"));
+    const notes: string[] = [];
+    const on = { stepped: async () => undefined, noted: async (note: string) => void notes.push(note) };
+    await bench.run({ input, on });
+    assert.equal(notes.length, 1, notes.join());
+    assert.deepEqual(bench.bytes(), undisturbed.bytes());
+  }
+});
+
+test("a snapshot that cannot be written is left out, and the job goes on", async (t) => {
+  const undisturbed = new Bench(t);
+  await undisturbed.run();
+  const bench = new Bench(t);
+  // Where the job's folder would be.
+  writeFileSync(join(bench.dataFolder, "jobs"), "");
+  const notes: string[] = [];
+  await bench.run({ input: { snapshotShare: 1 }, on: { noted: async (note) => void notes.push(note) } });
+  assert.equal(notes.length, 2);
+  assert.match(notes[0], /^No snapshot was made after step 1: /);
+  assert.deepEqual(bench.bytes(), undisturbed.bytes());
 });

@@ -10,9 +10,10 @@ import { planReinforcement } from "./plans/reinforcement.ts";
 import { planSupervised } from "./plans/supervised.ts";
 import type { JobWork } from "./plans/work.ts";
 import { publishAdapter } from "./publish.ts";
-import type { PinnedSettings } from "./settings.ts";
+import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
+import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
+import { neededArrays, takeSteps, tellAgain } from "./steps/take-steps.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
-import { takeSteps } from "./steps/take-steps.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
@@ -36,13 +37,20 @@ export interface TrainingJobInput {
   readonly dataFolder: string;
   /** Where the result goes, relative to the data folder; replaced when a lost attempt left it. */
   readonly adapterFolder: string;
+  /** What attempts at this job keep for each other, relative to the data folder. */
+  readonly workFolder: string;
+  /** Which part of the job's time may go into that; see {@link JobSnapshots}. */
+  readonly snapshotShare: number;
+  /** How many steps earlier attempts are known to have reported, the first ones. */
+  readonly stepsTold: number;
   /** Aborted, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Runs the job to its end. The same version, trajectories, settings and seed give the same adapter, byte for byte, so
- * a second attempt after a crash changes nothing that the first one reported.
+ * a second attempt after a crash changes nothing that the first one reported; it goes on behind the last step that the
+ * first one kept.
  *
  * A job in which nothing can train takes no step and publishes what it started from.
  */
@@ -53,19 +61,24 @@ export async function runTrainingJob(
   const { trainers, report, clock } = dependencies;
   const { adapterFolder, signal } = input;
   const startMs = clock.monotonicMs();
+  const secondsSpent = (): number => (clock.monotonicMs() - startMs) / 1000;
   const plan = await planJob(dependencies, input);
   const { batches, counts, told } = plan;
   await report.started(batches.length, counts, told.start);
   for (const warning of plan.warnings) await report.warned(warning);
   const start = startOf(input);
-  const trainer = await openTrainer(trainers, start);
+  if (start.freshBecause !== null) await report.warned(start.freshBecause);
+  const snapshots = snapshotsOf(dependencies, input, { start, plan });
+  const { trainer, past } = await openWhereLeft(trainers, snapshots, { start, plan });
   try {
-    if (start.freshBecause !== null) await report.warned(start.freshBecause);
-    const steps = await takeSteps(trainer, plan, { report, clock, signal });
-    if (steps.length > 0) await requireServable(trainer, plan, input);
+    const context = { report, clock, snapshots, secondsSpent, signal };
+    await tellAgain(past, plan, { report, toldCount: input.stepsTold });
+    const steps = await takeSteps(trainer, plan, past, context);
+    await report.entered("publishing");
+    if (batches.length > 0) await requireServable(trainer, plan, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
-    const seconds = (clock.monotonicMs() - startMs) / 1000;
-    return { adapterFolder, trainerState, counts, metrics: told.version(steps, seconds) };
+    const metrics = told.version(steps.metrics, past.seconds + secondsSpent());
+    return { adapterFolder, trainerState, counts, metrics };
   } finally {
     await trainer.close();
   }
@@ -95,6 +108,35 @@ function startOf({ from, fromKind, seed, work }: TrainingJobInput): TrainerStart
   const freshBecause =
     from.trainerState === null ? `${goesOn}the state of its optimizer is not kept any more.` : null;
   return { from, seed, freshBecause };
+}
+
+function snapshotsOf(
+  { clock, report }: TrainingJobDependencies,
+  { dataFolder, workFolder, snapshotShare }: TrainingJobInput,
+  { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
+): JobSnapshots {
+  const from = JSON.stringify(start.from);
+  const key = { algorithm: trainerAlgorithm, seed: start.seed, stepCount: plan.batches.length, from };
+  const note = (message: string): Promise<void> => report.noted(message);
+  return new JobSnapshots({ dataFolder, workFolder, share: snapshotShare, key, clock, note });
+}
+
+/** A trainer behind the last step that an earlier attempt kept, and those steps; else one on the version to start from. */
+async function openWhereLeft(
+  trainers: TrainerProvider,
+  snapshots: JobSnapshots,
+  { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
+): Promise<{ readonly trainer: Trainer; readonly past: PastSteps }> {
+  const snapshot = await snapshots.newest(neededArrays(plan));
+  if (snapshot === null) return { trainer: await openTrainer(trainers, start), past: noSteps };
+  const { from, past } = snapshot;
+  try {
+    return { trainer: await trainers.open({ from, seed: start.seed }), past };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    await snapshots.discard(`The steps taken before are taken again: ${error.message}`);
+    return { trainer: await openTrainer(trainers, start), past: noSteps };
+  }
 }
 
 /** What cannot be read of a version is this server's own: whoever sent the job is told no more than that. */

@@ -49,6 +49,14 @@ export const trainingSettings = {
     max: 1e9,
     about: "Gradients are scaled down to this global norm; 0 never scales.",
   },
+  snapshotShare: {
+    kind: "number",
+    default: 0.1,
+    min: 0,
+    max: 1,
+    about:
+      "Which part of a job's time may go into keeping its steps, so that a job goes on behind the last one kept when its process dies; 1 keeps every step, 0 none.",
+  },
   threads: {
     kind: "integer",
     default: 0,

@@ -123,10 +123,16 @@ export class TrainingProcess {
         switch (event.kind) {
           case "started":
             return pass(() => report.started(event.stepCount, event.counts, event.metrics));
+          case "entered":
+            return pass(() => report.entered(event.phase));
           case "stepped":
-            return pass(() => report.stepped(event.index, event.metrics));
+            return pass(() => report.stepped(event.index, event.metrics, event.secondsLeft));
+          case "saved":
+            return pass(() => report.saved(event.stepCount));
           case "warned":
             return pass(() => report.warned(event.warning));
+          case "noted":
+            return pass(() => report.noted(event.message));
           case "finished":
             return pass(async () => resolve(event.outcome));
           case "failed":

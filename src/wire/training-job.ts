@@ -22,6 +22,8 @@ import {
 const jobKinds = ["rl", "sft"] as const;
 const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 
+const jobPhases = ["preparing", "training", "publishing"] as const;
+
 export const jobQuerySchema = Type.Object({
   ...pageQueryFields,
   model_id: Type.Optional(Type.String({ description: "Only this model's." })),
@@ -103,7 +105,21 @@ export const trainingJobSchema = Type.Object(
       description: "What whoever sent it should know, though it works.",
     }),
     cancel_requested: Type.Boolean(),
-    progress: orNull(Type.Object({ gradient_steps: count, gradient_steps_total: count })),
+    phase: orNull(Type.Enum([...jobPhases]), { description: "What it is about; null unless it runs." }),
+    progress: orNull(
+      Type.Object({
+        gradient_steps: count,
+        gradient_steps_total: count,
+        gradient_steps_saved: Type.Integer({
+          minimum: 0,
+          description: "Of the steps taken, how many are not taken again when its process or server dies.",
+        }),
+      }),
+    ),
+    seconds_left: orNull(Type.Number({ minimum: 0 }), {
+      description:
+        "Until its last step, by the speed of the last ones; null unless it runs and has taken a step since it went on.",
+    }),
     experimental_config: orNull(
       Type.Object(
         {},
@@ -140,8 +156,11 @@ export const trainingJobPageSchema = pageSchema(trainingJobSchema);
 export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },
+  now: Date,
 ): object {
   const { counts, progress, task } = job;
+  const isRunning = job.state === "running";
+  const endsAt = isRunning ? (progress?.endsAt ?? null) : null;
   return {
     id: job.id,
     model_id: job.modelId,
@@ -159,13 +178,16 @@ export function trainingJobBody(
     waiting_for: job.waitingFor,
     warnings: job.warnings,
     cancel_requested: job.cancelRequested,
+    phase: isRunning ? (progress?.phase ?? "preparing") : null,
     progress:
       progress === null
         ? null
         : {
             gradient_steps: progress.gradientStepCount,
             gradient_steps_total: progress.gradientStepCountTotal,
+            gradient_steps_saved: progress.savedStepCount,
           },
+    seconds_left: endsAt === null ? null : Math.max(0, (endsAt.getTime() - now.getTime()) / 1000),
     experimental_config: task.kind === "rl" ? trainingConfigBody(task.config) : null,
     config: task.kind === "sft" ? supervisedConfigBody(task.config) : null,
     config_not_applied: job.configNotApplied,

@@ -23,8 +23,8 @@ export function addJobsCommand(program: Command): void {
         };
         const found = await connect(flags).listTrainingJobs(filter);
         printRows(
-          found.map((job) => ({ ...job })),
-          { ...flags, columns: ["id", "model_id", "state", "result_step", "error_message"] },
+          found.map((job) => (flags.json === true ? { ...job } : listedJob(job))),
+          { ...flags, columns: ["id", "model_id", "state", "steps", "left", "result_step", "error_message"] },
         );
       },
     );
@@ -56,6 +56,23 @@ export function addJobsCommand(program: Command): void {
   );
 }
 
+function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> {
+  const { progress } = job;
+  const steps = progress && `${progress.gradient_steps}/${progress.gradient_steps_total}`;
+  return {
+    ...job,
+    state: job.phase ?? job.state,
+    steps,
+    left: job.seconds_left && duration(job.seconds_left),
+  };
+}
+
+/** Rounded to what matters: seconds below two minutes, minutes below two hours. */
+function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
 function showJob(job: TrainingJobResource): void {
   const { counts, progress, warnings } = job;
   const facts = {
@@ -65,7 +82,9 @@ function showJob(job: TrainingJobResource): void {
     "result step": job.result_step,
     error: job.error_message,
     "waiting for": job.waiting_for,
+    phase: job.phase,
     "gradient steps": progress && `${progress.gradient_steps} of ${progress.gradient_steps_total}`,
+    "steps left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups: counts && `${counts.groups_submitted}, ${counts.groups_trainable} train`,
     trajectories: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
     tokens: counts && `${counts.trainable_tokens} train`,

@@ -41,7 +41,7 @@ export function trainingJobRoutes(
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  const bodyOf = (job: TrainingJob): object => trainingJobBody(job, dependencies.jobQueue.limits);
+  const bodyOf = (job: TrainingJob): object => bodyNow(job, dependencies);
   app.post(
     path,
     {
@@ -117,6 +117,10 @@ export function trainingJobRoutes(
   );
 }
 
+function bodyNow(job: TrainingJob, { jobQueue, clock }: HttpDependencies): object {
+  return trainingJobBody(job, jobQueue.limits, clock.now());
+}
+
 /** What nobody will take is not worth reading: clients name the model before the trajectories. */
 function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
   return {
@@ -181,7 +185,7 @@ async function list(
     state: value.state ?? null,
   };
   return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), (job) =>
-    trainingJobBody(job, dependencies.jobQueue.limits),
+    bodyNow(job, dependencies),
   );
 }
 

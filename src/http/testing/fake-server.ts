@@ -199,6 +199,7 @@ const noRunner: JobRunner = {
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),
+  discardWork: async () => undefined,
   discardState: () => Promise.reject(new Error("no test runs jobs")),
 };
 

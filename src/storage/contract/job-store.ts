@@ -429,7 +429,13 @@ function checkClaims(makeStorage: MakeStorage): void {
   test("progress is kept while a job runs", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
-    const progress = { gradientStepCount: 1, gradientStepCountTotal: 4 };
+    const progress = {
+      phase: "training",
+      gradientStepCount: 2,
+      gradientStepCountTotal: 4,
+      savedStepCount: 1,
+      endsAt: moment(9),
+    } as const;
     await jobs.updateProgress("j", progress, sampleCounts);
     assert.equal((await jobs.find("j"))?.progress, null);
     await claimNow(jobs);

@@ -17,6 +17,7 @@ import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } f
 import { pinnedSettings, trainingSettings } from "../settings.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { RecordingTrainers } from "../testing/recording-trainers.ts";
+import { silentReport } from "../testing/silent-report.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
 /** The token that opens the assistant's turn, and the one that ends each turn. */
@@ -78,11 +79,11 @@ async function run(
       trainers,
       tokenizer,
       clock: new FakeClock(),
-      report: {
+      report: silentReport({
         started: async (_count, _counts, metrics) => void started.push(metrics),
         stepped: async (_index, metrics) => void steps.push(metrics),
         warned: async (warning) => void warnings.push(warning),
-      },
+      }),
     },
     {
       jobId: "job",
@@ -93,6 +94,9 @@ async function run(
       fromKind: null,
       dataFolder,
       adapterFolder,
+      workFolder: "jobs/job",
+      snapshotShare: 0,
+      stepsTold: 0,
       signal: new AbortController().signal,
       ...input,
     },

@@ -1,46 +1,101 @@
-// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, told as they are taken.
+// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, told and kept as they are taken.
+// Steps that an earlier attempt took and kept are not taken again.
 import type { Clock } from "../../domain/clock.ts";
 import type { JobReport } from "../../domain/job.ts";
-import type { Metrics } from "../job-metrics.ts";
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import { hasKlPenalty, type Trainer } from "../trainer.ts";
-import { withCurrentLogprobs } from "./current-logprobs.ts";
+import { currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
+import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
 import { withReferenceLogprobs } from "./reference-logprobs.ts";
+import { TimeLeft } from "./time-left.ts";
 
 export interface StepContext {
   readonly report: JobReport;
+  readonly snapshots: JobSnapshots;
   readonly clock: Clock;
+  /** What this attempt has spent by now, before the steps too. */
+  readonly secondsSpent: () => number;
   readonly signal: AbortSignal;
 }
+
+/** What has to be kept for the steps of a plan to be gone on with. */
+export function neededArrays({ precalculatesLogprobs }: TrainingPlan): readonly string[] {
+  return precalculatesLogprobs ? [currentLogprobsName] : [];
+}
+
+const currentLogprobsName = "current-logprobs";
 
 /**
  * One pass over the plan, a step per batch.
  *
- * @returns the metrics of each step
+ * @param trainer behind the past steps
+ * @param past steps, of earlier attempts
+ * @returns all steps, those included
  */
 export async function takeSteps(
   trainer: Trainer,
   plan: TrainingPlan,
-  { report, clock, signal }: StepContext,
-): Promise<readonly Metrics[]> {
+  past: PastSteps,
+  context: StepContext,
+): Promise<PastSteps> {
   const { told, loss } = plan;
-  const batches = plan.precalculatesLogprobs
-    ? await withCurrentLogprobs(trainer, plan.batches, { signal })
-    : plan.batches;
-  const steps: Metrics[] = [];
+  const { report, clock, snapshots, secondsSpent, signal } = context;
+  const batches = await withOldLogprobsOf(trainer, plan, context);
+  const timeLeft = new TimeLeft(batches.map(tokenCountOf));
+  let steps = past;
+  let beganMs = clock.monotonicMs();
+  await report.entered("training");
   for (const [index, sequences] of batches.entries()) {
+    if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
     const batch = hasKlPenalty(loss)
       ? await withReferenceLogprobs(trainer, sequences, { id: `reference ${index}`, signal })
       : sequences;
     const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
-    const taken = { gradient, step, seconds: (clock.monotonicMs() - startMs) / 1000 };
+    const nowMs = clock.monotonicMs();
+    const taken = { gradient, step, seconds: (nowMs - startMs) / 1000 };
     const metrics = told.step(index, taken);
-    steps.push(metrics);
     const warning = told.warning(index, taken);
     if (warning !== null) await report.warned(warning);
-    await report.stepped(index, told.event(index, metrics));
+    await report.stepped(index, told.event(index, metrics), timeLeft.after(index, nowMs - beganMs));
+    beganMs = nowMs;
+    steps = {
+      metrics: [...steps.metrics, metrics],
+      warnings: warning === null ? steps.warnings : [...steps.warnings, warning],
+      seconds: past.seconds + secondsSpent(),
+    };
+    // What is behind the last step is a version.
+    const isLast = index === batches.length - 1;
+    if (!isLast && (await snapshots.offer(trainer, steps, signal))) await report.saved(index + 1);
   }
   return steps;
+}
+
+/** Tells of steps that an earlier attempt took and kept, in case it was lost before it had told everything. */
+export async function tellAgain(
+  { metrics, warnings }: PastSteps,
+  { told }: TrainingPlan,
+  { report, toldCount }: { readonly report: JobReport; readonly toldCount: number },
+): Promise<void> {
+  for (const warning of warnings) await report.warned(warning);
+  for (const [index, step] of metrics.entries())
+    if (index >= toldCount) await report.stepped(index, told.event(index, step));
+  if (metrics.length > 0) await report.saved(metrics.length);
+}
+
+/** The batches with the log-probabilities that the loss compares to. */
+async function withOldLogprobsOf(
+  trainer: Trainer,
+  { batches, precalculatesLogprobs }: TrainingPlan,
+  { snapshots, signal }: StepContext,
+): Promise<readonly OptimizerBatch[]> {
+  if (!precalculatesLogprobs) return batches;
+  const compute = (): Promise<readonly Float32Array[]> => currentLogprobs(trainer, batches, { signal });
+  return withOldLogprobs(batches, await snapshots.once(currentLogprobsName, compute));
+}
+
+function tokenCountOf(batch: OptimizerBatch): number {
+  return batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
 }

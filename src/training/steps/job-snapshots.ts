@@ -1,0 +1,219 @@
+// What a job keeps of its way, in a folder of its own, so that another attempt goes on behind the last step that is on
+// disk: the trainer's adapter and optimizer, what the steps reported, and what was computed before the first of them.
+// Decides when a snapshot is worth its time; a snapshot that cannot be written is left out, since it only saves work.
+import { existsSync } from "node:fs";
+import { readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { present } from "../../domain/assert.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
+import { writeSafetensors } from "../../model/write-safetensors.ts";
+import type { Metrics } from "../job-metrics.ts";
+import type { Trainer, TrainerStart } from "../trainer.ts";
+import { flush, makeFolder, writeWholeFolder } from "../whole-folder.ts";
+
+/** What a snapshot holds beside the trainer's files. */
+export interface PastSteps {
+  /** Of every step so far, in their order. */
+  readonly metrics: readonly Metrics[];
+  /** What the steps warned of. */
+  readonly warnings: readonly string[];
+  /** What all attempts have spent on these steps. */
+  readonly seconds: number;
+}
+
+export const noSteps: PastSteps = { metrics: [], warnings: [], seconds: 0 };
+
+export interface Snapshot {
+  readonly past: PastSteps;
+  /** Where a trainer goes on from. */
+  readonly from: NonNullable<TrainerStart["from"]>;
+}
+
+export interface SnapshotOptions {
+  /** The root of all data. */
+  readonly dataFolder: string;
+  /** Of the job alone, relative to the data folder. */
+  readonly workFolder: string;
+  /** Which part of a job's time its snapshots may take: at 1 there is one after every step, at 0 there is none. */
+  readonly share: number;
+  /** What the steps are made of: a snapshot of other steps is none. */
+  readonly key: Readonly<Record<string, string | number>>;
+  readonly clock: Clock;
+  /** Told what could not be written or read, for the log. */
+  readonly note: (message: string) => Promise<void>;
+}
+
+const markName = "snapshot.json";
+
+interface Mark extends PastSteps {
+  readonly key: SnapshotOptions["key"];
+  readonly trainerState: string | null;
+}
+
+export class JobSnapshots {
+  readonly #options: SnapshotOptions;
+  /** When the last snapshot was over; the work since then is what would be lost. */
+  #sinceMs: number;
+  /** What the last one took; 0 before the first, which shows it. */
+  #costMs = 0;
+
+  constructor(options: SnapshotOptions) {
+    this.#options = options;
+    this.#sinceMs = options.clock.monotonicMs();
+  }
+
+  /**
+   * The newest snapshot of these steps; null where the job has to begin anew.
+   *
+   * @param needed what `once` has to have kept for it to be of use
+   */
+  async newest(needed: readonly string[]): Promise<Snapshot | null> {
+    await this.#removeUnfinished();
+    if (needed.some((name) => this.#keptArrays(name) === null)) return null;
+    const steps = (await this.#snapshotSteps()).toSorted((one, other) => other - one);
+    for (const step of steps) {
+      const snapshot = await this.#read(step);
+      if (snapshot !== null) return snapshot;
+    }
+    return null;
+  }
+
+  /** Removes every snapshot, none of which can be gone on from. */
+  async discard(reason: string): Promise<void> {
+    await this.#options.note(reason);
+    for (const step of await this.#snapshotSteps()) await this.#remove(step);
+  }
+
+  /** Writes a snapshot where enough work would be lost without; true when there is a new one. */
+  async offer(trainer: Pick<Trainer, "save">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
+    const { share, clock, note } = this.#options;
+    const beganMs = clock.monotonicMs();
+    if (share === 0 || beganMs - this.#sinceMs < this.#costMs * (1 / share - 1)) return false;
+    try {
+      await this.#write(trainer, past, signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted || (error instanceof ServiceError && error.code === "cancelled")) throw error;
+      await note(`No snapshot was made after step ${past.metrics.length}: ${String(error)}`);
+      return false;
+    } finally {
+      this.#sinceMs = clock.monotonicMs();
+      this.#costMs = this.#sinceMs - beganMs;
+    }
+  }
+
+  /**
+   * What `compute` gives, kept under this name: another attempt reads it, since by then the trainer is further.
+   *
+   */
+  async once(
+    name: string,
+    compute: () => Promise<readonly Float32Array[]>,
+  ): Promise<readonly Float32Array[]> {
+    const kept = this.#keptArrays(name);
+    if (kept !== null) return kept;
+    const arrays = await compute();
+    const file = this.#arraysFile(name);
+    try {
+      await makeFolder(dirname(file));
+      writeArrays(file, arrays, this.#keyText);
+      await flush(dirname(file));
+    } catch (error) {
+      await this.#options.note(`${name} could not be kept: ${String(error)}`);
+    }
+    return arrays;
+  }
+
+  async #write(trainer: Pick<Trainer, "save">, past: PastSteps, signal: AbortSignal): Promise<void> {
+    const step = past.metrics.length;
+    const { dataFolder } = this.#options;
+    const adapterFolder = this.#folderOf(step);
+    const folder = join(dataFolder, adapterFolder);
+    const unfinished = join(dirname(folder), `.${basename(folder)}.tmp-${process.pid}`);
+    await writeWholeFolder({ folder, unfinished }, async () => {
+      const call = { id: `snapshot ${step}`, signal };
+      const { trainerState } = await trainer.save({ folder: unfinished, adapterFolder }, call);
+      const mark: Mark = { ...past, key: this.#options.key, trainerState };
+      await writeFile(join(unfinished, markName), JSON.stringify(mark));
+    });
+    for (const earlier of await this.#snapshotSteps()) if (earlier !== step) await this.#remove(earlier);
+  }
+
+  /** Null, and removed, where it is of other steps or cannot be read. */
+  async #read(step: number): Promise<Snapshot | null> {
+    const { dataFolder, key, note } = this.#options;
+    const adapterFolder = this.#folderOf(step);
+    try {
+      // What `#write` wrote.
+      const mark = JSON.parse(await readFile(join(dataFolder, adapterFolder, markName), "utf8")) as Mark;
+      if (isDeepStrictEqual(mark.key, key) && mark.metrics.length === step) {
+        const { metrics, warnings, seconds, trainerState } = mark;
+        return { past: { metrics, warnings, seconds }, from: { adapterFolder, trainerState } };
+      }
+      await note(`The snapshot after step ${step} is of other steps; it is not used.`);
+    } catch (error) {
+      await note(`The snapshot after step ${step} cannot be read: ${String(error)}`);
+    }
+    await this.#remove(step);
+    return null;
+  }
+
+  async #remove(step: number): Promise<void> {
+    await rm(join(this.#options.dataFolder, this.#folderOf(step)), removing);
+  }
+
+  async #snapshotSteps(): Promise<readonly number[]> {
+    const { dataFolder, workFolder } = this.#options;
+    const names = await readdir(join(dataFolder, workFolder)).catch(() => []);
+    return names.flatMap((name) => /^step-(\d+)$/.exec(name)?.slice(1).map(Number) ?? []);
+  }
+
+  #folderOf(step: number): string {
+    return join(this.#options.workFolder, `step-${step}`);
+  }
+
+  /** Null where there are none, or none of these steps. */
+  #keptArrays(name: string): readonly Float32Array[] | null {
+    const file = this.#arraysFile(name);
+    return existsSync(file) ? readArrays(file, this.#keyText) : null;
+  }
+
+  #arraysFile(name: string): string {
+    const { dataFolder, workFolder } = this.#options;
+    return join(dataFolder, workFolder, `${name}.safetensors`);
+  }
+
+  get #keyText(): string {
+    return JSON.stringify(this.#options.key);
+  }
+
+  /** What a process that died was writing. */
+  async #removeUnfinished(): Promise<void> {
+    const folder = join(this.#options.dataFolder, this.#options.workFolder);
+    for (const name of await readdir(folder).catch(() => []))
+      if (name.startsWith(".step-")) await rm(join(folder, name), removing);
+  }
+}
+
+const removing = { recursive: true, force: true };
+
+/** Whether a name in a job's folder is of what another attempt goes on from. */
+export function isKeptForAttempts(name: string): boolean {
+  return /^step-\d+$|^[a-z-]+\.safetensors$/.test(name);
+}
+
+function writeArrays(file: string, arrays: readonly Float32Array[], key: string): void {
+  const tensors = arrays.map((data, index) => ({ name: String(index), shape: [data.length], data }));
+  writeSafetensors(file, tensors, { type: "F32", metadata: { format: "pt", key } });
+}
+
+function readArrays(file: string, key: string): readonly Float32Array[] | null {
+  const { tensors, metadata } = readSafetensorsHeader(file);
+  if (metadata["key"] !== key) return null;
+  return Array.from({ length: tensors.size }, (_, index) =>
+    readFloats(present(tensors.get(String(index)), `array ${index} of ${basename(file)}`)),
+  );
+}

@@ -1,0 +1,15 @@
+// A report that nobody reads, but for what a test wants to see of it.
+import type { JobReport } from "../../domain/job.ts";
+
+export function silentReport(seen: Partial<JobReport> = {}): JobReport {
+  const unseen = async (): Promise<void> => undefined;
+  return {
+    started: unseen,
+    entered: unseen,
+    stepped: unseen,
+    saved: unseen,
+    warned: unseen,
+    noted: unseen,
+    ...seen,
+  };
+}
