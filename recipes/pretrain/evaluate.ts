@@ -12,8 +12,8 @@ import {
   measureAccuracy,
   measureDemoStart,
   type Score,
-} from "./accuracy.ts";
-import { createGenerator } from "./generate.ts";
+} from "./measuring/accuracy.ts";
+import { createGenerator } from "./measuring/generate.ts";
 
 const help = `usage: npm run evaluate -- [--model models/hone-tiny] [--count 200] [--seed evaluation] [--threads 2] [--json] [--mistakes] [--write]
 Greedy accuracy on held-out prompts per kind, and mean rewards at the start of the demo's task (temperature 1.2).

@@ -13,12 +13,12 @@ import { weightsInMemory, writeModelWeights } from "../../src/model/weights.ts";
 import { loadTokenizer } from "../../src/tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
 import { type AdamWOptions, adamWStep, createAdamWState } from "../../src/training/adamw.ts";
-import { measureAccuracy } from "./accuracy.ts";
+import { measureAccuracy } from "./measuring/accuracy.ts";
 import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
-import { writeConfiguration } from "./folder.ts";
-import { createGenerator } from "./generate.ts";
-import { createParallelLearner } from "./parallel-learner.ts";
-import { drawBatch } from "./rows.ts";
+import { writeConfiguration } from "./model/folder.ts";
+import { createGenerator } from "./measuring/generate.ts";
+import { createParallelLearner } from "./learner/parallel-learner.ts";
+import { drawBatch } from "./learner/rows.ts";
 
 const help = `usage: npm run pretrain -- [options]
 Trains models/hone-tiny from nothing on a generated corpus, or goes on from the newest checkpoint.

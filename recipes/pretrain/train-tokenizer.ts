@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { seededRandom } from "../../src/domain/random.ts";
 import { drawChat } from "./corpus/chats.ts";
-import { buildTokenizer, countPieces } from "./vocabulary.ts";
+import { buildTokenizer, countPieces } from "./model/vocabulary.ts";
 
 const help = `usage: node dist/recipes/pretrain/train-tokenizer.js [--out models/hone-tiny] [--size 768] [--chats 40000]
 Writes tokenizer.json: byte-level BPE with the corpus's most frequent words as whole tokens.`;

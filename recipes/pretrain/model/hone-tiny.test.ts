@@ -4,12 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readModelConfig } from "../../src/model/config/read-config.ts";
-import { readModelWeights } from "../../src/model/weights.ts";
-import { loadTokenizer } from "../../src/tokenizer/load-tokenizer.ts";
-import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "./accuracy.ts";
+import { readModelConfig } from "../../../src/model/config/read-config.ts";
+import { readModelWeights } from "../../../src/model/weights.ts";
+import { loadTokenizer } from "../../../src/tokenizer/load-tokenizer.ts";
+import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "../measuring/accuracy.ts";
 import { writeConfiguration } from "./folder.ts";
-import { createGenerator } from "./generate.ts";
+import { createGenerator } from "../measuring/generate.ts";
 
 const folder = "models/hone-tiny";
 const config = readModelConfig(folder);

@@ -1,13 +1,13 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
-import { firstWord, prompts, rewardOf, words } from "../../src/cli/demo/task.ts";
-import { present } from "../../src/domain/assert.ts";
-import { seededRandom, type Random } from "../../src/domain/random.ts";
-import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
-import { asked, type Chat, drawExercise, drawSystem, drawTask, kinds } from "./corpus/chats.ts";
-import type { Split } from "./corpus/held-out.ts";
-import { turnKinds, type Turn } from "./corpus/tools/tasks.ts";
+import { firstWord, prompts, rewardOf, words } from "../../../src/cli/demo/task.ts";
+import { present } from "../../../src/domain/assert.ts";
+import { seededRandom, type Random } from "../../../src/domain/random.ts";
+import type { Tokenizer } from "../../../src/tokenizer/tokenizer.ts";
+import { asked, type Chat, drawExercise, drawSystem, drawTask, kinds } from "../corpus/chats.ts";
+import type { Split } from "../corpus/held-out.ts";
+import { turnKinds, type Turn } from "../corpus/tools/tasks.ts";
 import type { GenerateOptions, Generator } from "./generate.ts";
-import { encodeChat } from "./rows.ts";
+import { encodeChat } from "../learner/rows.ts";
 
 export interface Score {
   readonly count: number;
