@@ -1,21 +1,27 @@
-// Checkpoints of pre-training: weights, moments, random state and position, so that a resumed run goes on exactly
-// as if it had never stopped. A checkpoint is one folder that appears whole, by a rename.
+// Checkpoints of pre-training: weights, moments and position, so that a resumed run goes on exactly as if it had never
+// stopped. A checkpoint is one folder that appears whole, by a rename.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../../src/domain/assert.ts";
-import type { RandomState } from "../../src/domain/random.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { modelParameters } from "../../src/model/parameters.ts";
 import { readFloats, readSafetensorsHeader } from "../../src/model/safetensors.ts";
 import { writeSafetensors } from "../../src/model/write-safetensors.ts";
 import type { AdamWState } from "../../src/training/adamw.ts";
 
+/** What the work took so far, in all pieces of a run; decides nothing. */
+export interface Cost {
+  readonly pieces: number;
+  readonly wallSeconds: number;
+  readonly processorSeconds: number;
+  /** The most that a piece had. */
+  readonly memoryBytes: number;
+}
+
 /** Where a run stands. */
 export interface Progress {
   readonly stepCount: number;
-  readonly tokenCount: number;
-  readonly elapsedMs: number;
-  readonly random: RandomState;
+  readonly cost: Cost;
 }
 
 export interface Checkpoint {

@@ -113,9 +113,8 @@ test("training learns, and goes on from a checkpoint exactly as without one", as
 
   const interrupted = fresh();
   await steps(interrupted, 0, 25);
-  const random = seededRandom("checkpoint");
-  random.uniform();
-  const progress = { stepCount: 25, tokenCount: 1000, elapsedMs: 5, random: random.state() };
+  const cost = { pieces: 2, wallSeconds: 1.5, processorSeconds: 2.5, memoryBytes: 1000 };
+  const progress = { stepCount: 25, cost };
   writeCheckpoint(folder, config, { ...interrupted, progress });
   const resumed = readCheckpoint(folder);
   assert.ok(resumed !== null);

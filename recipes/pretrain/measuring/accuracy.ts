@@ -1,5 +1,5 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
-import { firstWord, prompts, rewardOf, words } from "../../../src/cli/demo/task.ts";
+import { firstWord, prompts as demoPrompts, rewardOf, words } from "../../../src/cli/demo/task.ts";
 import { present } from "../../../src/domain/assert.ts";
 import { seededRandom, type Random } from "../../../src/domain/random.ts";
 import type { Tokenizer } from "../../../src/tokenizer/tokenizer.ts";
@@ -23,7 +23,7 @@ export interface Score {
 export interface KindAccuracy {
   readonly kind: string;
   /** On prompts that training never showed in this wording, about what it may have shown. */
-  readonly wordings: Score;
+  readonly prompts: Score;
   /** What of the kind's contents training never showed in any wording; null where an unseen one could not be known. */
   readonly heldOut: string | null;
   /** On those contents; null where there are none. */
@@ -85,9 +85,9 @@ export async function measureAccuracy(
   const results: KindAccuracy[] = [];
   for (const source of sources) {
     const { kind, heldOut } = source;
-    const wordings = await measure(model, source, "wordings", options);
+    const prompts = await measure(model, source, "wordings", options);
     const contents = heldOut === null ? null : await measure(model, source, "contents", options);
-    results.push({ kind, heldOut, wordings, contents });
+    results.push({ kind, heldOut, prompts, contents });
   }
   return results;
 }
@@ -148,7 +148,7 @@ export async function measureDemoStart(
   model: Model,
   options: { readonly seeds: number; readonly samplesPerPrompt: number },
 ): Promise<DemoStart> {
-  const questions = prompts.map((prompt): Chat => {
+  const questions = demoPrompts.map((prompt): Chat => {
     const turn = { kind: "demo", prompt, answer: "", accepts: () => true, contents: [] };
     return { system: null, tools: [], turns: [asked(turn)] };
   });
@@ -168,7 +168,7 @@ export async function measureDemoStart(
       ]),
     ),
     words: countWords(samples.map(firstWord)),
-    greedy: prompts.map((prompt, index) => ({ prompt, answer: greedy[index] ?? "" })),
+    greedy: demoPrompts.map((prompt, index) => ({ prompt, answer: greedy[index] ?? "" })),
   };
 }
 

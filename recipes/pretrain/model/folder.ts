@@ -1,53 +1,67 @@
-// Writes what is small in the built-in model's folder, in the Hugging Face layout: configuration and chat template. The
-// tokenizer is train-tokenizer.ts's, the weights pretrain.ts's and the model card evaluate.ts's.
+// Writes what is small in the built-in model's folder, in the Hugging Face layout: configuration, chat template and
+// tokenizer. The weights and the model card come at the end of a run.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { specialTokens } from "./vocabulary.ts";
+import type { Chat } from "../corpus/chats.ts";
+import { buildTokenizer, countPieces, specialTokens } from "./vocabulary.ts";
 
-/** The sizes of hone-tiny; everything else follows. */
-export const sizes = {
+/** Everything else about a model's shape follows from these. */
+export interface ModelSizes {
+  readonly vocabulary: number;
+  readonly width: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly intermediate: number;
+  readonly context: number;
+}
+
+export const honeTinySizes: ModelSizes = {
   vocabulary: 768,
   width: 256,
   layers: 5,
   heads: 8,
   intermediate: 512,
   context: 1024,
-} as const;
-
-const config = {
-  architectures: ["LlamaForCausalLM"],
-  model_type: "llama",
-  vocab_size: sizes.vocabulary,
-  hidden_size: sizes.width,
-  intermediate_size: sizes.intermediate,
-  num_hidden_layers: sizes.layers,
-  num_attention_heads: sizes.heads,
-  num_key_value_heads: sizes.heads,
-  head_dim: sizes.width / sizes.heads,
-  hidden_act: "silu",
-  rms_norm_eps: 1e-6,
-  rope_theta: 10000,
-  rope_scaling: null,
-  max_position_embeddings: sizes.context,
-  attention_bias: false,
-  mlp_bias: false,
-  tie_word_embeddings: true,
-  initializer_range: 0.02,
-  bos_token_id: null,
-  eos_token_id: 2,
-  pad_token_id: 0,
-  torch_dtype: "bfloat16",
 };
 
-const tokenizerConfig = {
-  tokenizer_class: "PreTrainedTokenizerFast",
-  bos_token: null,
-  eos_token: specialTokens[2],
-  pad_token: specialTokens[0],
-  unk_token: null,
-  model_max_length: sizes.context,
-  clean_up_tokenization_spaces: false,
-};
+function configOf(sizes: ModelSizes): object {
+  return {
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    vocab_size: sizes.vocabulary,
+    hidden_size: sizes.width,
+    intermediate_size: sizes.intermediate,
+    num_hidden_layers: sizes.layers,
+    num_attention_heads: sizes.heads,
+    num_key_value_heads: sizes.heads,
+    head_dim: sizes.width / sizes.heads,
+    hidden_act: "silu",
+    rms_norm_eps: 1e-6,
+    rope_theta: 10000,
+    rope_scaling: null,
+    max_position_embeddings: sizes.context,
+    attention_bias: false,
+    mlp_bias: false,
+    tie_word_embeddings: true,
+    initializer_range: 0.02,
+    bos_token_id: null,
+    eos_token_id: 2,
+    pad_token_id: 0,
+    torch_dtype: "bfloat16",
+  };
+}
+
+function tokenizerConfigOf(sizes: ModelSizes): object {
+  return {
+    tokenizer_class: "PreTrainedTokenizerFast",
+    bos_token: null,
+    eos_token: specialTokens[2],
+    pad_token: specialTokens[0],
+    unk_token: null,
+    model_max_length: sizes.context,
+    clean_up_tokenization_spaces: false,
+  };
+}
 
 /**
  * ChatML. Tools stand behind the system prompt as signatures, a line each, since a schema in JSON would take five times as many
@@ -88,12 +102,19 @@ const chatTemplate = `{%- if tools %}
 `;
 
 /** Writes config.json, tokenizer_config.json, generation_config.json and chat_template.jinja. */
-export function writeConfiguration(folder: string): void {
+export function writeConfiguration(folder: string, sizes: ModelSizes = honeTinySizes): void {
   mkdirSync(folder, { recursive: true });
-  const writeJson = (name: string, value: unknown): void =>
-    writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
-  writeJson("config.json", config);
-  writeJson("tokenizer_config.json", tokenizerConfig);
-  writeJson("generation_config.json", { eos_token_id: 2, pad_token_id: 0, temperature: 1, top_p: 1 });
+  writeJson(folder, "config.json", configOf(sizes));
+  writeJson(folder, "tokenizer_config.json", tokenizerConfigOf(sizes));
+  writeJson(folder, "generation_config.json", { eos_token_id: 2, pad_token_id: 0, temperature: 1, top_p: 1 });
   writeFileSync(join(folder, "chat_template.jinja"), chatTemplate);
+}
+
+/** Writes tokenizer.json: byte-level BPE with the most frequent words of the chats as whole tokens. */
+export function writeTokenizer(folder: string, chats: Iterable<Chat>, sizes: ModelSizes): void {
+  writeJson(folder, "tokenizer.json", buildTokenizer(countPieces(chats), sizes.vocabulary));
+}
+
+function writeJson(folder: string, name: string, value: unknown): void {
+  writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
 }

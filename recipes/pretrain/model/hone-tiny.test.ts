@@ -45,7 +45,7 @@ test("answers held-out prompts of every kind as well as its card says", async ()
   const results = await measureAccuracy(model, { seed: "test", count: 24 });
   const rates = results
     .filter(({ kind }) => claimed.has(kind))
-    .map(({ kind, wordings: { right, count } }) => ({ kind, rate: right / count }));
+    .map(({ kind, prompts: { right, count } }) => ({ kind, rate: right / count }));
   const mean = rates.reduce((sum, { rate }) => sum + rate, 0) / rates.length;
   assert.ok(mean >= 0.88, `mean ${mean}`);
   for (const { kind, rate } of rates) assert.ok(rate >= 0.6, `${kind} ${rate}`);

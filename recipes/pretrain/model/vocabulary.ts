@@ -1,6 +1,6 @@
 // The vocabulary of the built-in model, in the tokenizer.json layout: byte-level BPE in which a frequent word is one
 // token, a number of up to two digits is one token, and everything else is spelled byte by byte. So a rare word shows
-// the model its letters, which exercises about letters need. Pure; files are train-tokenizer.ts's affair.
+// the model its letters, which exercises about letters need. Pure; folder.ts writes it.
 import { systemTextOf, type Chat } from "../corpus/chats.ts";
 
 export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
