@@ -48,7 +48,7 @@ interface Context {
 }
 
 async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
-  const { jobId, seed, from, fromKind, adapterFolder, workFolder, stepsTold } = request;
+  const { jobId, seed, from, fromKind, startStep, adapterFolder, workFolder, stepsTold } = request;
   const { dataFolder, settings } = options;
   const report: JobReport = {
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
@@ -72,6 +72,7 @@ async function run({ model, options, emit }: Context, request: RunRequest): Prom
       snapshotShare: settings.snapshotShare,
       from,
       fromKind,
+      startStep,
       adapterFolder,
       workFolder,
       stepsTold,

@@ -21,6 +21,8 @@ export interface RunRequest {
   readonly linesFile: string;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
+  /** That version's number. */
+  readonly startStep: number;
   /** What kind of job made that version; null when none did. */
   readonly fromKind: JobKind | null;
   /** Relative to the data folder. */

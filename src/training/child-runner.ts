@@ -194,6 +194,7 @@ class ProcessJobRunner implements ChildJobRunner {
           ? null
           : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
       fromKind,
+      startStep: pins.startStep,
       adapterFolder: adapterFolderOf(model.id, pins.resultStep),
       workFolder: workFolderOf(job.id),
       stepsTold: job.progress?.gradientStepCount ?? 0,

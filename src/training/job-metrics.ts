@@ -1,6 +1,7 @@
 // The numbers of a training job under the names that clients know them by: what its start and each of its steps report,
 // and what its version keeps as their means. Pure.
 import type { JobCounts } from "../domain/job.ts";
+import { mean } from "../trajectories/statistics.ts";
 import { greatestDifference } from "./logprob-difference.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
@@ -20,18 +21,23 @@ export interface StepRecord {
   readonly gradient: ForwardBackwardResult;
   readonly step: OptimizerStepResult;
   readonly learningRate: number;
+  /** From the batch to the changed weights. */
+  readonly seconds: number;
 }
 
 /** Of one optimizer step; what a trainer does not report is absent. */
-export function stepMetrics({ batch, gradient, step, learningRate }: StepRecord): Metrics {
+export function stepMetrics({ batch, gradient, step, learningRate, seconds }: StepRecord): Metrics {
   const { entropy } = gradient.metrics;
   const { gradient_norm: gradientNorm } = step.metrics;
+  const tokenCount = batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
   return {
     loss: gradient.loss,
     ...(entropy === undefined ? {} : { entropy }),
     ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
     learning_rate: learningRate,
     max_logprob_difference: greatestDifference(batch, gradient).nats,
+    // A clock may not have moved on.
+    ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
   };
 }
 
@@ -56,20 +62,29 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
   };
 }
 
-/** A step's metric to the name of its mean. */
-const meanNames = {
+/** A step's metric to the name of its mean; a name with a slash stays as it is. */
+const meanNames: Readonly<Record<string, string>> = {
   loss: "loss/train",
   entropy: "loss/entropy",
   grad_norm: "loss/grad_norm",
   learning_rate: "loss/learning_rate",
-} as const;
+  kl_div: "loss/kl_div",
+  kl_policy_ref: "loss/kl_policy_ref",
+  tokens_per_second: "throughput/trainer_tokens_per_second",
+};
 
+/** Over those steps that have the metric; of greatest values the greatest. */
 function meansOf(steps: readonly Metrics[]): Metrics {
   if (steps.length === 0) return {};
+  const names = new Set(steps.flatMap((step) => Object.keys(step)));
   const means: Record<string, number> = {};
-  for (const [name, meanName] of Object.entries(meanNames)) {
-    if (!(name in steps[0])) continue;
-    means[meanName] = steps.reduce((sum, step) => sum + step[name], 0) / steps.length;
+  for (const name of names) {
+    const meanName = name.includes("/") ? name : meanNames[name];
+    if (meanName === undefined) continue;
+    const values = steps.filter((step) => name in step).map((step) => step[name]);
+    means[meanName] = name.endsWith("_max")
+      ? values.reduce((one, other) => Math.max(one, other))
+      : mean(values);
   }
   const { max_logprob_difference: difference } = steps[0];
   return {

@@ -26,7 +26,9 @@ test("the greatest difference is found in any row, and what was not recorded cou
 
 test("what rounding explains is no warning, and what is beyond it names the place", () => {
   const sequence = sequenceOf(-1);
-  const origins = new Map([[sequence, { place: "trajectory_groups.0.trajectories.4", isRendered: true }]]);
+  const origins = new Map([
+    [sequence, { place: "trajectory_groups.0.trajectories.4", isRendered: true, policyVersion: null }],
+  ]);
   assert.equal(differenceWarning({ nats: 0.05, sequence }, origins), null);
   const warning = differenceWarning({ nats: 0.0501, sequence }, origins);
   assert.match(warning ?? "", /0\.0501 nats \(trajectory_groups\.0\.trajectories\.4\).*were rendered/);

@@ -50,6 +50,9 @@ interface Given {
   readonly on?: Partial<JobReport>;
 }
 
+/** Three steps of the groups, none compared with the base model. */
+const few = { batchTokens: 14, baseComparisonShare: 0 };
+
 /** A data folder, a trainer that is recorded, and all that a job reported. */
 class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
@@ -85,12 +88,13 @@ class Bench {
       {
         jobId: "job",
         seed: "seed",
+        startStep: 5,
         work: {
           kind: "rl",
           config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
           groups: streamOf(groups),
         },
-        settings: { ...pinnedSettings(defaultsOf(trainingSettings)), batchTokens: 14 },
+        settings: { ...pinnedSettings(defaultsOf(trainingSettings)), ...few },
         from: null,
         fromKind: null,
         dataFolder: this.dataFolder,
@@ -180,6 +184,50 @@ test("reports the job's counts with the start and every step, and keeps the mean
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
   assert.equal(metrics["data/step_num_skipped_at_group_mean"], 2);
   assert.ok(Object.values(metrics).every(Number.isFinite));
+});
+
+test("each step says how far the policy is from the one that sampled, from the base model, and how old the data is", async (t) => {
+  const bench = new Bench(t);
+  const versions = [2, 4, 5];
+  const groups = someGroups().map((group) => ({
+    ...group,
+    trajectories: group.trajectories.map((trajectory, index) => ({
+      ...trajectory,
+      initialPolicyVersion: versions[index],
+      finalPolicyVersion: 5,
+    })),
+  }));
+  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, baseComparisonShare: 0.5 };
+  const { metrics } = await bench.run({ groups, input: { settings } });
+  const compared = bench.trainers.calls.flatMap((call) =>
+    call.kind === "forward of the base" ? [call.data] : [],
+  );
+  const tokens = compared.flat().reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+  const [, ...steps] = bench.trainers.calls.filter(({ kind }) => kind !== "forward of the base");
+  const all = steps.flatMap((call) => (call.kind === "forwardBackward" ? call.data : []));
+  assert.ok(tokens > 0 && tokens <= all.reduce((count, { tokenIds }) => count + tokenIds.length, 0) / 2);
+  const comparing = bench.steps.filter((step) => "kl_policy_ref" in step);
+  assert.equal(comparing.length, compared.length);
+  // Nothing has moved before the first step.
+  assert.deepEqual(
+    comparing.map((step) => (step["loss/kl_policy_ref_k3"] ?? 0) > 0),
+    comparing.map((step) => step !== bench.steps[0]),
+  );
+  for (const step of bench.steps) {
+    assert.ok((step["kl_div"] ?? 0) > 0);
+    assert.ok((step["loss/importance_ratio_max"] ?? 0) >= (step["loss/importance_ratio_p95"] ?? Infinity));
+    assert.ok((step["offpolicy/policy_staleness_max"] ?? 99) <= 3);
+  }
+  // The first of each group train, and training has gone on for three versions since.
+  assert.equal(metrics["offpolicy/policy_staleness_max"], 3);
+  const meanOf = (name: string): number =>
+    bench.steps.reduce((sum, step) => sum + (step[name] ?? NaN) / bench.steps.length, 0);
+  for (const name of ["loss/importance_ratio_mean", "loss/clipped_token_fraction", "loss/kl_div_k1"])
+    assert.ok(Math.abs((metrics[name] ?? NaN) - meanOf(name)) < 1e-12, name);
+  assert.ok(Math.abs((metrics["loss/kl_div"] ?? NaN) - meanOf("kl_div")) < 1e-12);
+  // Over the steps that have it.
+  const sum = comparing.reduce((total, step) => total + (step["kl_policy_ref"] ?? NaN), 0);
+  assert.ok(Math.abs((metrics["loss/kl_policy_ref"] ?? NaN) - sum / comparing.length) < 1e-12);
 });
 
 test("recorded log-probabilities that serving cannot have given are warned of, once", async (t) => {

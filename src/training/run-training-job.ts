@@ -31,6 +31,8 @@ export interface TrainingJobInput {
   readonly settings: PinnedSettings;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
+  /** That version's number. */
+  readonly startStep: number;
   /** What kind of job made that version; null when none did. */
   readonly fromKind: JobKind | null;
   /** The root of all data. */
@@ -86,12 +88,12 @@ export async function runTrainingJob(
 
 function planJob(
   { trainers, tokenizer }: TrainingJobDependencies,
-  { work, settings, seed }: TrainingJobInput,
+  { work, settings, seed, startStep }: TrainingJobInput,
 ): Promise<TrainingPlan> {
   const sequenceLengthMax = Math.min(trainers.sequenceLengthMax, settings.sequenceLengthMax);
   const model = { tokenizer, sequenceLengthMax };
   return work.kind === "rl"
-    ? planReinforcement(work, model, { settings, seed })
+    ? planReinforcement(work, model, { settings, seed, startStep })
     : planSupervised(work, model, { seed });
 }
 

@@ -57,6 +57,14 @@ export const trainingSettings = {
     about:
       "Which part of a job's time may go into keeping its steps, so that a job goes on behind the last one kept when its process dies; 1 keeps every step, 0 none.",
   },
+  baseComparisonShare: {
+    kind: "number",
+    default: 0.2,
+    min: 0,
+    max: 1,
+    about:
+      "Share of a job's tokens that the base model computes too, for the metric of how far training went from it; costs that part of a forward pass.",
+  },
   threads: {
     kind: "integer",
     default: 0,
@@ -103,6 +111,7 @@ const pinnedNames = [
   "sequenceLengthMax",
   "weightDecay",
   "gradientNormMax",
+  "baseComparisonShare",
 ] as const;
 
 export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]>;

@@ -189,6 +189,7 @@ test("knows where each sequence comes from", async () => {
     [`${place}.0`, `${place}.1`, `${place}.1.additional_histories.0`].map((each) => ({
       place: each,
       isRendered: false,
+      policyVersion: 0,
     })),
   );
 });

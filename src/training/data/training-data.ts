@@ -12,6 +12,7 @@ import {
   type TrajectorySequences,
 } from "../../trajectories/sequences.ts";
 import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
+import { oldestVersionOf } from "../metrics/staleness.ts";
 import { type Skip, type SkipReason, Skips } from "./skips.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
@@ -30,6 +31,8 @@ export interface SequenceOrigin {
   readonly place: string;
   /** Whether a prompt in it was rendered, since its record has none. */
   readonly isRendered: boolean;
+  /** The oldest version that its trajectory says it was made with; null when it does not say. */
+  readonly policyVersion: number | null;
 }
 
 /** A sequence before the job's common scale is known. */
@@ -124,9 +127,10 @@ function readTrajectory(
   { tokenizer, sequenceLengthMax }: SequenceModel,
 ): ReadTrajectory {
   const { sequences, untrained } = sequencesOf(trajectory, tokenizer, place);
+  const policyVersion = oldestVersionOf(trajectory);
   const found = sequences.map((recorded) => ({
     recorded,
-    origin: { place: placeIn(place, recorded.location), isRendered: recorded.isRendered },
+    origin: { place: placeIn(place, recorded.location), isRendered: recorded.isRendered, policyVersion },
     group,
     advantage,
     trainableTokenCount: trainedIndices(recorded.sequence).length,

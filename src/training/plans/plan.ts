@@ -3,6 +3,7 @@
 import type { JobCounts } from "../../domain/job.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
+import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type { ForwardBackwardResult, Loss, OptimizerStep, OptimizerStepResult } from "../trainer.ts";
 
 export interface TrainingPlan {
@@ -11,6 +12,8 @@ export interface TrainingPlan {
   /** Whether what the model gives before the first step takes the place of the recorded log-probabilities. */
   readonly precalculatesLogprobs: boolean;
   readonly loss: Loss;
+  /** Of each batch the rows that are also computed with the base model; all of them where the loss has a KL penalty. */
+  readonly comparedRows: readonly (readonly number[])[];
   /** Step `index`, from 0. */
   readonly optimizerStep: (index: number) => OptimizerStep;
   readonly counts: JobCounts;
@@ -35,6 +38,9 @@ export interface ToldOfSteps {
 
 /** What came of one optimizer step. */
 export interface TakenStep {
+  /** With the log-probabilities that the loss compares with. */
+  readonly batch: OptimizerBatch;
+  readonly comparison: BaseComparison;
   readonly gradient: ForwardBackwardResult;
   readonly step: OptimizerStepResult;
   /** From the batch to the changed weights. */

@@ -6,7 +6,11 @@ import { cutIntoBatches } from "../data/optimizer-batches.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
 import { startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { differenceWarning, greatestDifference } from "../logprob-difference.ts";
+import { baseSamples } from "../metrics/base-samples.ts";
+import { policyMetrics } from "../metrics/policy-metrics.ts";
+import { stalenessMetrics } from "../metrics/staleness.ts";
 import type { PinnedSettings } from "../settings.ts";
+import { hasKlPenalty } from "../trainer.ts";
 import type { TrainingPlan } from "./plan.ts";
 import type { ReinforcementWork } from "./work.ts";
 
@@ -18,30 +22,41 @@ export interface PlanModel {
 export interface PlanInput {
   readonly settings: PinnedSettings;
   readonly seed: string;
+  /** The version that the job starts from. */
+  readonly startStep: number;
 }
 
 /** @throws ServiceError as `prepareTrainingData` does */
 export async function planReinforcement(
   work: ReinforcementWork,
   model: PlanModel,
-  { settings, seed }: PlanInput,
+  { settings, seed, startStep }: PlanInput,
 ): Promise<TrainingPlan> {
   const { config } = work;
   const { learningRate } = config;
-  const { weightDecay, gradientNormMax, batchTokens } = settings;
+  const { weightDecay, gradientNormMax, batchTokens, baseComparisonShare } = settings;
   const { sequences, counts, warnings, origins } = await prepareTrainingData(work.groups, config, model);
   const batches = cutIntoBatches(sequences, { batchTokens, seed });
   const optimizer = { ...reinforcementLearningAdamW, weightDecay, gradientNormMax, learningRate };
+  const loss = { kind: "policy", config } as const;
   return {
     batches,
     precalculatesLogprobs: config.precalculateLogprobs,
-    loss: { kind: "policy", config },
+    loss,
+    comparedRows: baseSamples(batches, hasKlPenalty(loss) ? 1 : baseComparisonShare),
     optimizerStep: () => optimizer,
     counts,
     warnings,
     told: {
       start: startMetrics(batches.length, counts),
-      step: (index, taken) => stepMetrics({ batch: batches[index], learningRate, ...taken }),
+      step: (index, taken) => ({
+        ...stepMetrics({ ...taken, batch: batches[index], learningRate }),
+        ...policyMetrics({ ...taken, recorded: batches[index], config }),
+        ...stalenessMetrics(
+          batches[index].map((sequence) => origins.get(sequence)?.policyVersion ?? null),
+          startStep,
+        ),
+      }),
       event: (_index, step) => stepEventMetrics(step, counts),
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
       warning: (index, { gradient }) =>

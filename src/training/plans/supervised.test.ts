@@ -88,6 +88,7 @@ async function run(
     {
       jobId: "job",
       seed: "seed",
+      startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: streamOf(conversations) },
       settings: pinnedSettings(defaultsOf(trainingSettings)),
       from: null,

@@ -30,6 +30,7 @@ export async function planSupervised(
     batches,
     precalculatesLogprobs: false,
     loss: { kind: "cross-entropy" },
+    comparedRows: batches.map(() => []),
     optimizerStep: (index) => ({ ...supervisedAdamW, learningRate: cut[index].learningRate }),
     counts,
     warnings: data.warnings,
@@ -42,6 +43,7 @@ export async function planSupervised(
           gradient,
           step,
           learningRate,
+          seconds,
         });
         return { ...metrics, ...sizesOf(examples, seconds) };
       },

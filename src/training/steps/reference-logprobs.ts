@@ -1,18 +1,37 @@
-// What the base model gives for the tokens of a batch: what a KL penalty compares with.
+// What the base model gives for the tokens of a batch: what a KL penalty compares with, and a metric on a part of them.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer, TrainerCall } from "../trainer.ts";
 
-/** The same batch with its reference log-probabilities; costs a forward pass. */
-export async function withReferenceLogprobs(
+/** What the base model gives for some rows of a batch. */
+export interface BaseComparison {
+  readonly rows: readonly number[];
+  /** For each of these rows the log-probabilities of its trained tokens. */
+  readonly logprobs: readonly Float32Array[];
+}
+
+/** Costs a forward pass of these rows; none where there are none. */
+export async function compareWithBase(
   trainer: Trainer,
   batch: OptimizerBatch,
+  rows: readonly number[],
   call: TrainerCall,
-): Promise<OptimizerBatch> {
-  const { logprobs } = await trainer.forward(batch, call, { hasAdapter: false });
-  return batch.map((sequence, row) => {
+): Promise<BaseComparison> {
+  if (rows.length === 0) return { rows, logprobs: [] };
+  const compared = rows.map((row) => batch[row]);
+  const { logprobs } = await trainer.forward(compared, call, { hasAdapter: false });
+  return { rows, logprobs };
+}
+
+/** The compared rows with their reference log-probabilities. */
+export function withReferenceLogprobs(
+  batch: OptimizerBatch,
+  { rows, logprobs }: BaseComparison,
+): OptimizerBatch {
+  return rows.map((row, index) => {
+    const sequence = batch[row];
     const referenceLogprobs = new Float32Array(sequence.mask.length).fill(NaN);
-    trainedIndices(sequence).forEach((at, position) => (referenceLogprobs[at] = logprobs[row][position]));
+    trainedIndices(sequence).forEach((at, position) => (referenceLogprobs[at] = logprobs[index][position]));
     return { ...sequence, referenceLogprobs };
   });
 }

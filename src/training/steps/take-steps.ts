@@ -7,7 +7,7 @@ import type { TrainingPlan } from "../plans/plan.ts";
 import { hasKlPenalty, type Trainer } from "../trainer.ts";
 import { currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
-import { withReferenceLogprobs } from "./reference-logprobs.ts";
+import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
 import { TimeLeft } from "./time-left.ts";
 
 export interface StepContext {
@@ -49,13 +49,13 @@ export async function takeSteps(
   for (const [index, sequences] of batches.entries()) {
     if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
-    const batch = hasKlPenalty(loss)
-      ? await withReferenceLogprobs(trainer, sequences, { id: `reference ${index}`, signal })
-      : sequences;
+    const baseCall = { id: `base ${index}`, signal };
+    const comparison = await compareWithBase(trainer, sequences, plan.comparedRows[index], baseCall);
+    const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, comparison) : sequences;
     const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
-    const taken = { gradient, step, seconds: (nowMs - startMs) / 1000 };
+    const taken = { batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
     const metrics = told.step(index, taken);
     const warning = told.warning(index, taken);
     if (warning !== null) await report.warned(warning);

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { baseSamples } from "./base-samples.ts";
+import { oldestVersionOf, stalenessMetrics } from "./staleness.ts";
+import type { TrainingSequence } from "../trainer.ts";
+
+const batchOf = (...lengths: readonly number[]): readonly TrainingSequence[] =>
+  lengths.map((length) => ({
+    tokenIds: new Int32Array(length),
+    mask: new Uint8Array(length),
+    oldLogprobs: new Float32Array(length),
+    advantage: 1,
+    weight: 1,
+    group: 0,
+  }));
+
+function check(
+  batches: readonly (readonly number[])[],
+  share: number,
+  expected: readonly (readonly number[])[],
+): void {
+  assert.deepEqual(
+    baseSamples(
+      batches.map((lengths) => batchOf(...lengths)),
+      share,
+    ),
+    expected,
+  );
+}
+
+test("a share of the tokens is compared with the base model, and what a step leaves over the next may use", () => {
+  check([[10, 10, 10, 10, 10]], 0.2, [[0]]);
+  check(
+    [
+      [10, 10, 10],
+      [10, 10, 10],
+      [10, 10, 10, 10],
+    ],
+    0.25,
+    [[], [0], [0]],
+  );
+  check([[40], [40], [40], [40], [40], [40]], 0.2, [[], [], [], [], [0], []]);
+});
+
+test("all is compared at a share of 1, and nothing at 0", () => {
+  check([[7, 6], [3]], 1, [[0, 1], [0]]);
+  check([[7, 6], [3]], 0, [[], []]);
+});
+
+test("staleness counts the versions since the oldest that a trajectory was made with", () => {
+  assert.equal(oldestVersionOf({ initialPolicyVersion: 3, finalPolicyVersion: 5 }), 3);
+  assert.equal(oldestVersionOf({ initialPolicyVersion: null, finalPolicyVersion: 5 }), 5);
+  assert.equal(oldestVersionOf({ initialPolicyVersion: null, finalPolicyVersion: null }), null);
+  assert.deepEqual(stalenessMetrics([7, 4, null, 7], 7), {
+    "offpolicy/policy_staleness_mean": 1,
+    "offpolicy/policy_staleness_max": 3,
+  });
+  assert.deepEqual(stalenessMetrics([null], 7), {});
+});

@@ -1,0 +1,31 @@
+// Which sequences are also computed with the base model, so that a job can say how far it has moved from it: a share of the
+// tokens, since each costs a forward pass. Decided before the first step, by the batches alone. Pure.
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+
+/**
+ * For each batch the rows to compare, its first ones; all together never have more than `share` of the tokens so far. Where
+ * a batch is one long sequence, that is one of every few steps.
+ *
+ * @param share in [0, 1]; 1 compares all
+ */
+export function baseSamples(
+  batches: readonly OptimizerBatch[],
+  share: number,
+): readonly (readonly number[])[] {
+  let allowance = 0;
+  return batches.map((batch) => {
+    allowance += share * tokenCountOf(batch);
+    const rows: number[] = [];
+    for (const [row, { tokenIds }] of batch.entries()) {
+      // What rounding takes off a share of 1 does not cost a row.
+      if (tokenIds.length > allowance + 1e-6) break;
+      allowance -= tokenIds.length;
+      rows.push(row);
+    }
+    return rows;
+  });
+}
+
+function tokenCountOf(batch: OptimizerBatch): number {
+  return batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+}
