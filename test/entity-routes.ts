@@ -96,6 +96,12 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...cursors(other).map((after) => get(`${jobs}?model_id=${own.modelId}&after=${after}`, 422)),
     ],
     "POST /v1/preview/training-jobs": creations(other, own),
+    "POST /v1/preview/sft-training-jobs": creations(
+      other,
+      own,
+      (modelId) => post("/v1/preview/sft-training-jobs", { model_id: modelId, training_data: examples }, 0),
+      // Keys are of all jobs, whatever their kind: those attempts would be repetitions of the ones above.
+    ).filter(({ headers }) => headers?.["idempotency-key"] === undefined),
     "GET /v1/preview/training-jobs/:job_id": ofJob(other, (id) => get(`${jobs}/${id}`, 404)),
     "POST /v1/preview/training-jobs/:job_id/cancel": ofJob(other, (id) => ({
       method: "POST",
@@ -247,8 +253,21 @@ function registrations(other: Things, own: Things): readonly Attempt[] {
   ];
 }
 
-function creations(other: Things, own: Things): readonly Attempt[] {
-  const create = (modelId: string, status: number): Attempt => post(jobs, jobOf({ ...own, modelId }), status);
+const examples = [
+  {
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Ho" },
+    ],
+  },
+];
+
+function creations(
+  other: Things,
+  own: Things,
+  requestFor = (modelId: string): Attempt => post(jobs, jobOf({ ...own, modelId }), 0),
+): readonly Attempt[] {
+  const create = (modelId: string, status: number): Attempt => ({ ...requestFor(modelId), status });
   return [
     ...[other.modelId, other.modelId.toUpperCase()].map((id) => ({ ...create(id, 0), ...foreignId })),
     // Well formed, but no model's.

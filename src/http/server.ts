@@ -31,6 +31,7 @@ import { responseRoutes } from "./routes/responses.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
+import { supervisedJobRoutes } from "./routes/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/tokenization.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
@@ -120,6 +121,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     checkpointRoutes(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
     trainingJobRoutes(scope, dependencies, bodies);
+    supervisedJobRoutes(scope, dependencies, bodies);
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, counts);

@@ -13,6 +13,8 @@ import {
 import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
 import { readCompletion, type ReadCompletion } from "./completions/read-completion.ts";
 import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
+import { readConversationFile, type StoredConversations } from "./supervised/conversations.ts";
+import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
 import type { Checked } from "./checked.ts";
 import { readConstraintCheck, type ReadConstraintCheck } from "./chat/constraint-check.ts";
@@ -37,6 +39,8 @@ export interface BodyKinds {
   readonly tokenization: ReadTokenization;
   readonly detokenization: ReadDetokenization;
   readonly "training job": ReadTrainingJob & { readonly hash: string };
+  readonly "supervised job": ReadSupervisedJob & { readonly hash: string };
+  readonly "conversation file": StoredConversations;
   readonly log: ReadLog;
   readonly "feedback batch": ReadFeedbackBatch;
   readonly feedback: Checked<FeedbackBody>;
@@ -65,6 +69,8 @@ export const bodyTasks: {
     readResponsesRequest(parseJsonBody(bytes, limits.json), limits, requestId),
   "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
   "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
+  "supervised job": (bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) }),
+  "conversation file": readConversationFile,
   log: readLog,
   "feedback batch": (bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller),
   feedback: (bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json)),

@@ -42,7 +42,7 @@ const logprobList = Type.Array(
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }));
 
 /** What a request said of its prompt, kept on a Choice, or on the trajectory for all of its Choices. */
-const promptFields = {
+export const promptFields = {
   documents: nullable(Type.Array(anyObject), { description: "As the request had them." }),
   chat_template: nullable(Type.String(), { description: "As the request had it." }),
   chat_template_kwargs: nullable(anyObject, { description: "As the request had them." }),

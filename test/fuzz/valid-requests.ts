@@ -10,6 +10,7 @@ import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
+import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
@@ -203,6 +204,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     chat: namesIn(chatForm.schema),
     tokens: [...namesIn(tokenizeForm.schema), ...namesIn(detokenizeForm.schema)],
     job: namesIn(trainingJobForm.schema),
+    supervised: namesIn(supervisedJobForm.schema),
     log: namesIn(logSchema),
     feedback: namesIn(feedbackReplaceForm.schema),
     constraint: [...namesIn(chatForm.schema), ...schemaKeywords],
@@ -262,6 +264,11 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         jobs,
         { model_id: modelId, trajectory_groups: trajectoryGroups, experimental_config: config },
         { headers: index === 0 ? {} : { "idempotency-key": "once" }, names: names.job },
+      ),
+      post(
+        "/v1/preview/sft-training-jobs",
+        { model_id: modelId, training_data: [{ messages: [user, { role: "assistant", content: "Ho" }] }] },
+        { names: names.supervised },
       ),
       post(
         `${models}/${modelId}/log`,

@@ -1,18 +1,12 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { newUuid7 } from "../../domain/ids.ts";
 import type { JobEvent, TrainingJob } from "../../domain/job.ts";
-import { newJob } from "../../jobs/new-job.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
-import type { HeadCheck } from "../bodies/gather-body.ts";
-import { linesIn } from "../../wire/packed-lines.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { locate } from "../../wire/places.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { abandonedSignal } from "../request-scope.ts";
-import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
 import { answered } from "../documentation/document-routes.ts";
 import {
@@ -21,13 +15,13 @@ import {
   jobEventPageSchema,
   jobEventSchema,
   jobQuerySchema,
-  modelIdAtHead,
   trainingJobBody,
   trainingJobForm,
   trainingJobPageSchema,
   trainingJobSchema,
 } from "../../wire/training-job.ts";
 import { jobParameters, reachJob, reachModel } from "./reach.ts";
+import { modelCheck, submitJob } from "./submit-job.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 const path = "/v1/preview/training-jobs";
@@ -121,50 +115,16 @@ function bodyNow(job: TrainingJob, { jobQueue, clock }: HttpDependencies): objec
   return trainingJobBody(job, jobQueue.limits, clock.now());
 }
 
-/** What nobody will take is not worth reading: clients name the model before the trajectories. */
-function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
-  return {
-    find: modelIdAtHead,
-    check: async (id) => void (await reachModel(dependencies, request.caller, id, ["body", "model_id"])),
-  };
-}
-
 async function create(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): Promise<object> {
-  const key = idempotencyKeyOf(request);
   const read = await bodies.read("training job", request);
   nameIgnored(reply, read.ignored);
-  const model = await reachModel(dependencies, request.caller, read.modelId, ["body", "model_id"]);
-  const job = newJob({
-    id: newUuid7(dependencies.clock),
-    modelId: model.id,
-    task: { kind: "rl", config: read.config },
-    configNotApplied: read.configNotApplied,
-    createdAt: dependencies.clock.now(),
-  });
-  const { keyId } = request.caller;
-  const idempotency = key === null ? null : { keyId, key, bodyHash: read.hash };
-  try {
-    const { id } = await dependencies.jobQueue.submit(job, linesIn(read.lines), idempotency);
-    return { id };
-  } catch (error) {
-    throw locate(error, { conflict: ["header", "idempotency-key"] });
-  }
-}
-
-function idempotencyKeyOf(request: FastifyRequest): string | null {
-  const key = request.headers["idempotency-key"];
-  if (key === undefined) return null;
-  const findings = newFindings("header");
-  if (typeof key !== "string" || key.length === 0 || key.length > 256) {
-    report(findings, "value_error", "Input should be 1 to 256 characters", "idempotency-key");
-  }
-  refuseFaults(findings);
-  return String(key);
+  const task = { kind: "rl", config: read.config } as const;
+  return { id: await submitJob(request, dependencies, { ...read, task }) };
 }
 
 async function list(

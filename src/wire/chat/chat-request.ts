@@ -20,7 +20,7 @@ const contentPart = Type.Union([
   ),
 ]);
 
-const messageSchema = Type.Object(
+export const messageSchema = Type.Object(
   {
     role: Type.String({
       description:

@@ -31,7 +31,7 @@ const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
 /** As a request gives it. */
 export const supervisedConfigForm = Type.Object(
   {
-    batch_size: nullable(Type.Union([batchSize, Type.Literal("auto")]), {
+    batch_size: nullable(Type.Union([batchSize, Type.Enum(["auto"])]), {
       description: `Conversations of one step; auto is ${defaults.batchSize}.`,
       default: defaults.batchSize,
     }),

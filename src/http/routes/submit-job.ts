@@ -1,0 +1,65 @@
+// How a job of any kind comes from a request to the queue: its model is looked for as soon as the body names it, and its
+// idempotency key makes a repeated request harmless.
+import type { FastifyRequest } from "fastify";
+import { newUuid7 } from "../../domain/ids.ts";
+import type { JobTask } from "../../domain/job.ts";
+import { newJob } from "../../jobs/new-job.ts";
+import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
+import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
+import { locate } from "../../wire/places.ts";
+import { modelIdAtHead } from "../../wire/training-job.ts";
+import type { HeadCheck } from "../bodies/gather-body.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { reachModel } from "./reach.ts";
+
+const modelPlace = ["body", "model_id"];
+
+/** What nobody will take is not worth reading: clients name the model before the data. */
+export function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
+  return {
+    find: modelIdAtHead,
+    check: async (id) => void (await reachModel(dependencies, request.caller, id, modelPlace)),
+  };
+}
+
+/** A job as its body was read. */
+export interface SubmittedJob {
+  readonly modelId: string;
+  readonly task: JobTask;
+  readonly configNotApplied: readonly string[];
+  readonly lines: PackedLines;
+  /** Of the body. */
+  readonly hash: string;
+}
+
+/** Stores the job; it is durable when this resolves. @returns its id */
+export async function submitJob(
+  request: FastifyRequest,
+  dependencies: HttpDependencies,
+  { modelId, task, configNotApplied, lines, hash }: SubmittedJob,
+): Promise<string> {
+  const key = idempotencyKeyOf(request);
+  const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
+  const { clock, jobQueue } = dependencies;
+  const id = newUuid7(clock);
+  const job = newJob({ id, modelId: model.id, task, configNotApplied, createdAt: clock.now() });
+  const { keyId } = request.caller;
+  const idempotency = key === null ? null : { keyId, key, bodyHash: hash };
+  try {
+    return (await jobQueue.submit(job, linesIn(lines), idempotency)).id;
+  } catch (error) {
+    throw locate(error, { conflict: ["header", "idempotency-key"] });
+  }
+}
+
+/** @throws ServiceError `invalid` for a key that is none */
+export function idempotencyKeyOf(request: FastifyRequest): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  const findings = newFindings("header");
+  if (typeof key !== "string" || key.length === 0 || key.length > 256) {
+    report(findings, "value_error", "Input should be 1 to 256 characters", "idempotency-key");
+  }
+  refuseFaults(findings);
+  return String(key);
+}
