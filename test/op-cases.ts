@@ -91,6 +91,15 @@ const qkv = (length: number, shape: string | number, rows: 1 | 2 = 2): OpCase["i
   };
 };
 
+/** More queries than a block has. */
+const severalBlocks = {
+  ...floats("q", [1, 130, 8], { shape: ["B", "T", 8] }),
+  ...floats("k", [1, 130, 4], { shape: ["B", "T", 4] }),
+  ...floats("v", [1, 130, 4], { shape: ["B", "T", 4] }),
+  ...floats("gradient", [1, 130, 8], { shape: ["B", "T", 8] }),
+};
+const severalBlocksHeads = { queryHeads: 2, kvHeads: 1, scale: 2 };
+
 export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   input: [{ inputs: matrix, build: (_, value) => value("x") }],
   parameter: [],
@@ -292,6 +301,31 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.tokenLogprob(value("x"), value("ids")),
     },
   ],
+  linearLogprob: [2, 300].flatMap((count): readonly OpCase[] => {
+    const inputs = {
+      ...floats("x", [count, 3], { shape: ["N", 3] }),
+      ...floats("weight", [7, 3], { low: -2, high: 2 }),
+      ...ints(
+        "ids",
+        [count],
+        Array.from({ length: count }, (_, row) => (3 * row) % 7),
+        ["N"],
+      ),
+    };
+    const build: OpCase["build"] = (b, value) =>
+      b.linearLogprob(value("x"), value("weight"), value("ids")).logprobs;
+    return [
+      { inputs, build },
+      {
+        inputs,
+        fixed: ["x", "weight"],
+        build: (b, value) => {
+          const { logprobs, entropies } = b.linearLogprob(value("x"), value("weight"), value("ids"));
+          return [entropies, logprobs];
+        },
+      },
+    ];
+  }),
   rmsNorm: [
     {
       inputs: { ...floats("x", [2, 3, 8], { shape: ["B", "T", 8] }), ...floats("w", [8]) },
@@ -313,23 +347,38 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       ],
     },
   ],
-  causalAttention: [0, 3].flatMap((window): readonly OpCase[] => {
-    const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, window };
-    const attend = (b: GraphBuilder, value: (name: string) => Value) =>
-      b.causalAttention(value("q"), value("k"), value("v"), options);
-    return [
-      { inputs: qkv(5, "T"), build: (b, value) => attend(b, value).attention },
-      {
-        inputs: qkv(5, "T"),
-        // What goes into the cache has no gradient.
-        fixed: ["q", "k", "v"],
-        build: (b, value) => {
-          const { attention, keys, values } = attend(b, value);
-          return [attention, keys, values];
-        },
+  causalAttention: [0, 3].map((window): OpCase => ({
+    inputs: qkv(5, "T"),
+    build: (b, value) => {
+      const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, ...(window === 0 ? {} : { window }) };
+      const { attention, keys, values } = b.causalAttention(value("q"), value("k"), value("v"), options);
+      return [attention, keys, values];
+    },
+  })),
+  blockedAttention: [
+    ...[0, 3].map((window): OpCase => ({
+      inputs: qkv(5, "T"),
+      build: (b, value) => {
+        const options = { queryHeads: 4, kvHeads: 2, scale: 0.3, window };
+        return b.blockedAttention(value("q"), value("k"), value("v"), options);
       },
-    ];
-  }),
+    })),
+    ...[0, 100].map((window): OpCase => ({
+      inputs: severalBlocks,
+      fixed: ["q", "k", "v", "gradient"],
+      build: (b, value) =>
+        b.blockedAttention(value("q"), value("k"), value("v"), { ...severalBlocksHeads, window }),
+    })),
+  ],
+  blockedAttentionGradient: [0, 100].map((window): OpCase => ({
+    inputs: severalBlocks,
+    build: (b, value) => {
+      const [q, k, v, gradient] = [value("q"), value("k"), value("v"), value("gradient")];
+      const options = { ...severalBlocksHeads, window };
+      const attended = b.blockedAttention(q, k, v, options);
+      return b.blockedAttentionGradient({ q, k, v, attended, gradient }, options);
+    },
+  })),
   continuedAttention: [0, 3].map((window): OpCase => ({
     inputs: {
       ...qkv(5, "T", 1),

@@ -6,7 +6,7 @@
  * (`GraphBuilder.causalAttention`). Masks are made once per graph and reused by all layers.
  */
 import { assert } from "../domain/assert.ts";
-import type { FusedAttentionOptions, GraphBuilder } from "./builder.ts";
+import type { GraphBuilder } from "./builder.ts";
 import { dimensionProduct, dimensionSum } from "./dimension.ts";
 import type { Dimension } from "./dimension.ts";
 import type { Value } from "./graph.ts";
@@ -194,45 +194,6 @@ function isVisible(builder: GraphBuilder, queries: Value, keys: Value, window: n
 
 function toMask(builder: GraphBuilder, visible: Value): Value {
   return builder.where(visible, builder.scalar(0), builder.scalar(MASKED));
-}
-
-/**
- * The gradients of `GraphBuilder.causalAttention`. The probabilities, [B, Hq, T, T], are computed again, so that they are
- * in memory for one layer at a time.
- *
- * @param values attended, and the gradient by it, [B, T, Hq*K]
- */
-export function causalAttentionGradients(
-  builder: GraphBuilder,
-  values: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", Value>>,
-  attributes: Required<FusedAttentionOptions>,
-): Readonly<Record<"q" | "k" | "v", Value>> {
-  const { k, v, attended, gradient } = values;
-  const { queryHeads, scale, window } = attributes;
-  // Not before there is a gradient: the runtime would compute it for all layers first.
-  const q = builder.after(values.q, [gradient]);
-  const [, length, width] = q.shape as [Dimension, Dimension, number];
-  const mask = causalMask(builder, length, window === 0 ? undefined : window);
-  const options = { ...attributes, headSize: width / queryHeads, mask };
-  const queries = groupQueries(builder, q, options);
-  const keys = splitHeads(builder, k, options);
-  const slope = groupQueries(builder, gradient, options);
-  const scores = builder.matMul(queries, keys, { transposeB: true, alpha: scale });
-  const probabilities = maskedSoftmax(builder, scores, { q, ...options });
-  const pulled = builder.matMul(slope, splitHeads(builder, v, options), { transposeB: true });
-  const along = builder.multiply(slope, groupQueries(builder, attended, options));
-  const difference = builder.subtract(pulled, builder.reduceSum(along, [-1], true));
-  const byScores = builder.multiply(probabilities, difference);
-  return {
-    q: ungroupQueries(builder, builder.matMul(byScores, keys, { alpha: scale }), q, options),
-    k: mergeHeads(builder, builder.matMul(byScores, queries, { transposeA: true, alpha: scale }), k),
-    v: mergeHeads(builder, builder.matMul(probabilities, slope, { transposeA: true }), v),
-  };
-}
-
-/** [B, Hkv, T, K] to [B, T, Hkv*K]. */
-function mergeHeads(builder: GraphBuilder, heads: Value, like: Value): Value {
-  return builder.reshape(builder.transpose(heads, [0, 2, 1, 3]), like.shape);
 }
 
 /** [B, T, Hkv*K] to [B, Hkv, T, K]. */

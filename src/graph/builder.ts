@@ -328,6 +328,24 @@ export class GraphBuilder {
     return this.#append("tokenLogprob", [logits, ids], {});
   }
 
+  /**
+   * Natural-log probabilities of one id per row under the scores x · weightᵀ, and the entropies of these distributions, of
+   * which no more than a block of rows is in memory. No gradient flows through the entropies.
+   *
+   * @param x [N, D]; weight [V, D]; ids int64 [N]
+   */
+  linearLogprob(
+    x: Value,
+    weight: Value,
+    ids: Value,
+  ): { readonly logprobs: Value; readonly entropies: Value } {
+    const [logprobs, entropies] = this.#node("linearLogprob", [x, weight, ids], {}).outputs;
+    return {
+      logprobs: present(logprobs, "the log-probabilities"),
+      entropies: present(entropies, "the entropies"),
+    };
+  }
+
   /** x / sqrt(mean(x²) + epsilon) · weight over the last axis; weight is [D]. */
   rmsNorm(x: Value, weight: Value, epsilon: number): Value {
     return this.#append("rmsNorm", [x, weight], { epsilon });
@@ -349,7 +367,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Attention of whole sequences to themselves, fused; its gradient computes the probabilities again.
+   * Attention of whole sequences to themselves, fused, for serving (it has no gradient).
    *
    * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
    * @returns attention [B, T, Hq*K], and the keys and values as the cache wants them, [B, Hkv, T, K]
@@ -369,6 +387,30 @@ export class GraphBuilder {
       keys: present(keys, "the keys"),
       values: present(values, "the values"),
     };
+  }
+
+  /**
+   * Attention of whole sequences to themselves, for training. Its gradient computes the probabilities again, block by block.
+   *
+   * @param q [B, T, Hq*K]; k and v [B, T, Hkv*K]; positions already applied
+   * @returns [B, T, Hq*K]
+   */
+  blockedAttention(q: Value, k: Value, v: Value, options: FusedAttentionOptions): Value {
+    return this.#append("blockedAttention", [q, k, v], { window: 0, ...options });
+  }
+
+  /**
+   * The gradients of `blockedAttention` by q, k and v.
+   *
+   * @param values attended, which it gave, and the gradient by that, [B, T, Hq*K]
+   */
+  blockedAttentionGradient(
+    values: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", Value>>,
+    options: FusedAttentionOptions,
+  ): readonly Value[] {
+    const { q, k, v, attended, gradient } = values;
+    const operands = [q, k, v, attended, gradient];
+    return this.#node("blockedAttentionGradient", operands, { window: 0, ...options }).outputs;
   }
 
   /**

@@ -5,7 +5,6 @@
  * are walked is in `gradient.ts`.
  */
 import { assert, present } from "../domain/assert.ts";
-import { causalAttentionGradients } from "./attention.ts";
 import type { GraphBuilder } from "./builder.ts";
 import { dimensionDifference, dimensionProduct, dimensionSum } from "./dimension.ts";
 import type { Dimension } from "./dimension.ts";
@@ -178,18 +177,21 @@ export const gradientRules: {
     return builder.subtract(gradient, builder.multiply(builder.exp(output), total));
   }),
   tokenLogprob: ({ builder, inputs: [logits, ids], gradient }) => [
-    () => {
-      const scores = present(logits, "logits");
-      const column = [...gradient.shape, 1];
-      const perRow = builder.reshape(gradient, column);
-      const isToken = builder.equal(
-        builder.iota(dimensionAt(scores.shape, -1)),
-        builder.reshape(present(ids, "ids"), column),
-      );
-      const pulled = builder.multiply(builder.softmax(scores), perRow);
-      return builder.subtract(builder.where(isToken, perRow, 0), pulled);
-    },
+    () => tokenLogprobSlope(builder, present(logits, "logits"), present(ids, "ids"), gradient),
   ],
+  linearLogprob: ({ builder, inputs, outputs, gradient }) => {
+    const [x, weight, ids] = inputs;
+    assert(x !== undefined && weight !== undefined && ids !== undefined, "linearLogprob has three operands");
+    const perRow = builder.reshape(gradient, [...gradient.shape, 1]);
+    return [
+      () => builder.multiply(present(outputs[2], "the slopes"), perRow),
+      // All scores at once: nothing that learns such a weight is short of memory.
+      () => {
+        const scores = builder.matMul(builder.after(x, [gradient]), weight, { transposeB: true });
+        return builder.matMul(tokenLogprobSlope(builder, scores, ids, gradient), x, { transposeA: true });
+      },
+    ];
+  },
   rmsNorm: ({ builder, inputs, outputs, gradient }) => {
     const [x, weight] = inputs;
     assert(x !== undefined && weight !== undefined, "rmsNorm has two operands");
@@ -216,12 +218,14 @@ export const gradientRules: {
           : builder.inverseRotary(gradient, positions, tables),
     ];
   },
-  causalAttention: ({ builder, inputs: [q, k, v], attributes, output, gradient }) => {
-    assert(q !== undefined && k !== undefined && v !== undefined, "attention has three operands");
-    const slopes = causalAttentionGradients(builder, { q, k, v, attended: output, gradient }, attributes);
-    return [() => slopes.q, () => slopes.k, () => slopes.v];
-  },
+  causalAttention: NOT_DIFFERENTIABLE,
   continuedAttention: NOT_DIFFERENTIABLE,
+  blockedAttention: ({ builder, inputs: [q, k, v], attributes, output, gradient }) => {
+    assert(q !== undefined && k !== undefined && v !== undefined, "attention has three operands");
+    const operands = { q, k, v, attended: output, gradient };
+    return builder.blockedAttentionGradient(operands, attributes).map((slope) => () => slope);
+  },
+  blockedAttentionGradient: NOT_DIFFERENTIABLE,
 };
 
 function unary<K extends OpKind>(
@@ -252,6 +256,15 @@ function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "min
       );
     return [() => share(a, b), () => share(b, a)];
   });
+}
+
+/** The gradient of log-probabilities [...] by their logits [..., V]. */
+function tokenLogprobSlope(builder: GraphBuilder, logits: Value, ids: Value, gradient: Value): Value {
+  const column = [...gradient.shape, 1];
+  const perRow = builder.reshape(gradient, column);
+  const isToken = builder.equal(builder.iota(dimensionAt(logits.shape, -1)), builder.reshape(ids, column));
+  const pulled = builder.multiply(builder.softmax(logits), perRow);
+  return builder.subtract(builder.where(isToken, perRow, 0), pulled);
 }
 
 /** d/dx of 0.5·x·(1 + tanh(u)) with u = √(2/π)·(x + 0.044715·x³). */

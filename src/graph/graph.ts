@@ -117,6 +117,11 @@ export interface OpAttributes {
   readonly logSoftmax: None;
   /** (logits [..., V], ids [...]) → [...]: log-softmax at one id of each row. */
   readonly tokenLogprob: None;
+  /**
+   * (x [N, D], weight [V, D], ids [N]) → (log-probabilities [N] of the ids under the scores x · weightᵀ, entropies [N] in
+   * nats, and the gradients [N, D] of each log-probability by its row of x). In blocks of rows: nothing is N × V.
+   */
+  readonly linearLogprob: None;
   /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */
   readonly rmsNorm: { readonly epsilon: number };
 
@@ -126,7 +131,7 @@ export interface OpAttributes {
   /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K],
    * keys [B, Hkv, T, K], values [B, Hkv, T, K]); every row starts at its first token.
-   * Only what attends is differentiated. `window` 0 means unlimited.
+   * Serving only: it has no gradient. `window` 0 means unlimited.
    */
   readonly causalAttention: FusedAttention;
   /**
@@ -134,6 +139,13 @@ export interface OpAttributes {
    * past length int64 [1]) → [1, T, Hq*K]: tokens that go on where the filled part of a cache ends. Serving only.
    */
   readonly continuedAttention: FusedAttention;
+  /**
+   * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → [B, T, Hq*K]: as `causalAttention`, for training. It is computed in
+   * blocks of queries, so that nothing in memory is T × T.
+   */
+  readonly blockedAttention: FusedAttention;
+  /** (q, k, v, the attended values, the gradient by them) → the gradients by q, by k and by v, in blocks too. */
+  readonly blockedAttentionGradient: FusedAttention;
 }
 
 interface FusedAttention {

@@ -177,6 +177,30 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const at = operand(ids);
     return [denseFrom(at.dims, (place) => elementAt(logprobs, [...place, elementAt(at, place)]))];
   },
+  linearLogprob: ([x, weight, ids]) => {
+    const rows = operand(x);
+    const scores = operand(weight);
+    const [count = 0, width = 0] = rows.dims;
+    const [vocabulary = 0] = scores.dims;
+    const channels = Array.from({ length: width }, (_, channel) => channel);
+    const logits = denseFrom([count, vocabulary], ([row = 0, id = 0]) =>
+      sum(channels.map((channel) => elementAt(rows, [row, channel]) * elementAt(scores, [id, channel]))),
+    );
+    const logprobs = mapRows(logits, logSoftmax);
+    const idOf = (row = 0) => elementAt(operand(ids), [row]);
+    const tokens = Array.from({ length: vocabulary }, (_, id) => id);
+    const expected = (row: number, of: (id: number) => number) =>
+      sum(tokens.map((id) => Math.exp(elementAt(logprobs, [row, id])) * of(id)));
+    return [
+      denseFrom([count], ([row = 0]) => elementAt(logprobs, [row, idOf(row)])),
+      denseFrom([count], ([row = 0]) => -expected(row, (id) => elementAt(logprobs, [row, id]))),
+      denseFrom(
+        [count, width],
+        ([row = 0, channel = 0]) =>
+          elementAt(scores, [idOf(row), channel]) - expected(row, (id) => elementAt(scores, [id, channel])),
+      ),
+    ];
+  },
   rmsNorm: ([x, weight], { epsilon }) => {
     const from = operand(x);
     const inverse = mapRows(from, (row) => [
@@ -227,7 +251,52 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const values = joined(operand(pastValues), operand(v));
     return [fusedAttention({ q: operand(q), k: keys, v: values, past }, attributes)];
   },
+  blockedAttention: ([q, k, v], attributes) => [
+    fusedAttention({ q: operand(q), k: operand(k), v: operand(v), past: 0 }, attributes),
+  ],
+  blockedAttentionGradient: ([q, k, v, , slope], attributes) =>
+    attentionGradient({ q: operand(q), k: operand(k), v: operand(v), slope: operand(slope) }, attributes),
 };
+
+/** By the definition, one query of one head after the other. */
+function attentionGradient(
+  { q, k, v, slope }: Readonly<Record<"q" | "k" | "v" | "slope", Dense>>,
+  { queryHeads, kvHeads, scale, window }: OpAttributes["blockedAttentionGradient"],
+): readonly Dense[] {
+  const [rows = 0, length = 0, width = 0] = q.dims;
+  const headSize = width / queryHeads;
+  const [byQ, byK, byV] = [q, k, v].map(({ dims, data }) => ({ dims, data: new Float64Array(data.length) }));
+  assert(byQ !== undefined && byK !== undefined && byV !== undefined, "three gradients");
+  const indices = Array.from({ length: rows * length * queryHeads }, (_, index) => index);
+  for (const index of indices) {
+    const [head, token] = [index % queryHeads, Math.floor(index / queryHeads) % length];
+    const row = Math.floor(index / queryHeads / length);
+    const first = window === 0 ? 0 : Math.max(0, token - window + 1);
+    const others = Array.from({ length: token - first + 1 }, (_, place) => first + place);
+    const channels = Array.from({ length: headSize }, (_, channel) => channel);
+    const ofQuery = (channel: number) => (row * length + token) * width + head * headSize + channel;
+    const kvHead = Math.floor(head / (queryHeads / kvHeads));
+    const ofKey = (other: number, channel: number) =>
+      ((row * length + other) * kvHeads + kvHead) * headSize + channel;
+    const at = ({ data }: Dense, place: number) => data[place] ?? Number.NaN;
+    const dot = (x: Dense, y: Dense, other: number) =>
+      sum(channels.map((channel) => at(x, ofQuery(channel)) * at(y, ofKey(other, channel))));
+    const weights = logSoftmax(Float64Array.from(others, (other) => scale * dot(q, k, other))).map(Math.exp);
+    const pulled = others.map((other) => dot(slope, v, other));
+    const mean = sum(pulled.map((pull, place) => pull * (weights[place] ?? 0)));
+    for (const [place, other] of others.entries()) {
+      const weight = weights[place] ?? 0;
+      const byScore = scale * weight * ((pulled[place] ?? 0) - mean);
+      for (const channel of channels) {
+        byQ.data[ofQuery(channel)] = at(byQ, ofQuery(channel)) + byScore * at(k, ofKey(other, channel));
+        byK.data[ofKey(other, channel)] = at(byK, ofKey(other, channel)) + byScore * at(q, ofQuery(channel));
+        byV.data[ofKey(other, channel)] =
+          at(byV, ofKey(other, channel)) + weight * at(slope, ofQuery(channel));
+      }
+    }
+  }
+  return [byQ, byK, byV];
+}
 
 /** Queries from position `past` on, over keys and values from position 0 on. */
 function fusedAttention(

@@ -183,6 +183,25 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [{ dtype: "float32", shape: idShape }];
   },
+  linearLogprob: ([x, weight, ids]) => {
+    const { dtype, shape } = requireType("linearLogprob", x, "float32");
+    const weightShape = requireType("linearLogprob", weight, "float32").shape;
+    const idShape = requireType("linearLogprob", ids, "int64").shape;
+    const fits =
+      shape.length === 2 &&
+      weightShape.length === 2 &&
+      weightShape[1] === shape[1] &&
+      sameShape(idShape, shape.slice(0, 1));
+    assert(
+      fits,
+      `linearLogprob: ${formatShape(shape)} by ${formatShape(weightShape)} with ids ${formatShape(idShape)}`,
+    );
+    return [
+      { dtype, shape: idShape },
+      { dtype, shape: idShape },
+      { dtype, shape },
+    ];
+  },
   rmsNorm: ([x, weight]) => {
     const { dtype, shape } = requireType("rmsNorm", x, "float32");
     const weightShape = requireType("rmsNorm", weight, "float32").shape;
@@ -238,6 +257,18 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
       `continuedAttention: ${formatShape(query.shape)} after ${formatShape(keys)}, ${formatShape(values)}, ${formatShape(length)}`,
     );
     return [query];
+  },
+  blockedAttention: (operands, heads) => [requireHeads("blockedAttention", operands, heads).query],
+  blockedAttentionGradient: ([q, k, v, attended, gradient], heads) => {
+    const { query } = requireHeads("blockedAttentionGradient", [q, k, v], heads);
+    for (const like of [attended, gradient]) {
+      const { shape } = requireType("blockedAttentionGradient", like, "float32");
+      assert(
+        sameShape(shape, query.shape),
+        `blockedAttentionGradient: ${formatShape(shape)} is not that of q`,
+      );
+    }
+    return [query, present(k, "keys"), present(v, "values")].map(({ dtype, shape }) => ({ dtype, shape }));
   },
 };
 

@@ -3,6 +3,7 @@
 import type { GraphBuilder } from "../graph/builder.ts";
 import type { Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
+import { recomputed } from "../graph/recompute.ts";
 import type { LayerConfig, ModelConfig } from "./config.ts";
 import type { Linear } from "./linear.ts";
 import { embeddingName, modelParameters, outputProjection, projection } from "./parameters.ts";
@@ -26,8 +27,13 @@ export interface DecoderParts {
   readonly tokens_BT: Value;
   /** int64 [B, T], each in [0, contextLength). */
   readonly positions_BT: Value;
-  /** Returns the attended values [B, T, Hq*K]. */
+  /** Returns the attended values [B, T, Hq*K]; marks what a layer keeps of their computation. */
   readonly attend: (inputs: AttentionInputs) => Value;
+  /**
+   * Whether a gradient computes a layer again from what its products need, instead of remembering all of it. Without a
+   * gradient it changes nothing.
+   */
+  readonly recomputesLayers?: boolean;
   /** Takes the rows that are wanted from [B, T, D]: in the last layer all else is computed for them alone. */
   readonly selectRows: (x_BTD: Value) => Value;
 }
@@ -44,19 +50,30 @@ export interface RotaryTables {
  * @returns the logits of the selected rows, [...rows, V]
  */
 export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
+  return parts.linear(outputProjection(config), addDecoderLayers(builder, config, parts));
+}
+
+/**
+ * Adds the decoder without its output projection.
+ *
+ * @returns what the projection is applied to, of the selected rows, [...rows, D]
+ */
+export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
   let hidden = builder.gatherRows(parts.weight(embeddingName), parts.tokens_BT);
   if (config.embeddingScale !== 1) hidden = builder.multiply(hidden, config.embeddingScale);
   for (const [layer, layerConfig] of config.layers.entries()) {
     const block = new DecoderLayer(builder, config, parts, layer);
-    const attended = block.attention(hidden, layerConfig);
     const isLast = layer === config.layers.length - 1;
-    hidden = block.afterAttention(
-      isLast ? parts.selectRows(hidden) : hidden,
-      isLast ? parts.selectRows(attended) : attended,
-    );
+    const compute = (residual: Value): Value => {
+      const attended = block.attention(residual, layerConfig);
+      return block.afterAttention(
+        isLast ? parts.selectRows(residual) : residual,
+        isLast ? parts.selectRows(attended) : attended,
+      );
+    };
+    hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
   }
-  const normed = builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
-  return parts.linear(outputProjection(config), normed);
+  return builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
 }
 
 /** Declares every weight in the order of {@link modelParameters}: held by the graph's session, or inputs of every run. */
@@ -87,7 +104,10 @@ export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): rea
   });
 }
 
-/** One layer's computation, with what all its steps need at hand. */
+/**
+ * One layer's computation, with what all its steps need at hand. Kept, for a gradient, is what costs a product to compute
+ * again; norms, activations and the like are cheap.
+ */
 class DecoderLayer {
   readonly #builder: GraphBuilder;
   readonly #config: ModelConfig;
@@ -104,14 +124,12 @@ class DecoderLayer {
   /** From the residual stream [B, T, D] to what the heads gathered [B, T, Hq*K]. */
   attention(hidden: Value, layerConfig: LayerConfig): Value {
     const x = this.#norm("input_layernorm", hidden);
-    const rotate = (projected: Value): Value =>
-      this.#builder.rotary(projected, this.#parts.positions_BT, this.#parts.rotaryTables(layerConfig.rotary));
     return this.#parts.attend({
       layer: this.#layer,
       layerConfig,
-      q: rotate(this.#headNorm("q_norm", this.#linear("q_proj", x))),
-      k: rotate(this.#headNorm("k_norm", this.#linear("k_proj", x))),
-      v: this.#linear("v_proj", x),
+      q: this.#rotated("q_norm", this.#linear("q_proj", x), layerConfig),
+      k: this.#rotated("k_norm", this.#linear("k_proj", x), layerConfig),
+      v: this.#builder.kept(this.#linear("v_proj", x)),
     });
   }
 
@@ -120,13 +138,18 @@ class DecoderLayer {
     const { hasOutputNorms, activation } = this.#config;
     const builder = this.#builder;
     const projected = this.#linear("o_proj", attended);
-    const attention = hasOutputNorms ? this.#norm("post_attention_layernorm", projected) : projected;
-    const middle = builder.add(residual, attention);
+    const middle = hasOutputNorms
+      ? builder.add(residual, this.#norm("post_attention_layernorm", builder.kept(projected)))
+      : builder.kept(builder.add(residual, projected));
     const x = this.#norm(hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm", middle);
-    const gate = this.#linear("gate_proj", x);
+    const gate = builder.kept(this.#linear("gate_proj", x));
+    const up = builder.kept(this.#linear("up_proj", x));
     const activated = activation === "silu" ? builder.silu(gate) : builder.geluTanh(gate);
-    const down = this.#linear("down_proj", builder.multiply(activated, this.#linear("up_proj", x)));
-    return builder.add(middle, hasOutputNorms ? this.#norm("post_feedforward_layernorm", down) : down);
+    const down = this.#linear("down_proj", builder.multiply(activated, up));
+    return builder.add(
+      middle,
+      hasOutputNorms ? this.#norm("post_feedforward_layernorm", builder.kept(down)) : down,
+    );
   }
 
   #norm(name: string, x: Value): Value {
@@ -134,13 +157,16 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Normalises every head of [B, T, H*K] by itself, where the architecture does. */
-  #headNorm(name: string, x: Value): Value {
-    if (!this.#config.hasQueryKeyNorm) return x;
+  /** Queries or keys [B, T, H*K] for attention: every head normalised by itself, where the architecture does, and rotated. */
+  #rotated(norm: string, x: Value, { rotary }: LayerConfig): Value {
+    const builder = this.#builder;
+    const tables = this.#parts.rotaryTables(rotary);
+    const rotate = (heads: Value): Value => builder.rotary(heads, this.#parts.positions_BT, tables);
+    if (!this.#config.hasQueryKeyNorm) return builder.kept(rotate(x));
     const { headSize } = this.#config;
     const [rows, length, width] = x.shape as [Dimension, Dimension, number];
-    const heads = this.#builder.reshape(x, [rows, length, width / headSize, headSize]);
-    return this.#builder.reshape(this.#norm(`self_attn.${name}`, heads), x.shape);
+    const heads = builder.reshape(builder.kept(x), [rows, length, width / headSize, headSize]);
+    return rotate(builder.reshape(this.#norm(`self_attn.${norm}`, heads), x.shape));
   }
 
   #linear(name: ProjectionName, x: Value): Value {

@@ -1,9 +1,10 @@
 // How the tokens of a training program lie, and how they attend. The decoder's norms and projections see a list of tokens;
 // rows are made of it for attention alone, so that padding costs attention only, and nothing sees another sequence.
-import { causalMask, continuationMask, selfAttention } from "../graph/attention.ts";
+import { continuationMask, selfAttention } from "../graph/attention.ts";
 import type { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct, dimensionSum } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
+import { recomputed } from "../graph/recompute.ts";
 import { dimensionAt } from "../graph/shape-rules.ts";
 import type { ModelConfig } from "./config.ts";
 import type { AttentionInputs, DecoderParts } from "./decoder.ts";
@@ -135,8 +136,9 @@ class RowAttention {
 
   /** Rows [B, T, W] that begin at their first token, each to itself. Padding is on the right, where no token looks. */
   causal({ layerConfig, q, k, v }: AttentionInputs): Value {
-    const mask = causalMask(this.builder, dimensionAt(q.shape, 1), layerConfig.slidingWindow ?? undefined);
-    return this.#attend({ q, k, v }, mask);
+    const { headCount: queryHeads, kvHeadCount: kvHeads, attentionScale: scale } = this.#config;
+    const options = { queryHeads, kvHeads, scale, window: layerConfig.slidingWindow ?? 0 };
+    return this.builder.kept(this.builder.blockedAttention(q, k, v, options));
   }
 
   /** Rows q [R, T, W] that go on where their prefix ends; k and v [R, P+T, W] begin with it. */
@@ -152,7 +154,11 @@ class RowAttention {
 
   #attend(inputs: { readonly q: Value; readonly k: Value; readonly v: Value }, mask: Value): Value {
     const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = this.#config;
-    return selfAttention(this.builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+    const options = { queryHeads, kvHeads, headSize, scale, mask };
+    const attended = recomputed(this.builder, [inputs.q, inputs.k, inputs.v], (q, k, v) =>
+      selfAttention(this.builder, { q, k, v }, options),
+    );
+    return this.builder.kept(attended);
   }
 }
 

@@ -5,9 +5,9 @@ import type { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
-import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
+import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
 import { floatLinear, type DecoderLora } from "./linear.ts";
-import { loraParameters, type ProjectionName } from "./parameters.ts";
+import { loraParameters, outputProjection, type ProjectionName } from "./parameters.ts";
 import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 
 export interface TrainingInputs {
@@ -30,7 +30,7 @@ export interface TrainingForwardOptions {
       }
     | { readonly kind: "weights" }
     | { readonly kind: "nothing" };
-  /** Whether the entropy is computed; it costs one more pass over the logits. */
+  /** Whether the entropy is computed. */
   readonly hasEntropy: boolean;
 }
 
@@ -54,20 +54,27 @@ export function addTrainingForward(
   const weights = declareWeights(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
-  const logits_NV = addDecoder(builder, config, {
+  const hidden_ND = addDecoderLayers(builder, config, {
     weight: (name) => present(weights.get(name), name),
     linear: floatLinear(builder, weights, lora),
     rotaryTables: (index) => tables[index],
     ...arrangeTokens(builder, config, layout),
+    recomputesLayers: true,
     selectRows: (x) => {
       const [rows, length, width] = x.shape;
       const flat = builder.reshape(x, [dimensionProduct([rows, length]), width]);
       return builder.gatherRows(flat, places_N);
     },
   });
+  const output = `${outputProjection(config).path}.weight`;
+  const { logprobs, entropies } = builder.linearLogprob(
+    hidden_ND,
+    present(weights.get(output), output),
+    targets_N,
+  );
   return {
-    logprobs_N: builder.tokenLogprob(logits_NV, targets_N),
-    entropy_N: hasEntropy ? entropy(builder, logits_NV) : null,
+    logprobs_N: logprobs,
+    entropy_N: hasEntropy ? entropies : null,
     learned: learns.kind === "weights" ? weights : (lora?.matrices ?? new Map()),
   };
 }
@@ -81,10 +88,4 @@ function addLora(
     ({ name, shape }) => [name, builder.input(name, "float32", shape)] as const,
   );
   return { matrices: new Map(matrices), scale: options.scale };
-}
-
-function entropy(builder: GraphBuilder, logits_NV: Value): Value {
-  const logprobs_NV = builder.logSoftmax(builder.stopGradient(logits_NV));
-  const expected_N = builder.reduceSum(builder.multiply(builder.exp(logprobs_NV), logprobs_NV), [-1]);
-  return builder.negate(expected_N);
 }

@@ -11,7 +11,7 @@ import { assert, present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { bindSymbols } from "../graph/binding.ts";
 import type { Graph } from "../graph/graph.ts";
-import { lower } from "../graph/lower.ts";
+import { lower } from "../graph/onnx/lower.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
 

@@ -5,12 +5,12 @@
  * Equal constants and equal sizes are written once. https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { assert } from "../domain/assert.ts";
-import { dimensionTerms, isSymbol } from "./dimension.ts";
-import type { Dimension, Shape } from "./dimension.ts";
-import type { DataType, NamedValue, TensorType } from "./graph.ts";
-import type { DataArrays } from "./tensor.ts";
-import { byteLengthOf, bytesOf, type WeightSource } from "./weight-source.ts";
+import { assert, present } from "../../domain/assert.ts";
+import { dimensionTerms, isSymbol } from "../dimension.ts";
+import type { Dimension, Shape } from "../dimension.ts";
+import type { DataType, NamedValue } from "../graph.ts";
+import type { DataArrays } from "../tensor.ts";
+import { byteLengthOf, bytesOf, type WeightSource } from "../weight-source.ts";
 
 /** The newest versions whose kernels the runtime has and that we use. */
 const IR_VERSION = 10;
@@ -26,7 +26,12 @@ export const dataTypeNumbers: { readonly [D in DataType]: number } = {
 };
 
 /** Integers are written as `int`, other numbers need `{ float }`. */
-export type OnnxAttribute = number | { readonly float: number } | readonly number[] | string;
+export type OnnxAttribute =
+  | number
+  | { readonly float: number }
+  | { readonly graph: Uint8Array }
+  | readonly number[]
+  | string;
 
 export interface OnnxNodeOptions {
   readonly domain?: string;
@@ -42,7 +47,8 @@ interface SymbolSource {
 }
 
 export class OnnxModelWriter {
-  readonly #nodes: Uint8Array[] = [];
+  /** Of the model itself, and of the bodies of loops that are being written, the innermost last. */
+  readonly #scopes: Uint8Array[][] = [[]];
   readonly #initializers: Uint8Array[] = [];
   readonly #inputs: Uint8Array[] = [];
   readonly #outputs: Uint8Array[] = [];
@@ -51,14 +57,14 @@ export class OnnxModelWriter {
   #nameCount = 0;
 
   input({ name, value }: NamedValue): void {
-    this.#inputs.push(encodeValueInfo(name, value));
+    this.#inputs.push(encodeValueInfo(name, value.dtype, value.shape));
     for (const [axis, size] of value.shape.entries()) {
       if (isSymbol(size) && !this.#symbols.has(size)) this.#symbols.set(size, { input: name, axis });
     }
   }
 
   output({ name, value }: NamedValue): void {
-    this.#outputs.push(encodeValueInfo(name, value));
+    this.#outputs.push(encodeValueInfo(name, value.dtype, value.shape));
   }
 
   /** Data in memory goes into the model, a file is named in it. */
@@ -105,8 +111,44 @@ export class OnnxModelWriter {
       writer.tag(5, WireType.LengthDelimited).bytes(encodeAttribute(name, attribute));
     }
     writer.tag(7, WireType.LengthDelimited).string(options.domain ?? "");
-    this.#nodes.push(writer.finish());
+    present(this.#scopes.at(-1), "a scope").push(writer.finish());
     return outputs[0] ?? "";
+  }
+
+  /**
+   * Adds a loop whose body sees everything that is named outside of it.
+   *
+   * @param count int64 without axes: how often the body runs
+   * @param initial what the state is before the first time; types and names, the sizes may change
+   * @param body adds the operations of one time and names the next state
+   * @returns the names of the last state
+   */
+  loop(
+    count: string,
+    initial: readonly { readonly name: string; readonly dtype: DataType }[],
+    body: (iteration: string, state: readonly string[]) => readonly string[],
+  ): readonly string[] {
+    const [iteration, goesOn] = [this.#freshName(), this.#freshName()];
+    const state = initial.map(() => this.#freshName());
+    const nodes: Uint8Array[] = [];
+    this.#scopes.push(nodes);
+    const next = body(iteration, state).map((name) => this.node("Identity", [name]));
+    const stillGoesOn = this.node("Identity", [goesOn]);
+    this.#scopes.pop();
+    const types = initial.map(({ dtype }) => dtype);
+    const graph = new BinaryWriter();
+    for (const node of nodes) graph.tag(1, WireType.LengthDelimited).bytes(node);
+    graph.tag(2, WireType.LengthDelimited).string("body");
+    const inputs = [encodeValueInfo(iteration, "int64", []), encodeValueInfo(goesOn, "bool", [])];
+    inputs.push(...state.map((name, index) => encodeValueInfo(name, types[index])));
+    for (const input of inputs) graph.tag(11, WireType.LengthDelimited).bytes(input);
+    const outputs = [encodeValueInfo(stillGoesOn, "bool", [])];
+    outputs.push(...next.map((name, index) => encodeValueInfo(name, types[index])));
+    for (const output of outputs) graph.tag(12, WireType.LengthDelimited).bytes(output);
+    const results = initial.map(() => this.#freshName());
+    const inputNames = [count, "", ...initial.map(({ name }) => name)];
+    this.node("Loop", inputNames, { attributes: { body: { graph: graph.finish() } }, outputs: results });
+    return results;
   }
 
   /** Names a one-element int64 vector that holds a dimension. */
@@ -138,7 +180,7 @@ export class OnnxModelWriter {
   /** The whole model as bytes. */
   finish(): Uint8Array {
     const graph = new BinaryWriter();
-    for (const node of this.#nodes) graph.tag(1, WireType.LengthDelimited).bytes(node);
+    for (const node of this.#scopes[0]) graph.tag(1, WireType.LengthDelimited).bytes(node);
     graph.tag(2, WireType.LengthDelimited).string("graph");
     for (const tensor of this.#initializers) graph.tag(5, WireType.LengthDelimited).bytes(tensor);
     for (const input of this.#inputs) graph.tag(11, WireType.LengthDelimited).bytes(input);
@@ -167,7 +209,10 @@ export class OnnxModelWriter {
   #once(key: string, make: () => string): string {
     const known = this.#memo.get(key);
     if (known !== undefined) return known;
+    // Also others use it: it belongs to the model, not to the body of a loop.
+    const scopes = this.#scopes.splice(1);
     const name = make();
+    this.#scopes.push(...scopes);
     this.#memo.set(key, name);
     return name;
   }
@@ -191,23 +236,32 @@ function encodeAttribute(name: string, attribute: OnnxAttribute): Uint8Array {
     writer.tag(2, WireType.Bit32).float(attribute.float);
     return writer.tag(20, WireType.Varint).int32(1).finish();
   }
+  if ("graph" in attribute) {
+    writer.tag(6, WireType.LengthDelimited).bytes(attribute.graph);
+    return writer.tag(20, WireType.Varint).int32(5).finish();
+  }
   for (const integer of attribute) writer.tag(8, WireType.Varint).int64(integer);
   return writer.tag(20, WireType.Varint).int32(7).finish();
 }
 
-function encodeValueInfo(name: string, { dtype, shape }: TensorType): Uint8Array {
-  const shapeWriter = new BinaryWriter();
+/** @param shape absent where the number of axes or their sizes are not told */
+function encodeValueInfo(name: string, dtype: DataType, shape?: Shape): Uint8Array {
+  const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(dataTypeNumbers[dtype]);
+  if (shape !== undefined) tensorType.tag(2, WireType.LengthDelimited).bytes(encodeShape(shape));
+  const type = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(tensorType.finish());
+  const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
+  return writer.tag(2, WireType.LengthDelimited).bytes(type.finish()).finish();
+}
+
+function encodeShape(shape: Shape): Uint8Array {
+  const writer = new BinaryWriter();
   for (const size of shape) {
     const dimension = new BinaryWriter();
     if (typeof size === "number") dimension.tag(1, WireType.Varint).int64(size);
     else dimension.tag(2, WireType.LengthDelimited).string(size);
-    shapeWriter.tag(1, WireType.LengthDelimited).bytes(dimension.finish());
+    writer.tag(1, WireType.LengthDelimited).bytes(dimension.finish());
   }
-  const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(dataTypeNumbers[dtype]);
-  tensorType.tag(2, WireType.LengthDelimited).bytes(shapeWriter.finish());
-  const type = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(tensorType.finish());
-  const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
-  return writer.tag(2, WireType.LengthDelimited).bytes(type.finish()).finish();
+  return writer.finish();
 }
 
 function tensorHeader(name: string, dtype: DataType, shape: readonly number[]): BinaryWriter {

@@ -4,13 +4,14 @@
  * One rule per operation. Rules choose the kernel that was measured to be fastest on the CPU;
  * nothing here changes what is computed.
  */
-import { present } from "../domain/assert.ts";
-import type { Shape } from "./dimension.ts";
-import type { Graph, Node, OpAttributes, OpKind, Value } from "./graph.ts";
+import { assert, present } from "../../domain/assert.ts";
+import type { Shape } from "../dimension.ts";
+import type { Graph, Node, OpAttributes, OpKind, Value } from "../graph.ts";
+import { blockedAttention, blockedAttentionGradient, linearLogprob } from "./lower-blocks.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
 import type { OnnxNodeOptions } from "./onnx-model.ts";
-import { dimensionAt } from "./shape-rules.ts";
-import type { WeightSource } from "./weight-source.ts";
+import { dimensionAt } from "../shape-rules.ts";
+import type { WeightSource } from "../weight-source.ts";
 
 interface Lowering {
   readonly model: OnnxModelWriter;
@@ -212,8 +213,15 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const picked = model.node("GatherElements", [logprobs, column], { attributes: { axis: -1 } });
     emit(lowering, "Squeeze", [picked, last]);
   },
+  linearLogprob: (_, [x = "", weight = "", ids = ""], { model, results }) => {
+    const wanted = { entropy: Boolean(results[1]), slopes: Boolean(results[2]) };
+    const names = linearLogprob(model, { x, weight, ids }, wanted);
+    for (const [index, result] of results.entries())
+      if (result !== "") model.node("Identity", [present(names[index], "a result")], { outputs: [result] });
+  },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
-    const outputs = [result ?? "", ...(inverse ? [inverse] : [])];
+    // The first result has to have a name.
+    const outputs = [result || `%unused 0 of ${inverse}`, ...(inverse ? [inverse] : [])];
     model.node("SimplifiedLayerNormalization", operands, {
       attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
       outputs,
@@ -249,7 +257,26 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     };
     fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
   },
+  blockedAttention: ({ inputs, attributes }, [q = "", k = "", v = ""], { model, results }) => {
+    const headSize = headSizeOf(present(inputs[0], "queries"), attributes);
+    const name = blockedAttention(model, { q, k, v }, { ...attributes, headSize });
+    model.node("Identity", [name], { outputs: results });
+  },
+  blockedAttentionGradient: ({ inputs, attributes }, operands, { model, results }) => {
+    const headSize = headSizeOf(present(inputs[0], "queries"), attributes);
+    const [q = "", k = "", v = "", attended = "", gradient = ""] = operands;
+    const values = { q, k, v, attended, gradient };
+    const names = blockedAttentionGradient(model, values, { ...attributes, headSize });
+    for (const [index, result] of results.entries())
+      if (result !== "") model.node("Identity", [present(names[index], "a gradient")], { outputs: [result] });
+  },
 };
+
+function headSizeOf({ shape }: Value, { queryHeads }: { readonly queryHeads: number }): number {
+  const width = dimensionAt(shape, 2);
+  assert(typeof width === "number", "the width of queries is known");
+  return width / queryHeads;
+}
 
 /** Names an int64 [1] of 0, made of the first element of a tensor, if it has one. */
 function zeroOf(tensor: string, model: OnnxModelWriter): string {

@@ -1,0 +1,282 @@
+/**
+ * Operations that are computed block by block, as loops of the model: attention by blocks of queries, and
+ * log-probabilities by blocks of rows. Nothing that is made on the way outlives its block, so memory grows with the
+ * sizes of operands and results alone.
+ */
+import type { OpAttributes } from "../graph.ts";
+import type { OnnxModelWriter } from "./onnx-model.ts";
+import { CONTRIB_DOMAIN } from "./onnx-model.ts";
+
+/**
+ * Queries of a block: many enough for fast products, few enough that scores stay in the cache, and that little is
+ * computed of what the mask takes away.
+ */
+const queriesPerBlock = 128;
+
+/** Rows of a block of scores over the vocabulary. */
+const rowsPerBlock = 256;
+
+/** Far below any score, yet finite. */
+const masked = -1e30;
+
+type Attention = OpAttributes["blockedAttention"];
+
+/** Adds attention; names the result [B, T, Hq*K]. */
+export function blockedAttention(
+  model: OnnxModelWriter,
+  operands: { readonly q: string; readonly k: string; readonly v: string },
+  attributes: Attention & { readonly headSize: number },
+): string {
+  const blocks = new AttentionBlocks(model, operands, attributes);
+  const nothing = model.node("Slice", [operands.q, blocks.int(0), blocks.int(0), blocks.int(1)]);
+  const [attended = ""] = blocks.loop([nothing], (block, [before = ""]) => {
+    const part = model.node("MatMul", [blocks.probabilities(block), blocks.visible(blocks.values, block)]);
+    return [model.node("Concat", [before, blocks.merged(part, block)], { attributes: { axis: 1 } })];
+  });
+  return attended;
+}
+
+/** Adds the gradients of attention by q, k and v; names them. */
+export function blockedAttentionGradient(
+  model: OnnxModelWriter,
+  operands: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", string>>,
+  attributes: Attention & { readonly headSize: number },
+): readonly string[] {
+  const blocks = new AttentionBlocks(model, operands, attributes);
+  const { int } = blocks;
+  const slopes = blocks.grouped(operands.gradient);
+  const along = blocks.grouped(model.node("Mul", [operands.gradient, operands.attended]));
+  const corrections = model.node("ReduceSum", [along, int(-1)], { attributes: { keepdims: 1 } });
+  const noQueries = model.node("Slice", [operands.q, int(0), int(0), int(1)]);
+  const noKeys = model.node("Slice", [blocks.keys, int(0), int(0), int(2)]);
+  const [byQ = "", byKeys = "", byValues = ""] = blocks.loop([noQueries, noKeys, noKeys], (block, state) => {
+    const [q = "", k = "", v = ""] = state;
+    const probabilities = blocks.probabilities(block);
+    const slope = blocks.rowsOf(slopes, block);
+    const pulled = blocks.product(slope, blocks.visible(blocks.values, block), { transB: 1 });
+    const difference = model.node("Sub", [pulled, blocks.rowsOf(corrections, block)]);
+    const byScores = model.node("Mul", [probabilities, difference]);
+    const { scale } = attributes;
+    const queries = blocks.rowsOf(blocks.queries, block);
+    const byQueries = blocks.product(byScores, blocks.visible(blocks.keys, block), {}, scale);
+    return [
+      model.node("Concat", [q, blocks.merged(byQueries, block)], { attributes: { axis: 1 } }),
+      blocks.added(k, blocks.product(byScores, queries, { transA: 1 }, scale), block),
+      blocks.added(v, blocks.product(probabilities, slope, { transA: 1 }), block),
+    ];
+  });
+  return [byQ, blocks.ungrouped(byKeys), blocks.ungrouped(byValues)];
+}
+
+/** Where a block of queries starts and ends, and how many it has: int64 [1] each. */
+interface Block {
+  readonly start: string;
+  readonly end: string;
+  readonly size: string;
+}
+
+/** What attention and its gradient share: operands by head, and the probabilities of a block. */
+class AttentionBlocks {
+  /** [B, Hkv, G, T, K] */
+  readonly queries: string;
+  /** [B, Hkv, T, K] */
+  readonly keys: string;
+  /** [B, Hkv, T, K] */
+  readonly values: string;
+  readonly #model: OnnxModelWriter;
+  readonly #attributes: Attention & { readonly headSize: number };
+  /** int64 [1]: T. */
+  readonly #length: string;
+
+  constructor(
+    model: OnnxModelWriter,
+    { q, k, v }: { readonly q: string; readonly k: string; readonly v: string },
+    attributes: Attention & { readonly headSize: number },
+  ) {
+    this.#model = model;
+    this.#attributes = attributes;
+    this.#length = model.node("Shape", [q], { attributes: { start: 1, end: 2 } });
+    this.queries = this.grouped(q);
+    this.keys = this.#split(k);
+    this.values = this.#split(v);
+  }
+
+  readonly int = (...values: readonly number[]): string =>
+    this.#model.constant("int64", [values.length], values);
+
+  /** Runs a body for every block of queries, in order. */
+  loop(
+    initial: readonly string[],
+    body: (block: Block, state: readonly string[]) => readonly string[],
+  ): readonly string[] {
+    const model = this.#model;
+    const size = this.int(queriesPerBlock);
+    const whole = model.node("Add", [this.#length, this.int(queriesPerBlock - 1)]);
+    const count = model.node("Squeeze", [model.node("Div", [whole, size])]);
+    const state = initial.map((name) => ({ name, dtype: "float32" as const }));
+    return model.loop(count, state, (iteration, names) => {
+      const start = model.node("Mul", [model.node("Unsqueeze", [iteration, this.int(0)]), size]);
+      const end = model.node("Min", [model.node("Add", [start, size]), this.#length]);
+      return body({ start, end, size: model.node("Sub", [end, start]) }, names);
+    });
+  }
+
+  /** The probabilities of a block over the keys up to its end, [B, Hkv, G*U, E]. */
+  probabilities(block: Block): string {
+    const model = this.#model;
+    const { scale, queryHeads, kvHeads } = this.#attributes;
+    const queries = this.rowsOf(this.queries, block);
+    const scores = this.product(queries, this.visible(this.keys, block), { transB: 1 }, scale);
+    const group = this.int(0, 0, queryHeads / kvHeads);
+    const byQuery = model.node("Concat", [group, block.size, this.int(-1)], { attributes: { axis: 0 } });
+    const perHead = model.node("Reshape", [scores, byQuery]);
+    const softmax = model.node("Softmax", [model.node("Add", [perHead, this.#mask(block)])], {
+      attributes: { axis: -1 },
+    });
+    return model.node("Reshape", [softmax, model.node("Shape", [scores])]);
+  }
+
+  /** The rows of a block, of [B, Hkv, G, T, X]: [B, Hkv, G*U, X]. */
+  rowsOf(x: string, { start, end }: Block): string {
+    const rows = this.#model.node("Slice", [x, start, end, this.int(3)]);
+    const last = this.#model.node("Shape", [x], { attributes: { start: 4, end: 5 } });
+    const shape = this.#model.node("Concat", [this.int(0, 0, -1), last], { attributes: { axis: 0 } });
+    return this.#model.node("Reshape", [rows, shape]);
+  }
+
+  /** The keys or values up to the end of a block, [B, Hkv, E, K]. */
+  visible(x: string, { end }: Block): string {
+    return this.#model.node("Slice", [x, this.int(0), end, this.int(2)]);
+  }
+
+  /** Rows of a block, [B, Hkv, G*U, K], as they lie in results: [B, U, Hq*K]. */
+  merged(x: string, { size }: Block): string {
+    const model = this.#model;
+    const { queryHeads, headSize } = this.#attributes;
+    const shape = [this.int(0, queryHeads), size, this.int(headSize)];
+    const heads = model.node("Reshape", [x, model.node("Concat", shape, { attributes: { axis: 0 } })]);
+    const byToken = model.node("Transpose", [heads], { attributes: { perm: [0, 2, 1, 3] } });
+    return model.node("Reshape", [byToken, this.int(0, 0, queryHeads * headSize)]);
+  }
+
+  /** The sum of what the keys before a block had, and what those up to its end get. */
+  added(before: string, more: string, { size }: Block): string {
+    const model = this.#model;
+    const { headSize, kvHeads } = this.#attributes;
+    const rows = model.node("Shape", [more], { attributes: { start: 0, end: 1 } });
+    const shape = [rows, this.int(kvHeads), size, this.int(headSize)];
+    const zero = model.constant("float32", [], [0]);
+    const zeros = model.node("Expand", [zero, model.node("Concat", shape, { attributes: { axis: 0 } })]);
+    const longer = model.node("Concat", [before, zeros], { attributes: { axis: 2 } });
+    return model.node("Add", [longer, more]);
+  }
+
+  /** [B, T, Hq*K] to [B, Hkv, G, T, K]. */
+  grouped(x: string): string {
+    const { queryHeads, kvHeads, headSize } = this.#attributes;
+    const shape = this.int(0, 0, kvHeads, queryHeads / kvHeads, headSize);
+    const split = this.#model.node("Reshape", [x, shape]);
+    return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 3, 1, 4] } });
+  }
+
+  /** [B, Hkv, T, K] to [B, T, Hkv*K]. */
+  ungrouped(x: string): string {
+    const { kvHeads, headSize } = this.#attributes;
+    const byToken = this.#model.node("Transpose", [x], { attributes: { perm: [0, 2, 1, 3] } });
+    return this.#model.node("Reshape", [byToken, this.int(0, 0, kvHeads * headSize)]);
+  }
+
+  product(
+    a: string,
+    b: string,
+    transposes: { readonly transA?: number; readonly transB?: number },
+    alpha = 1,
+  ): string {
+    return this.#model.node("FusedMatMul", [a, b], {
+      domain: CONTRIB_DOMAIN,
+      attributes: { transA: 0, transB: 0, ...transposes, alpha: { float: alpha } },
+    });
+  }
+
+  /** 0 where a query of the block sees a key, [U, E]. */
+  #mask({ start, end }: Block): string {
+    const model = this.#model;
+    const scalar = (name: string): string => model.node("Squeeze", [name]);
+    const range = (from: string, to: string): string =>
+      model.node("Range", [from, to, model.constant("int64", [], [1])]);
+    const keys = range(model.constant("int64", [], [0]), scalar(end));
+    const queries = model.node("Unsqueeze", [range(scalar(start), scalar(end)), this.int(1)]);
+    const isBefore = model.node("LessOrEqual", [keys, queries]);
+    const { window } = this.#attributes;
+    const distance = window === 0 ? "" : model.node("Sub", [queries, keys]);
+    const isSeen =
+      window === 0
+        ? isBefore
+        : model.node("And", [isBefore, model.node("Less", [distance, this.int(window)])]);
+    const [zero, low] = [model.constant("float32", [], [0]), model.constant("float32", [], [masked])];
+    return model.node("Where", [isSeen, zero, low]);
+  }
+
+  /** [B, T, Hkv*K] to [B, Hkv, T, K]. */
+  #split(x: string): string {
+    const { kvHeads, headSize } = this.#attributes;
+    const split = this.#model.node("Reshape", [x, this.int(0, 0, kvHeads, headSize)]);
+    return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 1, 3] } });
+  }
+}
+
+/**
+ * Adds the log-probabilities of ids under scores x · weightᵀ.
+ *
+ * @param operands x [N, D], weight [V, D], ids int64 [N]
+ * @param wanted which results are used
+ * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D]; "" for what is not wanted
+ */
+export function linearLogprob(
+  model: OnnxModelWriter,
+  { x, weight, ids }: { readonly x: string; readonly weight: string; readonly ids: string },
+  wanted: { readonly entropy: boolean; readonly slopes: boolean },
+): readonly string[] {
+  const int = (...values: readonly number[]): string => model.constant("int64", [values.length], values);
+  const [zero, last] = [int(0), int(-1)];
+  const length = model.node("Shape", [ids]);
+  const size = int(rowsPerBlock);
+  const count = model.node("Div", [model.node("Add", [length, int(rowsPerBlock - 1)]), size]);
+  const none = { name: model.constant("float32", [0], []), dtype: "float32" as const };
+  const noRows = { name: model.node("Slice", [x, zero, zero, zero]), dtype: "float32" as const };
+  const initial = [none, ...(wanted.entropy ? [none] : []), ...(wanted.slopes ? [noRows] : [])];
+  const results = model.loop(model.node("Squeeze", [count]), initial, (iteration, state) => {
+    const start = model.node("Mul", [model.node("Unsqueeze", [iteration, zero]), size]);
+    const end = model.node("Add", [start, size]);
+    const rows = (from: string): string => model.node("Slice", [from, start, end, zero]);
+    const reduced = (operation: string, of: string): string =>
+      model.node(operation, [of, last], { attributes: { keepdims: 0 } });
+    const transposed = { transA: 0, transB: 1, alpha: { float: 1 } };
+    const scores = model.node("FusedMatMul", [rows(x), weight], {
+      domain: CONTRIB_DOMAIN,
+      attributes: transposed,
+    });
+    const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
+    // The logarithm of what the softmax divides by, found at the largest score, where it is most exact.
+    const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
+    const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
+    const blockIds = rows(ids);
+    const column = model.node("Unsqueeze", [blockIds, last]);
+    const picked = model.node("GatherElements", [scores, column], { attributes: { axis: -1 } });
+    const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
+    if (wanted.entropy) {
+      const expected = reduced("ReduceSum", model.node("Mul", [probabilities, scores]));
+      parts.push(model.node("Sub", [total, expected]));
+    }
+    if (wanted.slopes) {
+      const mean = model.node("MatMul", [probabilities, weight]);
+      parts.push(model.node("Sub", [model.node("Gather", [weight, blockIds]), mean]));
+    }
+    return parts.map((part, index) =>
+      model.node("Concat", [state[index] ?? "", part], { attributes: { axis: 0 } }),
+    );
+  });
+  const [logprobs = "", ...others] = results;
+  const entropies = wanted.entropy ? (others.shift() ?? "") : "";
+  return [logprobs, entropies, others[0] ?? ""];
+}
