@@ -79,6 +79,23 @@ export function assistantTurns(history: History, context: HistoryContext): Histo
   );
 }
 
+/**
+ * All that the model said: a Choice by its tokens, or by its text where it recorded none, and assistant messages by their
+ * text. Log-probabilities of text are not known.
+ *
+ * @throws ServiceError as {@link choiceTurns} does
+ */
+export function allTurns(history: History, context: HistoryContext): HistoryTurns {
+  return readTurns(history, context, (item, index, place) => {
+    const at = { history, index, place };
+    if (!isChoiceRecord(item)) return isAssistantMessage(item) ? assistantTurn(item, at, context) : null;
+    const recorded = choiceTurn(item, at, context);
+    if (!("reason" in recorded) || recorded.reason !== "choice_without_tokens") return recorded;
+    const promptArguments = { ...context.promptArguments, ...promptArgumentsOf(item) };
+    return assistantTurn(messageOfChoice(item), at, { ...context, promptArguments });
+  });
+}
+
 export function isAssistantMessage(item: HistoryItem): boolean {
   return !isChoiceRecord(item) && item["role"] === "assistant";
 }
@@ -116,7 +133,8 @@ function choiceTurn(choice: ChoiceRecord, at: ItemPlace, context: HistoryContext
   try {
     const recorded = readRecordedTokens(choice, tokenizer.idOfToken);
     if (recorded === null || recorded.tokenIds.length === 0) {
-      const detail = "This choice recorded no tokens: neither token_ids, nor logprobs.content.";
+      const detail =
+        "This choice recorded no tokens: neither token_ids, nor logprobs.content. Its text trains with allow_training_without_logprobs.";
       return { reason: "choice_without_tokens", location: at.place, detail };
     }
     const { tokenIds, logprobs, promptTokenIds } = recorded;

@@ -82,8 +82,9 @@ function check(
   given: Trajectory,
   expected: readonly (readonly [string, readonly number[]])[],
   expectedUntrained: readonly string[] = [],
+  options: Parameters<typeof trajectorySequences>[2] = {},
 ): void {
-  const result = trajectorySequences(given, toyTokenizer);
+  const result = trajectorySequences(given, toyTokenizer, options);
   const shown = result.sequences.map(({ sequence }): [string, number[]] => {
     const text = Array.from(decode(sequence.tokenIds), (letter, index) =>
       sequence.mask[index] ? `[${letter}]` : letter,
@@ -203,6 +204,44 @@ test("assistant messages of a history without choices do not train beside choice
     [["u:x;a:few;a:[a;]", [-1, -2]]],
     ["history_without_choice at additional_histories.0"],
   );
+});
+
+test("where texts may train, assistant messages and choices without tokens train beside recorded choices", () => {
+  const bare = choice("b", { logprobs: null });
+  const calls = { role: "assistant", content: "no", tool_calls: [{ id: "1" }] };
+  const history = (...items: readonly JsonObject[]) => ({ ...trajectory(items), tools: null });
+  const given = trajectory(
+    [user("x"), assistant("few"), user("y"), exactChoice("u:x;a:few;u:y;a:", "c;"), user("z"), bare, calls],
+    { additionalHistories: [history(user("y"), assistant("ok"))] },
+  );
+  check(
+    given,
+    [
+      ["u:x;a:[few];u:y;a:[c;]u:z;a:[b]", [NaN, NaN, NaN, -1, -2, NaN]],
+      ["u:y;a:[ok]", [NaN, NaN]],
+    ],
+    ["message_without_text at messages_and_choices.6"],
+    { trainsTexts: true },
+  );
+  check(
+    given,
+    [["u:x;a:few;u:y;a:[c;]", [-1, -2]]],
+    ["choice_without_tokens at messages_and_choices.5", "history_without_choice at additional_histories.0"],
+  );
+});
+
+test("the text of a choice stands behind the prompt that its record asked for", () => {
+  const seen: unknown[] = [];
+  const tokenizer: ConversationTokenizer = {
+    ...toyTokenizer,
+    renderPrompt: (messages, tools, promptArguments) => {
+      seen.push(promptArguments);
+      return toyTokenizer.renderPrompt(messages, tools, promptArguments);
+    },
+  };
+  const asked = choice("a", { logprobs: null, chat_template_kwargs: { enable_thinking: false } });
+  trajectorySequences(trajectory([user("x"), asked]), tokenizer, { trainsTexts: true });
+  assert.deepEqual(seen, [{ templateArguments: { enable_thinking: false } }]);
 });
 
 test("a history that cannot be read drops out alone", () => {

@@ -11,6 +11,7 @@
 import { type History, type Trajectory, isChoiceRecord } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
 import {
+  allTurns,
   assistantTurns,
   choiceTurns,
   type HistoryTurns,
@@ -56,19 +57,24 @@ export interface TrajectorySequences {
 /**
  * Turns a trajectory with all its histories into sequences.
  *
+ * @param trainsTexts whether assistant messages, and Choices without tokens, train by their text beside Choices with tokens
  * @throws ServiceError `invalid` when a record contradicts itself or holds an id outside the vocabulary; its fault says
  *   where in the trajectory
  */
 export function trajectorySequences(
   trajectory: Trajectory,
   tokenizer: ConversationTokenizer,
+  { trainsTexts = false }: { readonly trainsTexts?: boolean } = {},
 ): TrajectorySequences {
   const histories: readonly History[] = [trajectory, ...trajectory.additionalHistories];
   const hasChoice = histories.some(holdsChoice);
   const promptArguments = promptArgumentsOf(trajectory.extra);
   const read = histories.map((history, index) => {
     const location = index === 0 ? [] : ["additional_histories", String(index - 1)];
-    const { turns, untrained } = turnsOf(history, hasChoice, { tokenizer, location, promptArguments });
+    const context = { tokenizer, location, promptArguments };
+    const { turns, untrained } = trainsTexts
+      ? allTurns(history, context)
+      : turnsOf(history, hasChoice, context);
     const joined = sequencesOfTurns(turns).map((sequence) => ({ ...sequence, location }));
     const sequences = joined.filter(({ sequence }) => sequence.mask.includes(1));
     const isCut = sequences.length < joined.length;
@@ -92,7 +98,8 @@ function turnsOf(
   if (!hasChoice) return assistantTurns(history, context);
   const isLeftOut = !holdsChoice(history) && history.messagesAndChoices.some(isAssistantMessage);
   if (!isLeftOut) return choiceTurns(history, context);
-  const detail = "Its assistant messages are no choices, and the trajectory has choices elsewhere.";
+  const detail =
+    "Its assistant messages are no choices, and the trajectory has choices elsewhere. They train with allow_training_without_logprobs.";
   return {
     turns: [],
     untrained: [{ reason: "history_without_choice", location: context.location, detail }],

@@ -144,7 +144,8 @@ test("warns of what does not train and might have, with the first place of each 
   assert.deepEqual(warnings, [
     "choice_without_tokens: of 2 trajectories in 2 groups something does not train; the first is " +
       "trajectory_groups.1.trajectories.1.additional_histories.0.messages_and_choices.0: " +
-      "This choice recorded no tokens: neither token_ids, nor logprobs.content.",
+      "This choice recorded no tokens: neither token_ids, nor logprobs.content. " +
+      "Its text trains with allow_training_without_logprobs.",
   ]);
   const tooLong = await prepare([groupOf([good, partly])], sequence.token_ids.length - 1);
   const length = sequence.token_ids.length;

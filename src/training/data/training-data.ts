@@ -117,16 +117,19 @@ function readGroup(
     const place = `trajectory_groups.${groupIndex}.trajectories.${index}`;
     if (advantages[index] === 0)
       return { candidates: [], skips: [{ reason: withoutAdvantage, place, detail }] };
-    return readTrajectory(trajectory, { place, group: groupIndex, advantage: advantages[index] }, model);
+    const judged = { place, group: groupIndex, advantage: advantages[index] };
+    return readTrajectory(trajectory, judged, { ...model, trainsTexts: config.allowTrainingWithoutLogprobs });
   });
 }
 
 function readTrajectory(
   trajectory: Trajectory,
   { place, group, advantage }: { readonly place: string } & Pick<Candidate, "group" | "advantage">,
-  { tokenizer, sequenceLengthMax }: SequenceModel,
+  { tokenizer, sequenceLengthMax, trainsTexts }: SequenceModel & { readonly trainsTexts: boolean },
 ): ReadTrajectory {
-  const { sequences, untrained } = sequencesOf(trajectory, tokenizer, place);
+  const { sequences, untrained } = withPlace(place, () =>
+    trajectorySequences(trajectory, tokenizer, { trainsTexts }),
+  );
   const policyVersion = oldestVersionOf(trajectory);
   const found = sequences.map((recorded) => ({
     recorded,
@@ -151,13 +154,10 @@ function readTrajectory(
   };
 }
 
-function sequencesOf(
-  trajectory: Trajectory,
-  tokenizer: ConversationTokenizer,
-  place: string,
-): TrajectorySequences {
+/** Errors of `read` name the trajectory too. */
+function withPlace(place: string, read: () => TrajectorySequences): TrajectorySequences {
   try {
-    return trajectorySequences(trajectory, tokenizer);
+    return read();
   } catch (cause) {
     if (!(cause instanceof ServiceError)) throw cause;
     const location = cause.faults[0]?.location ?? [];

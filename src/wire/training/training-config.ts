@@ -82,7 +82,7 @@ const appliedProperties = {
   }),
   allow_training_without_logprobs: nullable(Type.Boolean(), {
     description:
-      "Trains the texts of assistant messages, and of Choices without tokens, beside recorded Choices.",
+      "Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.",
     default: defaults.allowTrainingWithoutLogprobs,
   }),
   packed_sequence_length: nullable(Type.Integer({ minimum: 2, maximum: 1_048_576 }), {
