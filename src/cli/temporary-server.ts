@@ -11,11 +11,18 @@ export interface TemporaryServer {
   readonly apiKey: string | null;
 }
 
-/** Starts a server, lets `use` work with it, and stops it whatever happens. */
-export async function withTemporaryServer(use: (server: TemporaryServer) => Promise<void>): Promise<void> {
+/**
+ * Starts a server, lets `use` work with it, and stops it whatever happens.
+ *
+ * @param flags of `hone serve` beside those that a temporary server has anyway, without their dashes
+ */
+export async function withTemporaryServer(
+  use: (server: TemporaryServer) => Promise<void>,
+  flags: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const data = await mkdtemp(join(tmpdir(), "hone-"));
   const server = createServer(
-    readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn" }),
+    readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn", ...flags }),
   );
   try {
     await server.start();

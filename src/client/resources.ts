@@ -1,15 +1,40 @@
 // The parts of the API's answers that this client reads, in the API's own spelling. The server may send more.
 
+/** A call of a tool, as an answer holds it and as it is sent back. */
+export interface ToolCall {
+  readonly id: string;
+  readonly type: "function";
+  /** `arguments` is JSON, as the model wrote it: it may be broken. */
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** A function that the model may call; `parameters` is a JSON Schema of an object. */
+export interface Tool {
+  readonly type: "function";
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters?: Readonly<Record<string, unknown>>;
+  };
+}
+
 /** A message of a conversation, as sent and as answered. */
 export interface Message {
   readonly role: string;
   readonly content: string | null;
+  /** Of the assistant. */
+  readonly tool_calls?: readonly ToolCall[];
+  /** Of a tool's result: the call that it answers. */
+  readonly tool_call_id?: string;
 }
 
 /** What a chat request may hold; any other field of the interface passes through. */
 export interface ChatBody {
   readonly model?: string;
   readonly messages: readonly Message[];
+  readonly tools?: readonly Tool[];
+  readonly tool_choice?: "none" | "auto" | "required";
+  readonly parallel_tool_calls?: boolean;
   readonly n?: number;
   readonly temperature?: number;
   readonly top_p?: number;
@@ -134,6 +159,8 @@ export interface JobEventResource {
 
 export interface TrajectoryBody {
   readonly messages_and_choices: readonly (Message | Choice)[];
+  /** The tools that its requests had. */
+  readonly tools?: readonly Tool[];
   readonly reward: number;
   readonly metrics?: Readonly<Record<string, number | boolean>>;
   readonly metadata?: Readonly<Record<string, unknown>>;
