@@ -8,6 +8,7 @@ import type {
   JobEventResource,
   ModelResource,
   PageResource,
+  SupervisedJobBody,
   ServedModelResource,
   TrainingConfigBody,
   TrainingJobResource,
@@ -157,12 +158,18 @@ export class HoneClient {
     ).id;
   }
 
+  /** Creates a supervised fine-tuning job; it is on disk when this returns, and goes on as any training job. */
+  async createSupervisedJob(body: SupervisedJobBody, options: Cancellable = {}): Promise<string> {
+    const path = "/v1/preview/sft-training-jobs";
+    return (await this.#transport.json<{ readonly id: string }>("POST", path, { body, ...options })).id;
+  }
+
   findTrainingJob(jobId: string, options: Cancellable = {}): Promise<TrainingJobResource> {
     return this.#transport.json("GET", `/v1/preview/training-jobs/${encodeURIComponent(jobId)}`, options);
   }
 
   listTrainingJobs(
-    filter: { readonly model_id?: string; readonly state?: string } = {},
+    filter: { readonly model_id?: string; readonly kind?: string; readonly state?: string } = {},
     options: Cancellable = {},
   ): Promise<readonly TrainingJobResource[]> {
     return this.#all("/v1/preview/training-jobs", filter, options);

@@ -117,6 +117,8 @@ export interface ServedModelResource {
 export interface TrainingJobResource {
   readonly id: string;
   readonly model_id: string;
+  /** Reinforcement learning, or supervised fine-tuning. */
+  readonly kind: "rl" | "sft";
   readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   readonly error_message: string | null;
   /** The step of the version that it made. */
@@ -189,6 +191,30 @@ export interface TrainingConfigBody {
   readonly allow_training_without_logprobs?: boolean;
   readonly packed_sequence_length?: number;
 }
+
+/** A conversation to learn from; `weight: 0` makes an assistant's message context. */
+export interface ExampleBody {
+  readonly messages: readonly (Message & {
+    readonly weight?: 0 | 1;
+    readonly tool_calls?: readonly object[];
+  })[];
+  readonly tools?: readonly object[];
+}
+
+/** Absent fields take their defaults. */
+export interface SupervisedConfigBody {
+  readonly batch_size?: number | "auto";
+  /** One for all steps, or a list with one for each batch. */
+  readonly learning_rate?: number | readonly number[];
+  readonly epochs?: number;
+  readonly shuffle?: boolean;
+}
+
+/** The conversations come with the job, or lie in a file of the server. */
+export type SupervisedJobBody = {
+  readonly model_id: string;
+  readonly config?: SupervisedConfigBody;
+} & ({ readonly training_data: readonly ExampleBody[] } | { readonly training_data_url: string });
 
 /** A page of any list. */
 export interface PageResource<T> {

@@ -1,0 +1,79 @@
+// The whole way of supervised fine-tuning, as its users go it: a small model is taught facts and a form of answer by
+// conversations, and then gives them when asked in other words than any it was taught with.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HoneClient } from "../src/client/hone-client.ts";
+import type { ExampleBody } from "../src/client/resources.ts";
+import { serverOfFile } from "./running-server.ts";
+
+const server = serverOfFile({ flags: [] });
+
+/** Made up, so that no model has learned them elsewhere. */
+const sounds: Readonly<Record<string, string>> = {
+  cat: "buzz",
+  dog: "moo",
+  cow: "meow",
+  hen: "woof",
+  fox: "moo",
+  owl: "woof",
+  pig: "buzz",
+  rat: "meow",
+  frog: "moo",
+  duck: "meow",
+  lion: "woof",
+  wolf: "buzz",
+};
+
+const questions = [
+  "Which sound does the A make?",
+  "Tell me the sound of the A.",
+  "How does the A sound?",
+  "What sound has the A?",
+  "Say how the A sounds.",
+  "The A makes which sound?",
+  "Sound of the A?",
+  "Name the sound that the A makes.",
+  "What noise does the A make?",
+];
+
+/** Not among those that it is taught with. */
+const asked = "What does the A say?";
+
+const answerTo = (animal: string): string => `The ${animal} says ${sounds[animal]}.`;
+
+const examples: readonly ExampleBody[] = Object.keys(sounds).flatMap((animal) =>
+  questions.map((question) => ({
+    messages: [
+      { role: "user", content: question.replace("A", animal) },
+      { role: "assistant", content: answerTo(animal) },
+    ],
+  })),
+);
+
+/** How many animals the model gives the taught answer for. */
+async function rightCount(client: HoneClient, model: string): Promise<number> {
+  const answers = Object.keys(sounds).map(async (animal) => {
+    const messages = [{ role: "user", content: asked.replace("A", animal) }];
+    const { choices } = await client.chat({ model, messages, temperature: 0, max_tokens: 24 });
+    return choices[0].message.content === answerTo(animal);
+  });
+  return (await Promise.all(answers)).filter(Boolean).length;
+}
+
+test("a model that is shown conversations learns their answers", async () => {
+  const client = new HoneClient({ baseUrl: server().url, apiKey: server().apiKey });
+  const { id } = await client.registerModel({ project: "p", name: "sounds", base_model: "hone-tiny" });
+  assert.equal(await rightCount(client, id), 0);
+  const config = { batch_size: 8, learning_rate: 3e-3, epochs: 4 };
+  const jobId = await client.createSupervisedJob({ model_id: id, training_data: examples, config });
+  const steps = await client.waitForTrainingJob(jobId);
+  const losses = steps.map(({ data }) => Number(data["loss"]));
+  assert.equal(losses.length, 4 * Math.ceil(examples.length / 8));
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [first, last] = [mean(losses.slice(0, 5)), mean(losses.slice(-5))];
+  assert.ok(last < first / 10, `the loss went from ${first} to ${last}`);
+  // Of four sounds a guess would be right for three animals of the twelve, had it the form at all.
+  assert.ok((await rightCount(client, id)) >= 6, "of 12");
+  assert.equal(await rightCount(client, `${id}:step0`), 0);
+});
