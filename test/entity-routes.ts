@@ -68,6 +68,9 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "GET /v1/preview/models/:model_id/checkpoints/:step": ofModel(other, (id) =>
       get(`${models}/${id}/checkpoints/0`, 200),
     ),
+    "GET /v1/preview/models/:model_id/checkpoints/:step/export": ofModel(other, (id) =>
+      get(`${models}/${id}/checkpoints/0/export?format=merged`, 200),
+    ),
     ...Object.fromEntries(
       (["PUT", "DELETE"] as const).map((method) => [
         `${method} /v1/preview/models/:model_id/checkpoints/:step/pin`,

@@ -21,6 +21,7 @@ const house: Readonly<Record<string, Room>> = {
   processes: { rank: 1, mayImport: ["domain"], vendors: [] },
   storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql"] },
   client: { rank: 1, mayImport: ["domain"], vendors: [] },
+  archives: { rank: 1, mayImport: ["domain"], vendors: ["tar"] },
   grammar: { rank: 2, mayImport: ["domain", "regex"], vendors: [] },
   runtime: { rank: 2, mayImport: ["domain", "graph"], vendors: ["onnxruntime-node"] },
   model: { rank: 2, mayImport: ["domain", "graph"], vendors: [] },
@@ -28,6 +29,7 @@ const house: Readonly<Record<string, Room>> = {
   jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   trajectories: { rank: 2, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
+  checkpoints: { rank: 3, mayImport: ["domain", "processes", "model", "models"], vendors: [] },
   engine: {
     rank: 3,
     mayImport: ["domain", "telemetry", "processes", "regex", "grammar", "graph", "model", "runtime"],
@@ -52,7 +54,9 @@ const house: Readonly<Record<string, Room>> = {
       "wire",
       "telemetry",
       "processes",
+      "archives",
       "models",
+      "checkpoints",
       "chat",
       "jobs",
       "trajectories",
@@ -73,6 +77,8 @@ const house: Readonly<Record<string, Room>> = {
       "telemetry",
       "processes",
       "storage",
+      "archives",
+      "checkpoints",
       "runtime",
       "model",
       "models",
@@ -86,7 +92,7 @@ const house: Readonly<Record<string, Room>> = {
     ],
     vendors: [],
   },
-  cli: { rank: 7, mayImport: ["domain", "client", "server"], vendors: ["commander"] },
+  cli: { rank: 7, mayImport: ["domain", "client", "archives", "server"], vendors: ["commander"] },
 };
 
 const forbiddenNames = ["utils", "helpers", "common", "misc", "shared", "types", "constants"];

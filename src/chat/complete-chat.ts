@@ -8,7 +8,7 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createChatMetrics } from "./chat-metrics.ts";
-import { AdaptersInUse } from "./adapters-in-use.ts";
+import { AdaptersInUse } from "../models/adapters-in-use.ts";
 import type { ModelDirectory, ResolvedModel } from "../models/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
 import { locateRefusal } from "./refused-constraint.ts";

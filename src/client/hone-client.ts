@@ -23,6 +23,12 @@ import {
   type TransportOptions,
 } from "./transport.ts";
 
+/** The pieces of an answer's body, as they come. */
+function bodyOf({ body }: Response): AsyncIterable<Uint8Array> {
+  if (body === null) throw new Error("The answer has no body.");
+  return body;
+}
+
 type Cancellable = { readonly signal?: AbortSignal };
 
 /** A connection to one server with one key. Every method throws HoneApiError for an answer that is not a success. */
@@ -114,6 +120,17 @@ export class HoneClient {
   ): Promise<CheckpointResource> {
     const path = `/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints/${step}/pin`;
     return this.#transport.json(isPinned ? "PUT" : "DELETE", path, options);
+  }
+
+  /** A version's files as a tar archive, as it comes. */
+  async exportCheckpoint(
+    modelId: string,
+    step: number,
+    format: "peft" | "merged",
+    options: Cancellable = {},
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints/${step}/export`;
+    return bodyOf(await this.#transport.open("GET", path, { query: { format }, ...options }));
   }
 
   /** Deletes versions; those that are pinned, or that a job starts from, stay. */

@@ -53,7 +53,12 @@ export function createTransport(options: TransportOptions): Transport {
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
     }
-    const deadline = AbortSignal.timeout(timeoutMs);
+    // Until the answer begins: it may then take as long as it needs.
+    const late = new AbortController();
+    const timer = setTimeout(
+      () => late.abort(new DOMException("it took too long", "TimeoutError")),
+      timeoutMs,
+    );
     const response = await fetch(url, {
       method,
       headers: {
@@ -63,10 +68,12 @@ export function createTransport(options: TransportOptions): Transport {
         ...call.headers,
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      signal: call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]),
-    }).catch((error: unknown) => {
-      throw call.signal?.aborted === true ? error : noAnswer(base, error);
-    });
+      signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
+    })
+      .catch((error: unknown) => {
+        throw call.signal?.aborted === true ? error : noAnswer(base, error);
+      })
+      .finally(() => clearTimeout(timer));
     if (!response.ok) throw await apiError(response);
     return response;
   };

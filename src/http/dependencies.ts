@@ -8,6 +8,7 @@ import type { ModelStore } from "../domain/model.ts";
 import type { Json, TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
+import type { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
@@ -59,6 +60,7 @@ export interface HttpDependencies {
   readonly directory: Pick<ModelDirectory, "resolve">;
   readonly keys: KeyStore;
   readonly models: ModelService;
+  readonly checkpointFiles: Pick<CheckpointFiles, "export">;
   /** For what is logged of a model's versions, and when one was made. */
   readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;

@@ -24,7 +24,8 @@ import { measureRequests } from "./request-metrics.ts";
 import { idFor } from "./request-id.ts";
 import { RouteTable } from "./route-table.ts";
 import { chatCompletionRoutes } from "./routes/chat-completions.ts";
-import { checkpointRoutes } from "./routes/checkpoints.ts";
+import { checkpointRoutes } from "./routes/checkpoints/checkpoints.ts";
+import { checkpointExportRoute } from "./routes/checkpoints/export.ts";
 import { completionRoutes } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { responseRoutes } from "./routes/responses.ts";
@@ -119,6 +120,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
+    checkpointExportRoute(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
     trainingJobRoutes(scope, dependencies, bodies);
     supervisedJobRoutes(scope, dependencies, bodies);

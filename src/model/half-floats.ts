@@ -27,6 +27,34 @@ export function float16ToFloat32(halves: Uint16Array): Float32Array {
   return values;
 }
 
+/** Rounds to IEEE 754 binary16, ties to even; what is beyond its range becomes infinite, NaN stays NaN. */
+export function float32ToFloat16(values: Float32Array): Uint16Array {
+  const halves = new Uint16Array(values.length);
+  for (let index = 0; index < values.length; index++) halves[index] = narrowed(values[index]);
+  return halves;
+}
+
+function narrowed(value: number): number {
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (Number.isNaN(size)) return 0x7e00;
+  if (size === 0) return sign;
+  if (size >= 65520) return sign | 0x7c00;
+  // Numbers of one exponent lie evenly; below 2^-14 all lie as those at 2^-14 do.
+  const exponent = Math.max(Math.floor(Math.log2(size)), -14);
+  const steps = roundedToEven(size / 2 ** (exponent - 10));
+  // Where rounding carries, the exponent takes it.
+  return sign | (((exponent + 14) << 10) + steps);
+}
+
+/** @param value at least 0 and below 2^31, which no half of a step lies beyond */
+function roundedToEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  if (rest > 0.5 || (rest === 0.5 && floor % 2 === 1)) return floor + 1;
+  return floor;
+}
+
 function widened(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >>> 10) & 0x1f;

@@ -21,6 +21,20 @@ const namePrefix = "base_model.model.";
  * `invalid` naming every missing, unexpected or misshapen matrix
  */
 export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapter {
+  const { stored, ...adapter } = openLoraAdapter(folder, config);
+  const parameters = loraParameters(config, adapter);
+  const matrices = new Map(parameters.map(({ name }) => [name, readFloats(present(stored.get(name), name))]));
+  return { ...adapter, matrices };
+}
+
+/** An adapter whose matrices lie in their file. */
+export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
+  /** By the names of {@link LoraAdapter.matrices}. */
+  readonly stored: ReadonlyMap<string, StoredTensor>;
+};
+
+/** As {@link readLoraAdapter}, without reading the matrices. */
+export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
   const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
   refuseWhatIsNotApplied(reader);
   const rank = reader.count("r");
@@ -40,8 +54,7 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
       message: `The adapter in ${folder} does not fit the model: ${faults}.`,
     });
   }
-  const matrices = new Map(parameters.map(({ name }) => [name, readFloats(present(stored.get(name), name))]));
-  return { rank, alpha, scale: alpha / divisor, targets, matrices };
+  return { rank, alpha, scale: alpha / divisor, targets, stored };
 }
 
 /**

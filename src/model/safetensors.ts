@@ -2,7 +2,7 @@
 // Knows nothing of models. All reading is synchronous: it happens in child processes and at start.
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
-import { unreachable } from "../domain/assert.ts";
+import { assert, unreachable } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { bfloat16ToFloat32, float16ToFloat32 } from "./half-floats.ts";
 
@@ -78,6 +78,19 @@ export function readSafetensorsFolder(folder: string): ReadonlyMap<string, Store
     tensors.set(name, tensor);
   }
   return tensors;
+}
+
+/**
+ * Rows of a tensor of rank 2, as a tensor of its own in the same place.
+ *
+ * @param from index of the first row
+ */
+export function rowsOf(tensor: StoredTensor, from: number, count: number): StoredTensor {
+  const [rowCount, width] = tensor.shape;
+  assert(tensor.shape.length === 2 && from + count <= rowCount, `${tensor.name} has the rows`);
+  const rowBytes = width * elementSizes[tensor.type];
+  const offset = tensor.offset + from * rowBytes;
+  return { ...tensor, shape: [count, width], offset, byteLength: count * rowBytes };
 }
 
 /** Reads one tensor's values, widened to float32; `I64` is refused. */

@@ -1,13 +1,20 @@
 // Writes safetensors files, whole or not at all: to a temporary name, synced, then renamed.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { assert } from "../domain/assert.ts";
-import { float32ToBfloat16 } from "./half-floats.ts";
+import { float32ToBfloat16, float32ToFloat16 } from "./half-floats.ts";
 
 /** A named array of float32 in row-major order. */
 export interface NamedTensor {
   readonly name: string;
   readonly shape: readonly number[];
   readonly data: Float32Array;
+}
+
+/** The bytes of values as a file of the type stores them; `F32` without a copy. */
+export function storedBytes(values: Float32Array, type: "F32" | "F16" | "BF16"): Uint8Array {
+  const stored =
+    type === "F32" ? values : type === "F16" ? float32ToFloat16(values) : float32ToBfloat16(values);
+  return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 
 export interface WriteOptions {
@@ -27,7 +34,7 @@ export function writeSafetensors(
   const descriptor = openSync(partial, "w");
   try {
     writeWhole(descriptor, header);
-    for (const { data } of tensors) writeWhole(descriptor, type === "F32" ? data : float32ToBfloat16(data));
+    for (const { data } of tensors) writeWhole(descriptor, storedBytes(data, type));
     fsyncSync(descriptor);
   } catch (error) {
     rmSync(partial, { force: true });
@@ -61,7 +68,7 @@ function headerBytes(
 }
 
 /** Writes all bytes: one system call may take fewer. */
-export function writeWhole(descriptor: number, array: Float32Array | Uint16Array | Uint8Array): void {
+export function writeWhole(descriptor: number, array: Float32Array | Uint8Array): void {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   for (let done = 0; done < bytes.length;) {
     done += writeSync(descriptor, bytes, done, Math.min(bytes.length - done, 1 << 30));

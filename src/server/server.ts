@@ -10,6 +10,7 @@ import { openDatabase, type Database } from "../storage/database.ts";
 import { listBaseModels } from "../models/base-models.ts";
 import { createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
+import { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
 import { createTokenizationService } from "../chat/tokenization.ts";
 import { servedContextLength } from "../chat/served-base.ts";
@@ -90,10 +91,11 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   });
   let isDraining = false;
   const parts = await construct(config, { database, logger, audit, isDraining: () => isDraining });
-  const { bases, chat, runner, checker, jobQueue, http, sweep } = parts;
+  const { bases, chat, runner, checker, jobQueue, checkpointFiles, http, sweep } = parts;
   await sweep();
   await start(checker);
   await start(runner);
+  await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(http, { host, port });
   await start(listener);
@@ -115,6 +117,7 @@ interface Parts {
   readonly runner: ChildJobRunner;
   readonly checker: ConstraintChecker;
   readonly jobQueue: JobQueue;
+  readonly checkpointFiles: CheckpointFiles;
   readonly http: Awaited<ReturnType<typeof createHttpServer>>;
   /** Removes what an earlier run left behind. */
   readonly sweep: () => Promise<void>;
@@ -152,9 +155,11 @@ async function construct(
   });
   const chat = createChatService({ directory, bases, clock, metrics, logger });
 
+  const baseFolders = new Map(models.map((model) => [model.name, model.folder]));
+  const checkpointFiles = new CheckpointFiles({ baseFolders, dataFolder });
   const runner = createChildJobRunner({
     dataFolder,
-    baseFolders: new Map(models.map((model) => [model.name, model.folder])),
+    baseFolders,
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
     settings: config.training,
     version,
@@ -179,7 +184,7 @@ async function construct(
     clock,
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
-    adaptersInUse: () => chat.adaptersInUse(),
+    adaptersInUse: () => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()],
     dataFolder,
     settings: config.models,
   });
@@ -208,6 +213,7 @@ async function construct(
     directory,
     keys: database.keys,
     models: modelService,
+    checkpointFiles,
     versions: database.models,
     jobs: database.jobs,
     jobQueue,
@@ -230,7 +236,7 @@ async function construct(
     await modelService.deleteAllOlderVersions();
     await sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
   };
-  return { bases, chat, runner, checker, jobQueue, http, sweep };
+  return { bases, chat, runner, checker, jobQueue, checkpointFiles, http, sweep };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

@@ -108,6 +108,13 @@ export const checkpointSchema = Type.Object(
 );
 export const checkpointPageSchema = pageSchema(checkpointSchema);
 
+export const checkpointExportQuerySchema = Type.Object({
+  format: Type.Enum(["peft", "merged"], {
+    description:
+      "`peft`: adapter_config.json and adapter_model.safetensors. `merged`: the base model's folder with the adapter in its weights.",
+  }),
+});
+
 export const checkpointDeletionSchema = Type.Object({
   deleted_count: Type.Integer({ minimum: 0 }),
   not_found_steps: Type.Array(Type.Integer()),

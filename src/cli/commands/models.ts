@@ -4,6 +4,7 @@ import type { CheckpointDeletionResource } from "../../client/resources.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
+import { addFolderCommands } from "./checkpoint-folders.ts";
 import { addVersionCommands } from "./versions.ts";
 
 export function addModelsCommand(program: Command): void {
@@ -78,6 +79,7 @@ export function addModelsCommand(program: Command): void {
     process.stdout.write(`deleted ${name}\n`);
   });
   addVersionCommands(models);
+  addFolderCommands(models);
 }
 
 /** @throws ServiceError `conflict` where the version stayed */

@@ -5,15 +5,21 @@ import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
-/** What a route answers: JSON, events of a stream, or a text of another kind. */
+/** What a route answers: JSON, events of a stream, a text of another kind, or an archive. */
 interface AnswerSchemas {
   readonly json?: object;
   /** Of each event's data. */
   readonly events?: object;
   readonly text?: object;
+  readonly tar?: object;
 }
 
-const mediaTypes = { json: "application/json", events: "text/event-stream", text: "text/plain" } as const;
+const mediaTypes = {
+  json: "application/json",
+  events: "text/event-stream",
+  text: "text/plain",
+  tar: "application/x-tar",
+} as const;
 
 /** The `response` of a route's schema: its answer, and the one body that every error has. */
 export function answered(description: string, schemas: AnswerSchemas): object {

@@ -204,6 +204,29 @@ test("a pinned checkpoint stays, and says so, until it is unpinned", async () =>
   await server.close();
 });
 
+test("a checkpoint is exported as a tar archive of its files, whose length is said", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  await addVersion(server, id, 1);
+  const url = `/v1/preview/models/${id}/checkpoints`;
+  const answer = await ask(server, "GET", `${url}/1/export?format=peft`);
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.headers["content-type"], "application/x-tar");
+  assert.equal(answer.headers["content-disposition"], 'attachment; filename="m-step1-peft.tar"');
+  assert.equal(Number(answer.headers["content-length"]), answer.rawPayload.length);
+  assert.match(answer.body, /^peft\.json\0/);
+  for (const [path, status, place] of [
+    ["1/export", 422, "query,format"],
+    ["1/export?format=gguf", 422, "query,format"],
+    ["9/export?format=peft", 404, "path,step"],
+  ] as const) {
+    const refused = await ask(server, "GET", `${url}/${path}`);
+    assert.equal(refused.statusCode, status, refused.body);
+    assert.equal(refused.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc.join(), place);
+  }
+  await server.close();
+});
+
 test("a checkpoint that a job starts from stays while the job has not ended", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);

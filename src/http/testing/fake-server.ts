@@ -13,6 +13,7 @@ import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { silentLogger, type Logger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
+import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
@@ -140,6 +141,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       dataFolder: "test/fixtures/no-such-folder",
       settings: defaultsOf(modelSettings),
     }),
+    checkpointFiles: { export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")] },
     versions: models,
     jobs,
     jobQueue: {
@@ -191,6 +193,14 @@ let apiDocument: ApiDocument | undefined;
 function documentOf(app: FastifyInstance): ApiDocument {
   // What is read of it is there, as a test of the document sees.
   return (apiDocument ??= app.swagger() as unknown as ApiDocument);
+}
+
+function fileOf(name: string, text: string): ExportedFile {
+  const bytes = Buffer.from(text);
+  const pieces = async function* (): AsyncGenerator<Uint8Array> {
+    yield bytes;
+  };
+  return { name, byteCount: bytes.length, pieces };
 }
 
 /** The queue is never started. */

@@ -1,9 +1,9 @@
 // The versions of a trained model, as checkpoints: listing, reading, pinning and deleting them.
 import type { FastifyInstance } from "fastify";
-import type { HttpDependencies } from "../dependencies.ts";
-import { readBody } from "../input/read-body.ts";
-import { readQuery } from "../input/query.ts";
-import { answered } from "../documentation/document-routes.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { readBody } from "../../input/read-body.ts";
+import { readQuery } from "../../input/query.ts";
+import { answered } from "../../documentation/document-routes.ts";
 import {
   checkpointBody,
   checkpointDeleteForm,
@@ -11,9 +11,9 @@ import {
   checkpointDeletionSchema,
   checkpointPageSchema,
   checkpointSchema,
-} from "../../wire/model.ts";
-import { pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
-import { atStep, modelParameters, reachModel, reachStep, versionParameters } from "./reach.ts";
+} from "../../../wire/model.ts";
+import { pageAnswer, pageQuerySchema, pageRequest } from "../../../wire/page.ts";
+import { atStep, modelParameters, reachModel, reachStep, versionParameters } from "../reach.ts";
 
 const documented = { tags: ["models"], security: [{ bearer: [] }] };
 const path = "/v1/preview/models/:model_id/checkpoints";

@@ -1,0 +1,20 @@
+// What the worker does with the files of versions, by kind: each a function of files.
+import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
+import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
+
+/** What each kind of task takes and gives. */
+export interface CheckpointTasks {
+  readonly plan: { readonly task: ExportPlanRequest; readonly result: readonly PlannedFile[] };
+  readonly merge: { readonly task: RowsToMerge; readonly result: Uint8Array };
+}
+
+export type CheckpointTaskKind = keyof CheckpointTasks;
+
+export const checkpointTasks: {
+  readonly [Kind in CheckpointTaskKind]: (
+    task: CheckpointTasks[Kind]["task"],
+  ) => CheckpointTasks[Kind]["result"];
+} = {
+  plan: planExport,
+  merge: mergeRows,
+};

@@ -1,0 +1,119 @@
+// A trained version leaves the server and comes back: as a model of its own, which a server serves as a base, and as an
+// adapter. What it says is the same, to the last digits that the formats keep.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { HoneClient } from "../src/client/hone-client.ts";
+import { readFloats, readSafetensorsFolder } from "../src/model/safetensors.ts";
+import { writeSafetensors } from "../src/model/write-safetensors.ts";
+import {
+  newDataFolder,
+  removeDataFolder,
+  serverOfFile,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "hone-exported-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+/** The built-in model in float32: what merging changes then has no rounding of sixteen bits to hide in. */
+function baseInFloat32(): string {
+  const source = "models/hone-tiny";
+  const folder = join(scratch, "base");
+  cpSync(source, folder, { recursive: true });
+  const tensors = [...readSafetensorsFolder(source).values()].map((tensor) => ({
+    name: tensor.name,
+    shape: tensor.shape,
+    data: readFloats(tensor),
+  }));
+  writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
+  return folder;
+}
+
+const base = baseInFloat32();
+const flags = ["--built-in-model", "off", "--engine-threads", "1"];
+const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`] });
+
+const question = { role: "user", content: "say yes, no or maybe" };
+
+/** A greedy answer with the log-probabilities of its tokens. */
+async function answerOf({ url, apiKey }: RunningServer, model: string) {
+  const client = new HoneClient({ baseUrl: url, apiKey });
+  const body = { model, messages: [question], max_tokens: 24, temperature: 0, logprobs: true };
+  const { choices } = await client.chat({ ...body, return_token_ids: true });
+  const [{ token_ids: ids, logprobs }] = choices;
+  return { ids, logprobs: (logprobs?.content ?? []).map(({ logprob }) => logprob) };
+}
+
+function hone(...words: readonly string[]): string {
+  const { url, apiKey } = server();
+  const environment = { ...process.env, HONE_URL: url, HONE_API_KEY: apiKey };
+  const run = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ["--input-type=module", "-e", run, ...words],
+    {
+      env: environment,
+    },
+  );
+  assert.equal(status, 0, stderr.toString());
+  return stdout.toString();
+}
+
+/** Trains `p/m` to version 1, once. */
+let training: Promise<void> | undefined;
+const trained = (): Promise<void> => (training ??= train());
+
+async function train(): Promise<void> {
+  const { url, apiKey } = server();
+  const client = new HoneClient({ baseUrl: url, apiKey });
+  const model = await client.registerModel({ project: "p", name: "m", base_model: "base" });
+  const { choices } = await client.chat({
+    model: "p/m",
+    messages: [question],
+    n: 4,
+    seed: 1,
+    max_tokens: 16,
+  });
+  const trajectories = choices.map((choice, index) => ({
+    messages_and_choices: [question, choice],
+    reward: index,
+  }));
+  const jobId = await client.createTrainingJob({
+    model_id: model.id,
+    trajectory_groups: [{ trajectories }],
+    experimental_config: { learning_rate: 0.003 },
+  });
+  await client.waitForTrainingJob(jobId);
+}
+
+test("a merged model served as a base says what its version does", async () => {
+  await trained();
+  const merged = join(scratch, "merged");
+  assert.match(
+    hone("models", "export", "p/m", "--format", "merged", "--out", merged),
+    /^wrote version 1 of /,
+  );
+  assert.deepEqual(readdirSync(scratch).sort(), ["base", "merged"]);
+  const dataFolder = newDataFolder();
+  const other = await startServer({ dataFolder, flags: [...flags, "--model", `merged=${merged}`] });
+  try {
+    const [ofBase, ofVersion, ofMerged] = [
+      await answerOf(server(), "base"),
+      await answerOf(server(), "p/m:step1"),
+      await answerOf(other, "merged"),
+    ];
+    assert.notDeepEqual(ofVersion.logprobs, ofBase.logprobs, "training changed something");
+    assert.deepEqual(ofMerged.ids, ofVersion.ids);
+    ofMerged.logprobs.forEach((logprob, index) => {
+      assert.ok(Math.abs(logprob - (ofVersion.logprobs[index] ?? NaN)) < 1e-4, `${index}: ${logprob}`);
+    });
+  } finally {
+    await other.terminate();
+    removeDataFolder(dataFolder);
+  }
+});
