@@ -19,6 +19,8 @@ export interface BenchOptions {
   readonly only: "tiny" | "135m" | null;
   /** The folder of another built checkout to compare with. */
   readonly against: string | null;
+  /** A Python interpreter, where the benchmark has a side in PyTorch. */
+  readonly pytorch: string | null;
 }
 
 const flagHelp = `
@@ -26,6 +28,7 @@ const flagHelp = `
   --threads <count>   how many threads compute (default: one for every core)
   --only <tiny|135m>  one model only
   --against <folder>  measure the build in another checkout too, turn about, and print the ratio
+  --against-pytorch <python>  train-step only: compare with PyTorch
   --json              print JSON
   --help              print this`;
 
@@ -68,12 +71,13 @@ function readOptions(): BenchOptions | null {
       threads: { type: "string", default: String(availableParallelism()) },
       only: { type: "string" },
       against: { type: "string" },
+      "against-pytorch": { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const { only = null, against = null, json } = values;
+  const { only = null, against = null, "against-pytorch": pytorch = null, json } = values;
   const [rounds, threads] = [Number(values.rounds), Number(values.threads)];
   if (only !== null && only !== "tiny" && only !== "135m")
     refuse(`--only is ${only}; it can be tiny or 135m.`);
@@ -83,7 +87,7 @@ function readOptions(): BenchOptions | null {
   }
   if (against !== null && !existsSync(join(against, "dist", "src", "cli", "main.js")))
     refuse(`--against is ${against}; there is no built checkout. Run npm run build there.`);
-  return { json, rounds, threads, only, against };
+  return { json, rounds, threads, only, against, pytorch };
 }
 
 function refuse(message: string): never {

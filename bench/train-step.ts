@@ -1,19 +1,27 @@
-// How fast a LoRA gradient step is, and how much of the machine's matrix product rate it uses. Both are measured in one
-// run, turn about, and the best of each counts, so that a busy machine disturbs the ratio little.
-import { systemClock } from "../src/domain/clock.ts";
-import { seededRandom } from "../src/domain/random.ts";
-import { resolveTrainingConfig } from "../src/domain/training-config.ts";
+// How fast a LoRA gradient step is, how much memory it takes, and how much of the machine's matrix product rate it uses.
+// Every side is a process of its own (step-process.ts); all take steps turn about, and the best of each counts, so that a
+// busy machine disturbs the ratios little.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
+import type { ModelConfig } from "../src/model/config.ts";
 import { loraProjections, modelParameters, projectionNames } from "../src/model/parameters.ts";
-import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
-import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
-import type { Trainer, TrainerCall, TrainingSequence } from "../src/training/trainer.ts";
+import { createRandomWeights } from "../src/model/random-weights.ts";
+import { writeModelWeights } from "../src/model/weights.ts";
 import { matMulRate } from "./limits.ts";
-import { runBench, type BenchOptions } from "./run-bench.ts";
-import { subjects, type Subject } from "./subjects.ts";
+import { llama135mFile } from "./llama-135m.ts";
+import { ownFolder, runBench, type BenchOptions } from "./run-bench.ts";
+import { readModelFile, StepProcess, type StepJob } from "./step-process.ts";
 
 const help = `Usage: node dist/bench/train-step.js [flags]
-Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens on a 135 M Llama of random weights, and
-16 rows of 128 tokens on models/hone-tiny where it is there. Reports tokens/s and FLOP/s beside the rate of a plain MatMul.
+Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens, 1 of 2,048 and 1 of 4,096 on a 135 M Llama of random
+weights, and 16 rows of 128 tokens on models/hone-tiny. Reports tokens/s, the most memory that the process held, and FLOP/s
+beside the rate of a plain MatMul.
+
+With --against-pytorch PyTorch 2 with PEFT takes the same steps (conformance/python/train_step.py), all but those of 4,096
+tokens, and both are compared. The interpreter needs conformance/python/requirements-train-step.txt.
 
 What counts as FLOPs, with P weights in products, N tokens, and every token trained but the first of each row:
   forward 2PN, gradient of inputs 2PN (the frozen weights have no gradient of their own);
@@ -22,102 +30,106 @@ What counts as FLOPs, with P weights in products, N tokens, and every token trai
 
 const rank = 8;
 
-const length = 128;
-const rowCounts = { tiny: 16, "135m": 4 } as const;
-
-interface Measurement {
-  readonly name: string;
+interface Shape {
+  readonly size: "tiny" | "135m";
   readonly rows: number;
-  readonly tokensPerRow: number;
+  readonly length: number;
+  /** Whether the other side takes part; it would take a minute a step. */
+  readonly isCompared: boolean;
+}
+
+const shapes: readonly Shape[] = [
+  { size: "135m", rows: 4, length: 128, isCompared: true },
+  { size: "tiny", rows: 16, length: 128, isCompared: true },
+  { size: "135m", rows: 1, length: 2048, isCompared: true },
+  { size: "135m", rows: 1, length: 4096, isCompared: false },
+];
+
+interface Side {
   readonly stepMs: number;
   readonly tokensPerSecond: number;
-  readonly gflopPerStep: number;
+  readonly memoryGb: number;
+}
+
+interface Measurement extends Side {
+  readonly name: string;
   readonly gflopPerSecond: number;
   readonly matMulGflopPerSecond: number;
   /** Of the rate of a plain product. */
   readonly ratio: number;
-  readonly memoryGb: number;
+  readonly pytorch: Side | null;
 }
 
 await runBench<Measurement>({
   script: import.meta.url,
   help,
   measure: async (options) => {
-    const measurements: Measurement[] = [];
-    for (const subject of subjects(options)) measurements.push(await measure(subject, options));
-    return measurements;
+    const folder = mkdtempSync(join(tmpdir(), "train-step-"));
+    try {
+      const measurements: Measurement[] = [];
+      for (const shape of shapes.filter(({ size }) => options.only === null || size === options.only))
+        measurements.push(await measure(shape, modelFolder(shape, folder), options));
+      return measurements;
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   },
-  textOf: lineOf,
+  textOf: textOf,
 });
 
-async function measure(subject: Subject, { rounds, threads }: BenchOptions): Promise<Measurement> {
-  const rowCount = rowCounts[subject.size];
-  const trainers = new EmbeddedTrainers({
-    config: subject.config,
-    weights: subject.weights,
-    lora: { rank, alpha: 16, targets: projectionNames },
-    baseModelName: subject.name,
-    dataFolder: ".",
-    sequenceLengthMax: length,
-    microbatchTokens: rowCount * length,
-    sharesPrefixes: true,
-    threads,
-  });
-  const trainer = await trainers.open({ from: null, seed: "bench" });
-  const batch = randomBatch(subject);
-  await takeStep(trainer, batch, "warm-up");
-  let stepMs = Infinity;
+/** The folder of a shape's model; that of random weights is written where it is not there yet. */
+function modelFolder({ size }: Shape, folder: string): string {
+  if (size === "tiny") return join(ownFolder, "models", "hone-tiny");
+  const written = join(folder, size);
+  if (mkdirSync(written, { recursive: true }) === undefined) return written;
+  const file = { ...llama135mFile, max_position_embeddings: 4096 };
+  writeFileSync(join(written, "config.json"), JSON.stringify(file));
+  const config = parseModelConfig(file, {}, written);
+  writeModelWeights(written, config, { weights: createRandomWeights(config, { seed: 1 }), type: "F32" });
+  return written;
+}
+
+async function measure(
+  shape: Shape,
+  folder: string,
+  { rounds, threads, pytorch }: BenchOptions,
+): Promise<Measurement> {
+  const { rows, length } = shape;
+  const file = readModelFile(folder);
+  const job: StepJob = { folder, config: file, rows, length, rank, targets: projectionNames, threads };
+  const worker = fileURLToPath(new URL("./train-step-worker.js", import.meta.url));
+  const script = join(ownFolder, "conformance", "python", "train_step.py");
+  const sides = [new StepProcess([process.execPath, worker], job)];
+  if (pytorch !== null && shape.isCompared) sides.push(new StepProcess([pytorch, script], job));
+  for (const side of sides) await side.step();
+  const best = sides.map(() => Infinity);
   let matMulFlopsPerSecond = 0;
-  for (let step = 0; step < rounds; step++) {
+  for (let round = 0; round < rounds; round++) {
     matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, await matMulRate({ threads, seconds: 0.3 }));
-    const startMs = systemClock.monotonicMs();
-    await takeStep(trainer, batch, `step ${step}`);
-    stepMs = Math.min(stepMs, systemClock.monotonicMs() - startMs);
+    for (const [index, side] of sides.entries()) best[index] = Math.min(best[index], await side.step());
   }
-  await trainers.close();
-  const gflopPerStep = flopCount(subject) / 1e9;
-  const gflopPerSecond = gflopPerStep / (stepMs / 1000);
+  const [own, other] = await Promise.all(
+    sides.map(async (side, index) => sideOf(best[index], await side.end(), shape)),
+  );
+  const gflopPerSecond = flopCount(readModelConfig(folder), shape) / own.stepMs / 1e6;
   const matMulGflopPerSecond = matMulFlopsPerSecond / 1e9;
   return {
-    name: subject.name,
-    rows: rowCount,
-    tokensPerRow: length,
-    stepMs,
-    tokensPerSecond: (rowCount * length) / (stepMs / 1000),
-    gflopPerStep,
+    name: `${shape.size === "tiny" ? "hone-tiny" : "llama-135m (random)"}, ${rows} x ${length}`,
+    ...own,
     gflopPerSecond,
     matMulGflopPerSecond,
     ratio: gflopPerSecond / matMulGflopPerSecond,
-    memoryGb: process.resourceUsage().maxRSS / 2 ** 20,
+    pytorch: other ?? null,
   };
 }
 
-async function takeStep(trainer: Trainer, batch: readonly TrainingSequence[], name: string): Promise<void> {
-  const call = (part: string): TrainerCall => ({
-    id: `${name}, ${part}`,
-    signal: new AbortController().signal,
-  });
-  const config = resolveTrainingConfig({});
-  await trainer.forwardBackward(batch, { kind: "policy", config }, call("gradient"));
-  await trainer.optimStep({ ...reinforcementLearningAdamW, learningRate: 1e-5 }, call("optimizer"));
+function sideOf(stepMs: number, memoryBytes: number, { rows, length }: Shape): Side {
+  return { stepMs, tokensPerSecond: (rows * length) / (stepMs / 1000), memoryGb: memoryBytes / 1e9 };
 }
 
-function randomBatch({ config, size }: Subject): readonly TrainingSequence[] {
-  const random = seededRandom("train-step bench");
-  return Array.from({ length: rowCounts[size] }, (_, row) => ({
-    tokenIds: Int32Array.from({ length }, () => random.index(config.vocabularySize)),
-    mask: Uint8Array.from({ length }, (_, index) => (index === 0 ? 0 : 1)),
-    oldLogprobs: new Float32Array(length).fill(NaN),
-    advantage: row % 2 === 0 ? 1 : -1,
-    weight: 1,
-    group: 0,
-  }));
-}
-
-function flopCount({ config, size }: Subject): number {
-  const rowCount = rowCounts[size];
-  const tokenCount = rowCount * length;
-  const trainedCount = rowCount * (length - 1);
+function flopCount(config: ModelConfig, { rows, length }: Shape): number {
+  const tokenCount = rows * length;
+  const trainedCount = rows * (length - 1);
   const projections = loraProjections(config, projectionNames);
   const layerWeights = projections.reduce(
     (sum, { inputSize, outputSize }) => sum + inputSize * outputSize,
@@ -129,8 +141,8 @@ function flopCount({ config, size }: Subject): number {
     (sum, { inputSize, outputSize }) => sum + rank * (inputSize + outputSize),
     0,
   );
-  const { layers, headCount, headSize } = config;
-  const attention = 3 * 4 * length * length * headCount * headSize * rowCount * layers.length;
+  const attention =
+    3 * 4 * length * length * config.headCount * config.headSize * rows * config.layers.length;
   return (
     4 * layerWeights * tokenCount +
     4 * outputWeights * trainedCount +
@@ -139,12 +151,16 @@ function flopCount({ config, size }: Subject): number {
   );
 }
 
-function lineOf(measurement: Measurement): string {
-  const { name, rows, tokensPerRow, stepMs, tokensPerSecond, gflopPerStep, gflopPerSecond } = measurement;
-  const { matMulGflopPerSecond, ratio, memoryGb } = measurement;
-  return (
-    `${name}: ${rows} x ${tokensPerRow} tokens in ${stepMs.toFixed(0)} ms, ${tokensPerSecond.toFixed(0)} tokens/s; ` +
-    `${gflopPerStep.toFixed(0)} GFLOP, ${gflopPerSecond.toFixed(0)} GFLOP/s of ${matMulGflopPerSecond.toFixed(0)} ` +
-    `(${ratio.toFixed(2)} of MatMul); ${memoryGb.toFixed(1)} GB`
-  );
+function textOf(measurement: Measurement): string {
+  const { name, gflopPerSecond, matMulGflopPerSecond, ratio, pytorch } = measurement;
+  const rate = `${gflopPerSecond.toFixed(0)} GFLOP/s of ${matMulGflopPerSecond.toFixed(0)} (${ratio.toFixed(2)} of MatMul)`;
+  const own = `${name}: ${sideText(measurement)}; ${rate}`;
+  if (pytorch === null) return own;
+  const speed = (measurement.tokensPerSecond / pytorch.tokensPerSecond).toFixed(2);
+  const memory = (measurement.memoryGb / pytorch.memoryGb).toFixed(2);
+  return `${own}\n  PyTorch: ${sideText(pytorch)}; ${speed} times its speed with ${memory} of its memory`;
+}
+
+function sideText({ stepMs, tokensPerSecond, memoryGb }: Side): string {
+  return `${stepMs.toFixed(0)} ms, ${tokensPerSecond.toFixed(0)} tokens/s, ${memoryGb.toFixed(2)} GB`;
 }

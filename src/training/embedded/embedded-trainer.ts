@@ -99,7 +99,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     this.#sessions.delete(key);
     const { weights, threads } = this.#options;
     // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
-    const economy = { allowSpinning: false, prepackWeights: false };
+    const economy = { allowSpinning: false, prepackWeights: false, plansMemory: false };
     const session = known ?? (await createSession(build(), { weights, threads, ...economy }));
     this.#sessions.set(key, session);
     if (this.#sessions.size > SESSION_COUNT_MAX) {
