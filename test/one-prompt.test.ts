@@ -98,7 +98,7 @@ function trainedPrompt(
     ],
   };
   const limits = bodyLimits(defaultsOf(httpSettings));
-  const [line] = linesIn(readTrainingJob(Buffer.from(JSON.stringify(job)), limits).lines);
+  const [line] = linesIn(readTrainingJob(Buffer.from(JSON.stringify(job)), limits, null).lines);
   const [trajectory] = (JSON.parse(line) as TrajectoryGroup).trajectories;
   const read = trajectorySequences(
     trajectory,

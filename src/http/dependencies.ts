@@ -36,6 +36,8 @@ export interface ListedBase {
   readonly name: string;
   /** Tokens that prompt and answer may have together. */
   readonly contextLength: number;
+  /** Token ids are below it. */
+  readonly vocabularySize: number;
 }
 
 export interface HttpDependencies {

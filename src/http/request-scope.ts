@@ -4,6 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { authenticate, openCaller, type AuthenticationScheme } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
@@ -29,6 +30,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Whoever sent the request; set under every guarded part of the API. */
     caller: Caller;
+    /** The model that a body is for, where that is known before it is read. */
+    model: TrainedModel | null;
   }
 }
 

@@ -77,6 +77,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const refusals = new RefusalAudit(audit, clock, settings.failedLoginsPerMinute);
   const counts = { inFlight, failedLogins, connections };
   app.decorateRequest("caller", null as unknown as Caller);
+  app.decorateRequest("model", null);
   app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
   breakOffOnClose(app, clock, inFlight);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });

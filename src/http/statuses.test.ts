@@ -370,7 +370,8 @@ test("an error is short, whatever was sent: a hundred faults, the rest counted, 
   const answer = await server.ask({ method: "POST", url, headers, payload });
   const body = checkError(answer, { status: 422, ...invalid });
   assert.equal(body.detail.length, 101);
-  assert.match(body.detail[100]?.msg ?? "", /^\d+ more faults/);
+  // Each value is neither a number nor a boolean.
+  assert.match(body.detail[100]?.msg ?? "", /^903 more faults/);
   assert.ok(!answer.body.includes("k".repeat(201)), "names are cut");
   assert.ok(answer.body.length < 100_000, String(answer.body.length));
   const long = await server.ask(chat({ ...helloBody, request_id: "r".repeat(300), n: "9".repeat(300) }));

@@ -16,7 +16,12 @@ import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { HoneConfig } from "./config.ts";
 
 /** A served base whose engine runs in a child process, and whose prompts are made in threads. */
-export type EngineBase = ServedBase & { readonly engine: ChildEngine; readonly prompts: PromptThreads };
+export type EngineBase = ServedBase & {
+  readonly engine: ChildEngine;
+  readonly prompts: PromptThreads;
+  /** Token ids are below it. */
+  readonly vocabularySize: number;
+};
 
 interface Options {
   readonly cacheFolder: string;
@@ -37,7 +42,7 @@ export function createServedBases(
   return Promise.all(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
-      const { contextLength, endOfTextIds } = readModelConfig(model.folder);
+      const { contextLength, endOfTextIds, vocabularySize } = readModelConfig(model.folder);
       const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
         loadTokenizer(model.folder),
         readGenerationDefaults(model.folder, endOfTextIds),
@@ -59,7 +64,7 @@ export function createServedBases(
         logger: logger.child({ model: model.name }),
         logLevel: config.server.logLevel,
       });
-      return { model, engine, prompts, tokenizer, defaults, replies, contextLength };
+      return { model, engine, prompts, tokenizer, defaults, replies, contextLength, vocabularySize };
     }),
   );
 }

@@ -209,7 +209,11 @@ async function construct(
     },
     checkConstraint: (constraint, instances, options) => checker.check(constraint, instances, options),
     baseModels: () =>
-      bases.map((base) => ({ name: base.model.name, contextLength: servedContextLength(base) })),
+      bases.map((base) => ({
+        name: base.model.name,
+        contextLength: servedContextLength(base),
+        vocabularySize: base.vocabularySize,
+      })),
     directory,
     keys: database.keys,
     models: modelService,

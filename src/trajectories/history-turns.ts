@@ -12,7 +12,7 @@ import {
 } from "../domain/trajectory.ts";
 import type { ConversationTokenizer, PromptArguments } from "./conversation-tokenizer.ts";
 import { promptArgumentsOf } from "./prompt-arguments.ts";
-import { contradiction, readRecordedTokens } from "./recorded-choice.ts";
+import { readRecordedTokens } from "./recorded-choice.ts";
 
 /** One answer of the model and the prompt before it. */
 export interface Turn {
@@ -131,19 +131,17 @@ function readTurns(history: History, { location }: HistoryContext, read: TurnRea
 function choiceTurn(choice: ChoiceRecord, at: ItemPlace, context: HistoryContext): Turn | Untrained {
   const { tokenizer, promptArguments } = context;
   try {
-    const recorded = readRecordedTokens(choice, tokenizer.idOfToken);
+    const recorded = readRecordedTokens(choice, tokenizer.idOfToken, tokenizer.vocabularySize);
     if (recorded === null || recorded.tokenIds.length === 0) {
       const detail =
         "This choice recorded no tokens: neither token_ids, nor logprobs.content. Its text trains with allow_training_without_logprobs.";
       return { reason: "choice_without_tokens", location: at.place, detail };
     }
     const { tokenIds, logprobs, promptTokenIds } = recorded;
-    requireKnown(tokenIds, tokenizer);
     if (promptTokenIds === null) {
       const given = { ...promptArguments, ...promptArgumentsOf(choice) };
       return behindRendered({ tokenIds, logprobs }, at, { tokenizer, promptArguments: given });
     }
-    requireKnown(promptTokenIds, tokenizer);
     return { promptTokenIds, isRendered: false, tokenIds, logprobs };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -224,13 +222,6 @@ function messageOfChoice({ message }: ChoiceRecord): JsonObject {
     ...(hasToolCalls ? { tool_calls: toolCalls } : {}),
     ...(thought === null ? {} : { reasoning_content: thought }),
   };
-}
-
-function requireKnown(ids: readonly number[], tokenizer: ConversationTokenizer): void {
-  const strange = strangeId(ids, tokenizer);
-  if (strange === undefined) return;
-  const last = tokenizer.vocabularySize - 1;
-  throw contradiction(`it holds token id ${strange}, and this model's ids end at ${last}`);
 }
 
 function strangeId(

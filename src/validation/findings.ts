@@ -15,6 +15,7 @@ export interface Findings {
 
 /** Beyond this many the rest is only counted: an answer must stay readable. */
 export const faultCountMax = 100;
+const moreFaults = "more_faults";
 /** A value with this many faults is looked at no further. */
 const countedMax = 10_000;
 /** A header has room for the names of fewer. */
@@ -54,13 +55,14 @@ export function refuseFaults(findings: Findings): void {
   throw new ServiceError({ code: "invalid", message: summary(findings.faults, findings.faultCount), faults });
 }
 
-/** At most {@link faultCountMax} of the faults, and one that counts the rest where there are more. */
+/** At most {@link faultCountMax} of the faults, and one that counts the rest where there are more; what was cut so before stays. */
 export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
+  if (faults.length === faultCountMax + 1 && faults.at(-1)?.type === moreFaults) return faults;
   const first = faults.slice(0, faultCountMax);
   const rest = count - first.length;
   if (rest === 0) return first;
   const message = `${restOf(count, first.length)} more faults are not listed.`;
-  return [...first, { location: faults[0]?.location.slice(0, 1) ?? [], message, type: "more_faults" }];
+  return [...first, { location: faults[0]?.location.slice(0, 1) ?? [], message, type: moreFaults }];
 }
 
 /** The faults in one text, the first ten in words. */

@@ -52,6 +52,8 @@ export interface BodyKinds {
 export interface BodySender {
   readonly caller: Caller;
   readonly requestId: RequestId;
+  /** How many token ids the model has that a job is for; null where that is not known. */
+  readonly vocabularySize: number | null;
 }
 
 export type BodyKind = keyof BodyKinds;
@@ -68,7 +70,10 @@ export const bodyTasks: {
   response: (bytes, limits, { requestId }) =>
     readResponsesRequest(parseJsonBody(bytes, limits.json), limits, requestId),
   "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
-  "training job": (bytes, limits) => ({ ...readTrainingJob(bytes, limits), hash: hashOf(bytes) }),
+  "training job": (bytes, limits, { vocabularySize }) => ({
+    ...readTrainingJob(bytes, limits, vocabularySize),
+    hash: hashOf(bytes),
+  }),
   "supervised job": (bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) }),
   "conversation file": readConversationFile,
   log: readLog,

@@ -63,7 +63,9 @@ export interface ReadLog {
 /** @throws ServiceError `invalid` with every fault */
 export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
   const summarizer = new LogSummarizer();
-  const { value, ignored, lines } = readGroupBody(logForm, bytes, limits, (group) => summarizer.add(group));
+  const { value, ignored, lines } = readGroupBody(logForm, bytes, limits, {
+    onGroup: (group) => summarizer.add(group),
+  });
   const split = value.split ?? defaultSplit;
   try {
     const summary = summarizer.summary(split);

@@ -11,6 +11,7 @@ import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { supervisedConfigBody, supervisedConfigSchema } from "./supervised/supervised-config.ts";
 import { pageQueryFields, pageSchema } from "./page.ts";
+import { type GreatestTokenId, RecordedTokensCheck } from "./training/recorded-tokens.ts";
 import {
   checkTrainingConfig,
   keysNotApplied,
@@ -57,6 +58,8 @@ export interface ReadTrainingJob {
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
+  /** For a model that was not known when the body was read. */
+  readonly greatestTokenId: GreatestTokenId | null;
 }
 
 /** The model that a job's body is for, where its first bytes name one. */
@@ -65,9 +68,23 @@ export function modelIdAtHead(head: Buffer): string | null {
   return id !== null && isUuid(id) ? id : null;
 }
 
-/** @throws ServiceError `invalid` with every fault */
-export function readTrainingJob(bytes: Buffer, limits: BodyLimits): ReadTrainingJob {
-  const { value: body, ignored, lines } = readGroupBody(trainingJobForm, bytes, limits);
+/**
+ * @param vocabularySize how many token ids the model to train has; null where it is not known yet
+ * @throws ServiceError `invalid` with every fault
+ */
+export function readTrainingJob(
+  bytes: Buffer,
+  limits: BodyLimits,
+  vocabularySize: number | null,
+): ReadTrainingJob {
+  const tokens = new RecordedTokensCheck(vocabularySize);
+  const {
+    value: body,
+    ignored,
+    lines,
+  } = readGroupBody(trainingJobForm, bytes, limits, {
+    checkItem: (item, findings) => tokens.check(item, findings),
+  });
   const config = body.experimental_config ?? {};
   const configNotApplied = keysNotApplied(config);
   return {
@@ -75,6 +92,7 @@ export function readTrainingJob(bytes: Buffer, limits: BodyLimits): ReadTraining
     lines,
     config: toTrainingConfig(config),
     configNotApplied,
+    greatestTokenId: tokens.greatestTokenId,
     ignored: [...new Set([...ignored, ...configNotApplied.map((key) => `experimental_config.${key}`)])],
   };
 }

@@ -126,10 +126,17 @@ type HistoryBody = {
   readonly tools?: Static<typeof tools>;
 };
 
+/** What whoever reads a body with groups does with them. */
+export interface GroupVisitor {
+  /** Called with every group, in order, as long as nothing was wrong. */
+  readonly onGroup?: (group: TrajectoryGroup) => void;
+  /** Adds what is wrong with an item of a history beside its form, where the walk stands; it is an object. */
+  readonly checkItem?: (item: Readonly<Record<string, unknown>>, findings: Findings) => void;
+}
+
 /**
  * Reads a body with groups of trajectories by its form, a group at a time.
  *
- * @param onGroup called with every group, in order, as long as nothing was wrong
  * @returns the rest of the body, and the groups as they are stored: folded lines
  * @throws ServiceError `invalid` with every fault of the body and its groups
  */
@@ -137,7 +144,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
   form: BodyForm<Schema>,
   bytes: Buffer,
   limits: BodyLimits,
-  onGroup: (group: TrajectoryGroup) => void = () => undefined,
+  { onGroup = () => undefined, checkItem = () => undefined }: GroupVisitor = {},
 ): Checked<ValueOf<Schema>> & { readonly lines: PackedLines } {
   const { trajectoryGroups: countMax, trajectoryJson } = limits;
   const list = parseListBody(bytes, { member: "trajectory_groups", itemsMax: countMax }, trajectoryJson);
@@ -145,6 +152,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
   const result = readForm(form, list.rest, (findings) =>
     readGroups(list, findings, {
       countMax,
+      checkItem,
       onGroup: (group) => {
         for (const part of foldedLine(JSON.stringify(group))) lines.add(part);
         onGroup(group);
@@ -162,7 +170,7 @@ export function readGroupBody<Schema extends ObjectSchema>(
 function readGroups(
   { items, itemCount }: Pick<ListBody, "items" | "itemCount">,
   findings: Findings,
-  { countMax, onGroup }: { readonly countMax: number; readonly onGroup: (group: TrajectoryGroup) => void },
+  { countMax, onGroup, checkItem }: { readonly countMax: number } & Required<GroupVisitor>,
 ): void {
   if (itemCount > countMax) {
     const message = `The list has ${itemCount} groups; at most ${countMax} are taken at once.`;
@@ -172,7 +180,7 @@ function readGroups(
   for (const item of items) {
     findings.path.push("trajectory_groups", String(index));
     check(groupSchema, item, findings);
-    checkGroup(item, findings);
+    checkGroup(item, findings, checkItem);
     findings.path.length -= 2;
     index += 1;
     if (isHopeless(findings)) return;
@@ -182,7 +190,11 @@ function readGroups(
 }
 
 /** Adds what the schema cannot say of a group: which items are neither messages nor Choices, and `exchanges`. */
-function checkGroup(group: unknown, findings: Findings): void {
+function checkGroup(
+  group: unknown,
+  findings: Findings,
+  checkItem: Required<GroupVisitor>["checkItem"],
+): void {
   if (!isObject(group)) return;
   eachItem(group["trajectories"], (trajectory, index) => {
     const place = ["trajectories", index];
@@ -191,25 +203,32 @@ function checkGroup(group: unknown, findings: Findings): void {
         "Trajectories made of `exchanges` are not read by this server; send `messages_and_choices` instead.";
       report(findings, "value_error", message, ...place, "exchanges");
     }
-    checkItems(trajectory, place, findings);
+    const checkHistory = (history: Readonly<Record<string, unknown>>, at: readonly string[]): void =>
+      eachItem(history["messages_and_choices"], (item, itemIndex) => {
+        const itemPlace = [...at, "messages_and_choices", itemIndex];
+        requireKind(item, itemPlace, findings);
+        findings.path.push(...itemPlace);
+        checkItem(item, findings);
+        findings.path.length -= itemPlace.length;
+      });
+    checkHistory(trajectory, place);
     eachItem(trajectory["additional_histories"], (history, historyIndex) =>
-      checkItems(history, [...place, "additional_histories", historyIndex], findings),
+      checkHistory(history, [...place, "additional_histories", historyIndex]),
     );
   });
 }
 
-function checkItems(
-  history: Readonly<Record<string, unknown>>,
+function requireKind(
+  item: Readonly<Record<string, unknown>>,
   place: readonly string[],
   findings: Findings,
 ): void {
-  eachItem(history["messages_and_choices"], (item, index) => {
-    const isChoice = isObject(item["message"]) && Object.hasOwn(item, "finish_reason");
-    if (isChoice || Object.hasOwn(item, "role")) return;
-    const message =
-      "Input should be a message (with `role`) or a Choice (with `message` and `finish_reason`)";
-    report(findings, "missing", message, ...place, "messages_and_choices", index);
-  });
+  const isChoice = isObject(item["message"]) && Object.hasOwn(item, "finish_reason");
+  if (isChoice || Object.hasOwn(item, "role")) return;
+  if (Object.hasOwn(item, "finish_reason"))
+    return report(findings, "missing", "Field required: the message that a Choice is", ...place, "message");
+  const message = "Input should be a message (with `role`) or a Choice (with `message` and `finish_reason`)";
+  report(findings, "missing", message, ...place);
 }
 
 function eachItem(

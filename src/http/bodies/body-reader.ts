@@ -43,16 +43,18 @@ export class BodyReader {
    * Reads a body as the kind it is; its pieces are given away.
    *
    * @param body as the routes that are {@link readApart} get it
+   * @param vocabularySize how many token ids the model has that a job is for
    * @throws ServiceError what is wrong with it; `too_large` where it takes more memory to read than there is
    */
   async read<Kind extends BodyKind>(
     kind: Kind,
     request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
+    { vocabularySize = null }: { readonly vocabularySize?: number | null } = {},
   ): Promise<BodyKinds[Kind]> {
     // A request without a content type has none.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const limits = this.#limits;
-    const sender: BodySender = { caller: request.caller, requestId: requestIdOf(request) };
+    const sender: BodySender = { caller: request.caller, requestId: requestIdOf(request), vocabularySize };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](Buffer.concat(pieces), limits, sender);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
     const task: BodyTask = { kind, pieces, limits, sender };

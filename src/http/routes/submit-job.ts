@@ -3,10 +3,12 @@
 import type { FastifyRequest } from "fastify";
 import { newUuid7 } from "../../domain/ids.ts";
 import type { JobTask } from "../../domain/job.ts";
+import type { TrainedModel } from "../../domain/model.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
 import { locate } from "../../wire/places.ts";
+import { type GreatestTokenId, refuseStrangeTokenId } from "../../wire/training/recorded-tokens.ts";
 import { modelIdAtHead } from "../../wire/training-job.ts";
 import type { HeadCheck } from "../bodies/gather-body.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -18,8 +20,18 @@ const modelPlace = ["body", "model_id"];
 export function modelCheck(request: FastifyRequest, dependencies: HttpDependencies): HeadCheck {
   return {
     find: modelIdAtHead,
-    check: async (id) => void (await reachModel(dependencies, request.caller, id, modelPlace)),
+    check: async (id) => {
+      request.model = await reachModel(dependencies, request.caller, id, modelPlace);
+    },
   };
+}
+
+/** How many token ids a model has; null where it is not known, or its base is not served. */
+export function vocabularySizeOf(
+  model: TrainedModel | null,
+  { baseModels }: Pick<HttpDependencies, "baseModels">,
+): number | null {
+  return baseModels().find(({ name }) => name === model?.baseModel)?.vocabularySize ?? null;
 }
 
 /** A job as its body was read. */
@@ -30,16 +42,19 @@ export interface SubmittedJob {
   readonly lines: PackedLines;
   /** Of the body. */
   readonly hash: string;
+  /** Of Choices; absent where there are none. */
+  readonly greatestTokenId?: GreatestTokenId | null;
 }
 
 /** Stores the job; it is durable when this resolves. @returns its id */
 export async function submitJob(
   request: FastifyRequest,
   dependencies: HttpDependencies,
-  { modelId, task, configNotApplied, lines, hash }: SubmittedJob,
+  { modelId, task, configNotApplied, lines, hash, greatestTokenId = null }: SubmittedJob,
 ): Promise<string> {
   const key = idempotencyKeyOf(request);
   const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
+  refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
   const { clock, jobQueue } = dependencies;
   const id = newUuid7(clock);
   const job = newJob({ id, modelId: model.id, task, configNotApplied, createdAt: clock.now() });

@@ -252,6 +252,146 @@ test("refuses a log-probability that training's numbers cannot hold, and what a 
   await server.close();
 });
 
+/** A Choice of two tokens that agrees with itself, but for the given fields. */
+function answered(fields: object): object {
+  const entries = [5, 6].map((id) => ({
+    token: `token_id:${id}`,
+    logprob: -0.1,
+    bytes: [],
+    top_logprobs: [],
+  }));
+  return {
+    ...choice,
+    token_ids: [5, 6],
+    logprobs: { content: entries, refusal: null },
+    ...fields,
+  };
+}
+
+const entryOf = (token: string, logprob: number | null): object => ({
+  token,
+  logprob,
+  bytes: [],
+  top_logprobs: [],
+});
+
+/** The fault of one Choice within a job, its place within the Choice. */
+const wrongChoices: readonly (readonly [string, object, string, RegExp])[] = [
+  [
+    "fewer log-probabilities than token ids",
+    answered({ logprobs: { content: [entryOf("token_id:5", -1)] } }),
+    "logprobs.content",
+    /1 log-probabilities for 2 token_ids/,
+  ],
+  [
+    "log-probabilities of other tokens than token_ids",
+    answered({ logprobs: { content: [entryOf("token_id:5", -1), entryOf("token_id:7", -1)] } }),
+    "logprobs.content.1.token",
+    /name token 7 where token_ids say 6/,
+  ],
+  [
+    "a log-probability above 0",
+    answered({ logprobs: { content: [entryOf("a", 3), entryOf("b", null)] } }),
+    "logprobs.content.0.logprob",
+    /3 is no log-probability/,
+  ],
+  [
+    "an answer's token id outside the vocabulary",
+    answered({ token_ids: [5, 512], logprobs: null }),
+    "token_ids.1",
+    /token id 512, and this model's ids end at 511/,
+  ],
+  [
+    "a prompt's token id outside the vocabulary",
+    answered({ prompt_token_ids: [1, 2, 600] }),
+    "prompt_token_ids.2",
+    /token id 600/,
+  ],
+  [
+    "a named token outside the vocabulary, where nothing else says what was answered",
+    answered({ token_ids: null, logprobs: { content: [entryOf("token_id:999", -1)] } }),
+    "logprobs.content.0.token",
+    /token id 999/,
+  ],
+  [
+    "a prompt without an answer",
+    answered({ token_ids: null, logprobs: null }),
+    "token_ids",
+    /prompt_token_ids, and neither/,
+  ],
+  ["a choice without its message", { finish_reason: "stop", token_ids: [5] }, "message", /required/],
+];
+
+for (const [name, item, place, message] of wrongChoices) {
+  test(`refuses ${name}, and names group, trajectory and turn`, async () => {
+    const { server, modelId } = await withModel();
+    const history = { messages_and_choices: [{ role: "user", content: "hi" }, item] };
+    const trajectories = [{}, {}, { ...history, additional_histories: [history] }];
+    const at = "trajectory_groups.1.trajectories.2";
+    await refuses(
+      server,
+      { model_id: modelId, trajectory_groups: [{ trajectories: [] }, { trajectories }] },
+      [
+        [`${at}.messages_and_choices.1.${place}`, message],
+        [`${at}.additional_histories.0.messages_and_choices.1.${place}`, message],
+      ],
+    );
+    await server.close();
+  });
+}
+
+test("a choice that says what it can is taken: ids alone, log-probabilities alone, a named prompt, nothing", async () => {
+  const { server, modelId } = await withModel();
+  const items = [
+    answered({ logprobs: null }),
+    answered({ token_ids: null, prompt_token_ids: null }),
+    answered({ token_ids: null }),
+    answered({ token_ids: [], logprobs: { content: [] } }),
+    answered({ token_ids: [0, 511], logprobs: { content: [entryOf("a", -1), entryOf("b", 0.001)] } }),
+    { finish_reason: null, message: {} },
+  ];
+  const body = {
+    model_id: modelId,
+    trajectory_groups: [{ trajectories: [{ messages_and_choices: items }] }],
+  };
+  const answer = await post(server, body);
+  assert.equal(answer.statusCode, 200, answer.body);
+  await server.close();
+});
+
+test("contradictions are told with faults of type, once each, and beyond a hundred they are counted", async () => {
+  const { server, modelId } = await withModel();
+  const many = Array.from({ length: 60 }, () => answered({ token_ids: [5, 512], logprobs: null }));
+  const groups = [{ trajectories: [{ messages_and_choices: many, reward: "high" }] }];
+  const answer = await post(server, { model_id: modelId, trajectory_groups: [...groups, ...groups] });
+  const { detail } = answer.json<Refusal>();
+  assert.equal(detail.length, 101);
+  assert.deepEqual(detail[0]?.loc.slice(1), ["trajectory_groups", "0", "trajectories", "0", "reward"]);
+  assert.match(detail[100]?.msg ?? "", /^22 more faults/);
+  await server.close();
+});
+
+test("where the model comes last the greatest token id is still refused before the job is stored", async () => {
+  const { server, modelId } = await withModel();
+  const padding = { role: "user", content: "x".repeat(1 << 17) };
+  const send = (id: number) => {
+    const items = [
+      padding,
+      answered({ token_ids: [5, 6] }),
+      answered({ token_ids: [5, id], logprobs: null }),
+    ];
+    return { trajectory_groups: [{ trajectories: [{ messages_and_choices: items }] }], model_id: modelId };
+  };
+  await refuses(server, send(512), [
+    [
+      "trajectory_groups.0.trajectories.0.messages_and_choices.2.token_ids.1",
+      /token id 512.*model_id before/,
+    ],
+  ]);
+  assert.equal((await post(server, send(511))).statusCode, 200);
+  await server.close();
+});
+
 test("names every fault of a job at once", async () => {
   const { server, modelId } = await withModel();
   const trajectory = {

@@ -21,7 +21,7 @@ import {
   trainingJobSchema,
 } from "../../wire/training-job.ts";
 import { jobParameters, reachJob, reachModel } from "./reach.ts";
-import { modelCheck, submitJob } from "./submit-job.ts";
+import { modelCheck, submitJob, vocabularySizeOf } from "./submit-job.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 const path = "/v1/preview/training-jobs";
@@ -121,7 +121,8 @@ async function create(
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): Promise<object> {
-  const read = await bodies.read("training job", request);
+  const vocabularySize = vocabularySizeOf(request.model, dependencies);
+  const read = await bodies.read("training job", request, { vocabularySize });
   nameIgnored(reply, read.ignored);
   const task = { kind: "rl", config: read.config } as const;
   return { id: await submitJob(request, dependencies, { ...read, task }) };

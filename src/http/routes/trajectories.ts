@@ -23,19 +23,11 @@ interface ModelPath {
   Params: { model_id: string };
 }
 
-declare module "fastify" {
-  interface FastifyRequest {
-    /** The model that a log is for. */
-    model: TrainedModel | null;
-  }
-}
-
 export function trajectoryRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  app.decorateRequest("model", null);
   app.post<ModelPath>(
     "/v1/preview/models/:model_id/log",
     {

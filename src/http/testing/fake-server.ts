@@ -122,7 +122,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     checkConstraint: async (constraint, instances) =>
       checkConstraint(constraint, instances, { limits: defaultGrammarLimits, clock: new FakeClock() }),
-    baseModels: () => baseModels.map((name) => ({ name, contextLength: 1024 })),
+    baseModels: () => baseModels.map((name) => ({ name, contextLength: 1024, vocabularySize: 512 })),
     directory: createModelDirectory({
       store: models,
       bases: baseModels,
