@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installStamp = join(root, "node_modules", ".hone-installed");
 const buildStamp = join(root, "dist", ".hone-built");
-const sourceFolders = ["src", "bench", "recipes", "test"];
+const sourceFolders = ["src", "bench", "examples", "recipes", "test"];
 
 /** Installs and builds what is missing or out of date. Ends the process when that fails. */
 export function setUp() {

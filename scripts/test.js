@@ -10,7 +10,7 @@ import { root, say, setUp } from "./setup.js";
 
 setUp();
 const wanted = process.argv.slice(2);
-const files = ["src", "test", "recipes", "bench"]
+const files = ["src", "test", "recipes", "bench", "examples"]
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
   )

@@ -1,0 +1,198 @@
+// The world, the conversations in it, and the whole course of the example with models that are made up.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChatBody, Choice, Message, ToolCall } from "../../src/client/resources.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { seededRandom } from "../../src/domain/random.ts";
+import { demonstrate } from "./demonstrations.ts";
+import { isRight, rewardOf, runEpisode, trajectoryOf, type ChatClient } from "./episode.ts";
+import { learn, type LearnClient, type LearnOptions } from "./learn.ts";
+import { answerCall, openMarket, tools, type Market } from "./market.ts";
+import { drawQuestion, drawQuestions, sorts, type Question } from "./questions.ts";
+import { linesOf, summaryLines } from "./screen.ts";
+
+const market = openMarket(seededRandom("test"));
+const call = (name: string, values: unknown): ToolCall => ({
+  id: "c",
+  type: "function",
+  function: { name, arguments: typeof values === "string" ? values : JSON.stringify(values) },
+});
+
+test("tools answer what is asked right, and say what was wrong with everything else", () => {
+  const tiny: Market = new Map([["pear", { price: 4, stock: 30 }]]);
+  const cases: readonly (readonly [ToolCall, string])[] = [
+    [call("price", { item: "pear" }), "4"],
+    [call("stock", { item: "pear" }), "30"],
+    [call("times", { a: 3, b: 4 }), "12"],
+    [call("plus", { a: 3, b: 4 }), "7"],
+    [call("minus", { a: 3, b: 4 }), "-1"],
+    [call("price", { item: "shoe" }), "not found"],
+    [call("price", {}), "not found"],
+    [call("plus", { a: "3", b: 4 }), "error: a and b must be numbers"],
+    [call("toString", {}), "error: no such tool"],
+    [call("price", "{broken"), "error: the arguments are no object"],
+    [call("price", "[1]"), "error: the arguments are no object"],
+  ];
+  for (const [given, expected] of cases) assert.equal(answerCall(tiny, given), expected);
+});
+
+test("the plan of every question leads to its answer by tools that exist", () => {
+  const random = seededRandom("test", "questions");
+  for (const sort of sorts) {
+    for (let count = 0; count < 50; count++) {
+      const question = drawQuestion(random, market, sort);
+      for (const { tool, arguments: values, result } of question.plan) {
+        assert.ok(tools.some(({ function: { name } }) => name === tool));
+        assert.equal(answerCall(market, call(tool, values)), String(result), question.text);
+      }
+      assert.equal(question.answer, String(question.plan.at(-1)?.result));
+    }
+  }
+});
+
+/** A model that says what `speak` says to the messages so far. */
+function modelOf(speak: (body: ChatBody) => Message): ChatClient {
+  return {
+    chat: (body) => {
+      const choice: Choice = { index: 0, message: speak(body), finish_reason: "stop", logprobs: null };
+      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+      return Promise.resolve({ id: "x", model: body.model ?? "", choices: [choice], usage });
+    },
+  };
+}
+
+/** Says what a conversation that knows the way says at the same place. */
+function knowing(questions: readonly Question[]): (body: ChatBody) => Message {
+  return ({ messages }) => {
+    const question = questions.find(({ text }) => text === messages[0]?.content);
+    return demonstrate(question ?? questions[0])[messages.length];
+  };
+}
+
+const options = { model: "m", temperature: 1, seed: 5 };
+
+test("an agent that knows the way earns all there is, in as many turns as it needs", async () => {
+  const questions = drawQuestions(seededRandom("test", "known"), market, { count: 12 });
+  for (const question of questions) {
+    const episode = await runEpisode(modelOf(knowing(questions)), market, question, options);
+    assert.equal(rewardOf(episode), 1);
+    assert.ok(isRight(episode));
+    assert.equal(episode.items.length, 2 * question.plan.length + 2);
+    const trajectory = trajectoryOf(episode);
+    assert.equal(trajectory.tools, tools);
+    assert.deepEqual(
+      trajectory.messages_and_choices.map((item) => ("message" in item ? "choice" : item.role)),
+      ["user", ...question.plan.flatMap(() => ["choice", "tool"]), "choice"],
+    );
+  }
+});
+
+test("half of the reward is for what was found out, and calls for nothing cost", async () => {
+  const question = drawQuestion(seededRandom("test", "half"), market, "several");
+  const [first, second] = question.plan;
+  const says = (...said: readonly (Message | ToolCall)[]): ChatClient => {
+    let turn = 0;
+    return modelOf(() => {
+      const next = said[Math.min(turn++, said.length - 1)];
+      return "id" in next ? { role: "assistant", content: null, tool_calls: [next] } : next;
+    });
+  };
+  const text = (content: string): Message => ({ role: "assistant", content });
+  const rewardFor = async (...said: readonly (Message | ToolCall)[]): Promise<number> =>
+    rewardOf(await runEpisode(says(...said), market, question, options));
+  const [one, two] = [call(first.tool, first.arguments), call(second.tool, second.arguments)];
+  assert.equal(await rewardFor(text(question.answer)), 0.5);
+  assert.equal(await rewardFor(one, text("no idea")), 0.25);
+  assert.equal(await rewardFor(two, one, text("no idea")), 0.25, "in the wrong order one of them is luck");
+  assert.equal(await rewardFor(one, one, two, text(question.answer)), 0.95);
+  assert.equal(await rewardFor(call("price", "{broken")), 0, "what cannot be shown again ends it");
+  const endless = await runEpisode(says(one), market, question, options);
+  assert.equal(endless.answer, null);
+  assert.equal(endless.results.length, 5);
+  assert.ok(Math.abs(rewardOf(endless) - 0.1) < 1e-9);
+});
+
+/** A server whose model knows the way to more sorts of questions with each job. */
+class LearningServer implements LearnClient {
+  readonly jobs: string[] = [];
+  readonly asked = new Set<string>();
+  readonly demonstrated: string[] = [];
+  registerModel = async () => ({ id: "m", entity: "e", project: "p", name: "n", base_model: "b" });
+  createSupervisedJob = async (body: Parameters<LearnClient["createSupervisedJob"]>[0]) => {
+    assert.ok("training_data" in body);
+    this.demonstrated.push(...body.training_data.map(({ messages: [question] }) => question?.content ?? ""));
+    return `job ${this.jobs.push("supervised")}`;
+  };
+  createTrainingJob = async ({
+    trajectory_groups: groups,
+  }: Parameters<LearnClient["createTrainingJob"]>[0]) => `job ${this.jobs.push(`${groups.length} groups`)}`;
+  waitForTrainingJob = async () => [];
+  chat: LearnClient["chat"] = (body) => {
+    const step = Number(/:step(\d)$/.exec(body.model ?? "")?.[1]);
+    assert.equal(step, this.jobs.length, "the newest version answers");
+    this.asked.add(`${body.temperature} ${body.messages[0]?.content}`);
+    // Every other try gives up, until the last job.
+    const { length } = body.messages;
+    // Every turn of a try has a seed one higher than the last; the next try begins a hundred higher.
+    const tryNumber = Math.floor(((body.seed ?? 0) - (length - 1) / 2) / 100);
+    const isLost = step === 0 || (step < 3 && tryNumber % 2 === 0 && body.temperature === 1);
+    return modelOf(() =>
+      isLost ? { role: "assistant", content: "?" } : demonstrate(this.#question(body))[length],
+    ).chat(body);
+  };
+  #question({ messages: [first] }: ChatBody): Question {
+    const seedMarket = openMarket(seededRandom("market", 3));
+    const tests = drawQuestions(seededRandom("tests", 3), seedMarket, { count: 36 });
+    const except = new Set(tests.map(({ text }) => text));
+    const tried = [0, 1, 2].flatMap((round) =>
+      drawQuestions(seededRandom("round", 3, round), seedMarket, { count: 6, except }),
+    );
+    const found = [...tests, ...tried].find(({ text }) => text === first?.content);
+    if (found !== undefined) return found;
+    throw new Error(`a question from nowhere: ${first?.content}`);
+  }
+}
+
+test("the agent is taught, tries, and is trained on what varies; tests are never trained on", async () => {
+  const server = new LearningServer();
+  const settings: LearnOptions = {
+    baseModel: "b",
+    project: "p",
+    name: "n",
+    seed: 3,
+    demonstrationCount: 12,
+    demonstrationEpochs: 1,
+    supervisedRate: 0.01,
+    roundCount: 2,
+    questionCount: 6,
+    groupSize: 4,
+    reinforcementRate: 0.01,
+    parallel: 5,
+  };
+  const lines: string[] = [];
+  const { points } = await learn(server, systemClock, settings, (event) => lines.push(...linesOf(event)));
+  assert.deepEqual(
+    points.map(({ stage, sampledReward, testReward, testRight }) => [
+      stage,
+      sampledReward,
+      testReward,
+      testRight,
+    ]),
+    [
+      ["base", null, 0, 0],
+      ["taught", 0.5, 1, 1],
+      [1, 0.5, 1, 1],
+      [2, 1, 1, 1],
+    ],
+  );
+  assert.deepEqual(server.jobs, ["supervised", "6 groups", "6 groups"]);
+  const tests = [...server.asked].filter((key) => key.startsWith("0 ")).map((key) => key.slice(2));
+  assert.ok(tests.length > 30);
+  for (const text of tests) {
+    assert.ok(!server.asked.has(`1 ${text}`), text);
+    assert.ok(!server.demonstrated.includes(text), text);
+  }
+  assert.equal(lines.length, 2 * points.length);
+  assert.match(lines[2], /^taught .*test 1\.00 {2}right 100 % {2}tries 0\.50/);
+  assert.match(summaryLines(points).at(-1) ?? "", /0\.00 at first, 1\.00 taught .* 1\.00 after 2 rounds/);
+});

@@ -1,0 +1,19 @@
+// Conversations as somebody who knows the way would have them: what the agent is first taught by.
+import type { Message } from "../../src/client/resources.ts";
+import type { Question } from "./questions.ts";
+
+/** A conversation to learn: the question, each call of its plan with its result, and the answer. */
+export function demonstrate({ text, plan, answer }: Question): readonly Message[] {
+  return [
+    { role: "user", content: text },
+    ...plan.flatMap(({ tool, arguments: values, result }, index): readonly Message[] => {
+      const id = `call-${index}`;
+      const call = { name: tool, arguments: JSON.stringify(values) };
+      return [
+        { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: call }] },
+        { role: "tool", tool_call_id: id, content: String(result) },
+      ];
+    }),
+    { role: "assistant", content: answer },
+  ];
+}

@@ -1,0 +1,107 @@
+// One conversation of the agent over HTTP: it calls tools until it answers or has no turns left, and is judged.
+import type { HoneClient } from "../../src/client/hone-client.ts";
+import type { Choice, Message, TrajectoryBody } from "../../src/client/resources.ts";
+import { answerCall, parsedArguments, tools, type Market } from "./market.ts";
+import type { Question } from "./questions.ts";
+
+export type ChatClient = Pick<HoneClient, "chat">;
+
+export interface EpisodeOptions {
+  /** Name of the model and its version. */
+  readonly model: string;
+  readonly temperature: number;
+  readonly seed: number;
+}
+
+export interface Episode {
+  readonly question: Question;
+  /** What was said, as training takes it. */
+  readonly items: readonly (Message | Choice)[];
+  /** What the tools said, in order. */
+  readonly results: readonly string[];
+  /** What the agent said in the end; null where it only called. */
+  readonly answer: string | null;
+}
+
+/** Calls that an agent may make beyond the shortest way. */
+const spareCalls = 2;
+
+/**
+ * Runs a conversation to its end.
+ *
+ * @throws HoneApiError where the server refuses a request
+ */
+export async function runEpisode(
+  client: ChatClient,
+  market: Market,
+  question: Question,
+  { model, temperature, seed }: EpisodeOptions,
+): Promise<Episode> {
+  const items: (Message | Choice)[] = [{ role: "user", content: question.text }];
+  const messages: Message[] = [{ role: "user", content: question.text }];
+  const results: string[] = [];
+  const say = (message: Message): void => {
+    items.push(message);
+    messages.push(message);
+  };
+  for (let turn = 0; turn <= question.plan.length + spareCalls; turn++) {
+    const { choices } = await client.chat({
+      model,
+      messages,
+      tools,
+      tool_choice: "auto",
+      parallel_tool_calls: false,
+      temperature,
+      max_tokens: 48,
+      seed: seed + turn,
+    });
+    const [choice] = choices;
+    if (choice === undefined) throw new Error("the server answered without a choice");
+    items.push(choice);
+    messages.push(choice.message);
+    const [call] = choice.message.tool_calls ?? [];
+    if (call === undefined) return { question, items, results, answer: choice.message.content };
+    // A call that is no JSON cannot be shown again, so the conversation ends there.
+    if (parsedArguments(call.function.arguments) === null) break;
+    const result = answerCall(market, call);
+    results.push(result);
+    say({ role: "tool", tool_call_id: call.id, content: result });
+  }
+  return { question, items, results, answer: null };
+}
+
+/**
+ * The reward in [0, 1]: half for what the tools were made to find out on the way, half for the right answer; each call beyond the
+ * shortest way costs a twentieth.
+ */
+export function rewardOf({ question, results, answer }: Episode): number {
+  const { plan } = question;
+  const found = countInOrder(
+    plan.map(({ result }) => String(result)),
+    results,
+  );
+  const isRight = answer === question.answer;
+  const wasted = Math.max(0, results.length - plan.length);
+  return Math.max(0, 0.5 * (found / plan.length) + (isRight ? 0.5 : 0) - 0.05 * wasted);
+}
+
+export function isRight({ question, answer }: Episode): boolean {
+  return answer === question.answer;
+}
+
+/** How many of the wanted texts stand in a list one behind the other, whatever stands between. */
+function countInOrder(wanted: readonly string[], given: readonly string[]): number {
+  let found = 0;
+  for (const text of given) if (text === wanted[found]) found += 1;
+  return found;
+}
+
+/** The conversation as a training job takes it. */
+export function trajectoryOf(episode: Episode): TrajectoryBody {
+  return {
+    messages_and_choices: episode.items,
+    tools,
+    reward: rewardOf(episode),
+    metrics: { right: isRight(episode), calls: episode.results.length },
+  };
+}

@@ -1,0 +1,191 @@
+// The example as a story: write conversations and teach them, then let the agent try, judge it, and train it on what it did,
+// round after round. Over HTTP alone; knows nothing of terminals.
+import type { Clock } from "../../src/domain/clock.ts";
+import { seededRandom } from "../../src/domain/random.ts";
+import type { HoneClient } from "../../src/client/hone-client.ts";
+import type { ModelResource, TrajectoryGroupBody } from "../../src/client/resources.ts";
+import { demonstrate } from "./demonstrations.ts";
+import { type Episode, isRight, rewardOf, runEpisode, trajectoryOf } from "./episode.ts";
+import { type Market, openMarket, tools } from "./market.ts";
+import { drawQuestions, type Question } from "./questions.ts";
+
+export interface LearnOptions {
+  readonly baseModel: string;
+  readonly project: string;
+  readonly name: string;
+  readonly seed: number;
+  /** Conversations that are written for the supervised job; none skips it. */
+  readonly demonstrationCount: number;
+  readonly demonstrationEpochs: number;
+  readonly supervisedRate: number;
+  readonly roundCount: number;
+  /** Questions of a round, and how often each is tried. */
+  readonly questionCount: number;
+  readonly groupSize: number;
+  readonly reinforcementRate: number;
+  /** Conversations that run at once. */
+  readonly parallel: number;
+}
+
+/** What the agent can do at one version. */
+export interface Point {
+  /** `base`, `taught` by conversations, or the number of rounds behind it. */
+  readonly stage: "base" | "taught" | number;
+  /** Mean reward of the tries at temperature 1; null at the base, which does not try. */
+  readonly sampledReward: number | null;
+  /** Mean reward and part of right answers, greedy, to questions that are never trained on. */
+  readonly testReward: number;
+  readonly testRight: number;
+  readonly elapsedMs: number;
+}
+
+export type LearnEvent =
+  | { readonly kind: "point"; readonly point: Point }
+  | { readonly kind: "example"; readonly stage: Point["stage"]; readonly episode: Episode };
+
+export interface LearnResult {
+  readonly model: ModelResource;
+  readonly points: readonly Point[];
+}
+
+export type LearnClient = Pick<
+  HoneClient,
+  "registerModel" | "chat" | "createTrainingJob" | "createSupervisedJob" | "waitForTrainingJob"
+>;
+
+const testQuestionCount = 36;
+
+/**
+ * Teaches an agent and trains it, and says after each stage what it can do.
+ *
+ * @throws HoneApiError when the server refuses something; Error when a job fails
+ */
+export async function learn(
+  client: LearnClient,
+  clock: Clock,
+  options: LearnOptions,
+  emit: (event: LearnEvent) => void,
+): Promise<LearnResult> {
+  const startedAtMs = clock.monotonicMs();
+  const market = openMarket(seededRandom("market", options.seed));
+  const tests = drawQuestions(seededRandom("tests", options.seed), market, { count: testQuestionCount });
+  const model = await client.registerModel({
+    project: options.project,
+    name: options.name,
+    base_model: options.baseModel,
+  });
+  const agent = { client, market, options, model, except: new Set(tests.map(({ text }) => text)) };
+  const points: Point[] = [];
+  const show = async (stage: Point["stage"], step: number, tries: readonly Episode[]): Promise<void> => {
+    const tested = await runAll(agent, step, tests, { temperature: 0, seed: 0 });
+    const point: Point = {
+      stage,
+      sampledReward: tries.length === 0 ? null : mean(tries.map(rewardOf)),
+      testReward: mean(tested.map(rewardOf)),
+      testRight: mean(tested.map((episode) => (isRight(episode) ? 1 : 0))),
+      elapsedMs: clock.monotonicMs() - startedAtMs,
+    };
+    points.push(point);
+    emit({ kind: "point", point });
+    const hardest = tested.at(-1);
+    if (hardest !== undefined) emit({ kind: "example", stage, episode: hardest });
+  };
+
+  await show("base", 0, []);
+  let step = 0;
+  if (options.demonstrationCount > 0) {
+    await teach(agent);
+    step = 1;
+  }
+  for (let round = 0; ; round++) {
+    const groups = await tryAll(agent, step, round);
+    await show(round === 0 ? "taught" : round, step, groups.flat());
+    if (round === options.roundCount) return { model, points };
+    if (await train(agent, groups)) step += 1;
+  }
+}
+
+interface Agent {
+  readonly client: LearnClient;
+  readonly market: Market;
+  readonly options: LearnOptions;
+  readonly model: ModelResource;
+  /** The questions of the test. */
+  readonly except: ReadonlySet<string>;
+}
+
+/** The supervised job: conversations with the market, none of them about a question of the test. */
+async function teach({ client, market, options, model, except }: Agent): Promise<void> {
+  const random = seededRandom("demonstrations", options.seed);
+  const questions = drawQuestions(random, market, { count: options.demonstrationCount, except });
+  const jobId = await client.createSupervisedJob({
+    model_id: model.id,
+    training_data: questions.map((question) => ({ messages: demonstrate(question), tools })),
+    config: {
+      learning_rate: options.supervisedRate,
+      epochs: options.demonstrationEpochs,
+      batch_size: 8,
+    },
+  });
+  await client.waitForTrainingJob(jobId);
+}
+
+/** Every question of the round, several times at once. */
+async function tryAll(agent: Agent, step: number, round: number): Promise<readonly (readonly Episode[])[]> {
+  const { market, options, except } = agent;
+  const random = seededRandom("round", options.seed, round);
+  const questions = drawQuestions(random, market, { count: options.questionCount, except });
+  const repeated = questions.flatMap((question) => Array.from({ length: options.groupSize }, () => question));
+  const seed = random.index(2 ** 30);
+  const episodes = await runAll(agent, step, repeated, { temperature: 1, seed });
+  return questions.map((_, index) =>
+    episodes.slice(index * options.groupSize, (index + 1) * options.groupSize),
+  );
+}
+
+/** Runs an episode for each question, some at a time, in the questions' order. */
+async function runAll(
+  { client, market, options, model }: Agent,
+  step: number,
+  questions: readonly Question[],
+  sampling: { readonly temperature: number; readonly seed: number },
+): Promise<readonly Episode[]> {
+  const version = `${model.entity}/${model.project}/${model.name}:step${step}`;
+  const episodes: Episode[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < questions.length; index = next++) {
+      const seed = sampling.seed + 100 * index;
+      const { temperature } = sampling;
+      episodes[index] = await runEpisode(client, market, questions[index], {
+        model: version,
+        temperature,
+        seed,
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: options.parallel }, work));
+  return episodes;
+}
+
+/** Trains on the groups that have variance: the others teach nothing. False where none has. */
+async function train(
+  { client, options, model }: Agent,
+  groups: readonly (readonly Episode[])[],
+): Promise<boolean> {
+  const varied = groups.filter((group) => new Set(group.map(rewardOf)).size > 1);
+  if (varied.length === 0) return false;
+  const jobId = await client.createTrainingJob({
+    model_id: model.id,
+    trajectory_groups: varied.map((group): TrajectoryGroupBody => ({
+      trajectories: group.map(trajectoryOf),
+    })),
+    experimental_config: { learning_rate: options.reinforcementRate },
+  });
+  await client.waitForTrainingJob(jobId);
+  return true;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

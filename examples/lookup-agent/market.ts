@@ -1,0 +1,75 @@
+// The world: a market that sells a few goods, and the tools to find out about them. Knows neither models nor questions.
+import { shuffled, type Random } from "../../src/domain/random.ts";
+import type { Tool, ToolCall } from "../../src/client/resources.ts";
+
+/** What one of each good costs, and how many are left, by its name. */
+export type Market = ReadonlyMap<string, { readonly price: number; readonly stock: number }>;
+
+const goods =
+  `apple banana bean book bowl bread cake candle carrot cheese corn cup egg fig grape hat honey jam jar kettle lamp
+  lemon mango milk nut olive onion orange peach pear pen pepper pie plum rice ring rope salt scarf spoon sugar tea toy`.split(
+    /\s+/,
+  );
+
+/** A market whose prices and stocks nobody can know by heart: another seed, another market. */
+export function openMarket(random: Random, goodCount = 24): Market {
+  return new Map(
+    shuffled(random, goods)
+      .slice(0, goodCount)
+      .map((name) => [name, { price: 2 + random.index(8), stock: 10 + random.index(80) }]),
+  );
+}
+
+const item = { type: "object", properties: { item: { type: "string" } }, required: ["item"] };
+const numbers = {
+  type: "object",
+  properties: { a: { type: "number" }, b: { type: "number" } },
+  required: ["a", "b"],
+};
+
+/** What the agent may call. */
+export const tools: readonly Tool[] = [
+  { type: "function", function: { name: "price", parameters: item } },
+  { type: "function", function: { name: "stock", parameters: item } },
+  { type: "function", function: { name: "times", parameters: numbers } },
+  { type: "function", function: { name: "plus", parameters: numbers } },
+  { type: "function", function: { name: "minus", parameters: numbers } },
+];
+
+const operations: Readonly<Record<string, (a: number, b: number) => number>> = {
+  times: (a, b) => a * b,
+  plus: (a, b) => a + b,
+  minus: (a, b) => a - b,
+};
+
+/** What a tool says to a call: a number, or what was wrong with it. Never throws, whatever a model has written. */
+export function answerCall(market: Market, { function: called }: ToolCall): string {
+  const given = parsedArguments(called.arguments);
+  if (given === null) return "error: the arguments are no object";
+  const operation = Object.hasOwn(operations, called.name) ? operations[called.name] : undefined;
+  if (operation !== undefined) return calculate(operation, given);
+  if (called.name !== "price" && called.name !== "stock") return "error: no such tool";
+  const found = market.get(String(given["item"]));
+  return found === undefined ? "not found" : String(found[called.name]);
+}
+
+function calculate(
+  operation: (a: number, b: number) => number,
+  { a, b }: Readonly<Record<string, unknown>>,
+): string {
+  if (typeof a !== "number" || typeof b !== "number") return "error: a and b must be numbers";
+  return String(operation(a, b));
+}
+
+/** The arguments of a call, or null where they are no object in JSON. */
+export function parsedArguments(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    // An object of JSON has text keys.
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,99 @@
+// Questions about a market, each with the calls that lead to its answer.
+import { present } from "../../src/domain/assert.ts";
+import type { Random } from "../../src/domain/random.ts";
+import type { Market } from "./market.ts";
+
+/** A call of a plan, with what the tool will say to it. */
+export interface Step {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, string | number>>;
+  readonly result: number;
+}
+
+export interface Question {
+  readonly text: string;
+  /** The shortest way to the answer. */
+  readonly plan: readonly Step[];
+  readonly answer: string;
+}
+
+/** One of the goods, how many of it a question is about, and the calls that every question about it may need. */
+interface Lot {
+  readonly name: string;
+  readonly count: number;
+  readonly price: Step;
+  readonly stock: Step;
+  /** What so many cost. */
+  readonly several: Step;
+}
+
+/** The sorts of questions, from one call to five; each is given two lots of different goods. */
+const rules = {
+  price: (_random, { name, price }) => question(`How much is one ${name}?`, price),
+  stock: (_random, { name, stock }) => question(`How many of ${name} are left?`, stock),
+  several: (_random, { name, count, price, several }) =>
+    question(`How much are ${count} of ${name}?`, price, several),
+  change: (random, { name, count, price, several: { result: cost }, several }) => {
+    const paid = cost + 1 + random.index(20);
+    const change = step("minus", { a: paid, b: cost }, paid - cost);
+    return question(`I pay ${paid} for ${count} of ${name}. What do I get back?`, price, several, change);
+  },
+  left: (random, { name, stock }) => {
+    const sold = 1 + random.index(9);
+    const left = step("minus", { a: stock.result, b: sold }, stock.result - sold);
+    return question(`I take ${sold} of ${name}. How many are left then?`, stock, left);
+  },
+  basket: (_random, one, other) => {
+    const [a, b] = [one.several.result, other.several.result];
+    const total = step("plus", { a, b }, a + b);
+    const text = `How much are ${one.count} of ${one.name} and ${other.count} of ${other.name}?`;
+    return question(text, one.price, one.several, other.price, other.several, total);
+  },
+} as const satisfies Readonly<Record<string, (random: Random, one: Lot, other: Lot) => Question>>;
+
+export type Sort = keyof typeof rules;
+// The keys of the record above.
+export const sorts = Object.keys(rules) as readonly Sort[];
+
+/** Draws a question of a sort. */
+export function drawQuestion(random: Random, market: Market, sort: Sort): Question {
+  const names = [...market.keys()];
+  const first = random.index(names.length);
+  const second = (first + 1 + random.index(names.length - 1)) % names.length;
+  const [one, other] = [first, second].map((index) => drawLot(random, market, names[index]));
+  return rules[sort](random, one, other);
+}
+
+function drawLot(random: Random, market: Market, name: string): Lot {
+  const { price, stock } = present(market.get(name), name);
+  const count = 2 + random.index(5);
+  return {
+    name,
+    count,
+    price: step("price", { item: name }, price),
+    stock: step("stock", { item: name }, stock),
+    several: step("times", { a: count, b: price }, count * price),
+  };
+}
+
+/** As many questions as asked for, of every sort in turn; none of the texts in `except`. */
+export function drawQuestions(
+  random: Random,
+  market: Market,
+  { count, except = new Set() }: { readonly count: number; readonly except?: ReadonlySet<string> },
+): readonly Question[] {
+  return Array.from({ length: count }, (_, index) => {
+    for (;;) {
+      const drawn = drawQuestion(random, market, sorts[index % sorts.length]);
+      if (!except.has(drawn.text)) return drawn;
+    }
+  });
+}
+
+function step(tool: string, values: Step["arguments"], result: number): Step {
+  return { tool, arguments: values, result };
+}
+
+function question(text: string, ...plan: readonly [Step, ...Step[]]): Question {
+  return { text, plan, answer: String(plan.at(-1)?.result) };
+}

@@ -1,0 +1,60 @@
+// What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
+import { drawBar, drawCurve } from "../../src/cli/demo/draw-curve.ts";
+import type { Message } from "../../src/client/resources.ts";
+import { rewardOf, type Episode } from "./episode.ts";
+import type { LearnEvent, Point } from "./learn.ts";
+
+/** The lines of an event. */
+export function linesOf(event: LearnEvent): readonly string[] {
+  return event.kind === "point" ? [pointLine(event.point)] : episodeLines(event.episode);
+}
+
+function nameOf(stage: Point["stage"]): string {
+  if (stage === "base") return "base model";
+  return stage === "taught" ? "taught" : `round ${stage}`;
+}
+
+function pointLine({ stage, sampledReward, testReward, testRight, elapsedMs }: Point): string {
+  const sampled = sampledReward === null ? "        " : `tries ${sampledReward.toFixed(2)}`.padEnd(10);
+  return (
+    `${nameOf(stage).padEnd(10)} ▕${drawBar(testReward, 24)}▏ test ${testReward.toFixed(2)}  ` +
+    `right ${Math.round(100 * testRight)} %  ${sampled}  ${(elapsedMs / 1000).toFixed(0)} s`
+  );
+}
+
+/** A conversation in one line each: what was asked, called, said and answered. */
+function episodeLines(episode: Episode): readonly string[] {
+  const said = episode.items
+    .slice(1)
+    .map((item) => ("message" in item ? agentLine(item.message) : `= ${item.content}`));
+  const steps = said.join("  ").replaceAll("\n", " ");
+  return [`           ${episode.question.text}  ${steps}   (reward ${rewardOf(episode).toFixed(2)})`];
+}
+
+function agentLine({ content, tool_calls: calls = [] }: Message): string {
+  const written = calls.map(({ function: called }) => `${called.name}${called.arguments}`);
+  return [...(content === null || content === "" ? [] : [JSON.stringify(content)]), ...written].join(" ");
+}
+
+/** The curve of the test's reward over the stages, and what was gained. */
+export function summaryLines(points: readonly Point[]): readonly string[] {
+  const curve = drawCurve(
+    points.map(({ testReward }) => testReward),
+    { height: 11, stride: 4, min: 0, max: 1, target: 0.9, pointCountMax: points.length },
+  );
+  const [base, taught] = points;
+  const last = points.at(-1);
+  if (base === undefined || taught === undefined || last === undefined) return curve;
+  return [
+    "",
+    "mean reward of the test (0: base model, 1: taught, then a round of reinforcement each)",
+    ...curve,
+    "",
+    `Test reward ${base.testReward.toFixed(2)} at first, ${taught.testReward.toFixed(2)} taught by conversations, ` +
+      `${last.testReward.toFixed(2)} after ${points.length - 2} rounds; right answers ${percent(base)}, ${percent(taught)}, ${percent(last)}.`,
+  ];
+}
+
+function percent({ testRight }: Point): string {
+  return `${Math.round(100 * testRight)} %`;
+}
