@@ -7,6 +7,8 @@ export interface Attempt extends Request {
   readonly status: number;
   /** For things that do not exist, where that is another: only ids of models. */
   readonly statusOfNone?: number;
+  /** For whom the things belong to, where that is not 200. */
+  readonly statusOfOwner?: number;
 }
 
 const models = "/v1/preview/models";
@@ -110,6 +112,13 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       method: "POST",
       url: `${jobs}/${id}/cancel`,
       status: 404,
+    })),
+    "POST /v1/preview/training-jobs/:job_id/replay": ofJob(other, (id) => ({
+      method: "POST",
+      url: `${jobs}/${id}/replay`,
+      status: 404,
+      // It has not succeeded.
+      statusOfOwner: 409,
     })),
     "GET /v1/preview/training-jobs/:job_id/events": [
       ...ofJob(other, (id) => get(`${jobs}/${id}/events`, 404)),

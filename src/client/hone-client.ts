@@ -199,6 +199,16 @@ export class HoneClient {
     });
   }
 
+  /** Has a job that succeeded repeated, to compare with its version; returns the replay's id, a job itself. */
+  async replayTrainingJob(jobId: string, options: Cancellable = {}): Promise<string> {
+    const path = `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/replay`;
+    const { id } = await this.#transport.json<{ readonly id: string }>("POST", path, {
+      body: {},
+      ...options,
+    });
+    return id;
+  }
+
   /** The job's events as they come; ends after `training_ended` or `training_failed`. */
   async *watchTrainingJob(jobId: string, options: Cancellable = {}): AsyncGenerator<JobEventResource> {
     const response = await this.#transport.open(

@@ -138,6 +138,27 @@ export interface TrainingJobResource {
   readonly seconds_left: number | null;
   /** Null until the job has begun. */
   readonly counts: JobCountsResource | null;
+  /** The job that it repeats; it makes no version itself. */
+  readonly replay_of: string | null;
+  /** Of a replay that succeeded. */
+  readonly replay: ReplayResource | null;
+}
+
+/** How what a replay made compares with the version that its job made. */
+export interface ReplayResource {
+  readonly is_equal: boolean;
+  /** Of the version; all are compared. */
+  readonly files: readonly string[];
+  readonly matrices: number;
+  /** Matrices, and files without any, that are not the same. */
+  readonly different: number;
+  /** The first 100 of them. */
+  readonly differences: readonly {
+    readonly file: string;
+    readonly matrix: string | null;
+    readonly values: number | null;
+    readonly greatest: number | null;
+  }[];
 }
 
 /** What of a job's trajectories trains, and what does not. */

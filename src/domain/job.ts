@@ -67,6 +67,29 @@ export interface JobPins {
   readonly trainerBuild: string;
   /** Hex SHA-256 of what the job is: configuration, trajectories, start step; never of ids or times. */
   readonly seed: string;
+  /** Whether that version had its optimizer's state; absent in jobs from before. */
+  readonly hasTrainerState?: boolean;
+}
+
+/** How what a replay made compares with the version that the job made. */
+export interface ReplayComparison {
+  /** Names in the version's folder. */
+  readonly files: readonly string[];
+  readonly matrixCount: number;
+  /** Matrices, and files without any, that are not the same byte for byte. */
+  readonly differentCount: number;
+  /** The first 100 of them. */
+  readonly different: readonly ReplayDifference[];
+}
+
+export interface ReplayDifference {
+  readonly file: string;
+  /** Null for a file that holds none. */
+  readonly matrix: string | null;
+  /** Values that differ; null where they cannot be compared one by one. */
+  readonly valueCount: number | null;
+  /** The greatest difference of two values; null where they cannot be compared one by one, or it is not finite. */
+  readonly greatest: number | null;
 }
 
 export interface TrainingJob {
@@ -99,8 +122,12 @@ export interface TrainingJob {
   readonly cancelRequested: boolean;
   /** Hex SHA-256 over the configuration and the trajectories as stored. */
   readonly contentHash: string;
-  /** Null until the first attempt. */
+  /** Null until the first attempt, and of a replay, which goes by the pins of the job that it repeats. */
   readonly pins: JobPins | null;
+  /** The job that this one repeats, to compare with its version; a replay makes no version. */
+  readonly replayOf: string | null;
+  /** Of a replay that succeeded. */
+  readonly comparison: ReplayComparison | null;
 }
 
 /** A job that is not stored yet: the store hashes its content as it writes it. */
@@ -120,7 +147,10 @@ export interface JobRelease {
 /** How an attempt of `owner` ended well. */
 export interface JobSuccess {
   readonly owner: string;
-  readonly version: ModelVersion;
+  /** Null of a replay. */
+  readonly version: ModelVersion | null;
+  /** Of a replay. */
+  readonly comparison?: ReplayComparison;
   readonly counts: JobCounts;
   readonly at: Date;
   /** Of the event `training_ended`. */
@@ -215,7 +245,7 @@ export interface JobStore {
   appendEvent(id: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
   /**
-   * In one transaction: the version, the state `succeeded`, the result step and the event `training_ended`. Throws
+   * In one transaction: the version or the comparison, the state `succeeded`, the result step and the event `training_ended`. Throws
    * `conflict` when the job is not running for this owner, or the version's step exists.
    */
   succeed(id: string, success: JobSuccess): Promise<void>;
@@ -234,15 +264,32 @@ export interface JobStore {
   requestCancel(id: string, at: Date): Promise<JobState | null>;
 }
 
-/** Everything an attempt at a job needs to know. */
-export interface JobAssignment {
+/** What is trained, on what, from where. */
+export interface TrainingRun {
+  /** Its task, and its lines or those of the job that it repeats. */
   readonly job: TrainingJob;
-  readonly model: TrainedModel;
   /** The version that training starts from: that of `pins.startStep`. */
   readonly from: ModelVersion;
-  /** Of the job that made that version; null when none did. */
+  /** What kind of job made that version; null when none did. */
   readonly fromKind: JobKind | null;
   readonly pins: JobPins;
+}
+
+/** Everything an attempt at a job needs to know. */
+export interface JobAssignment extends TrainingRun {
+  readonly model: TrainedModel;
+  /** Of a replay, whose pins are those of the job that it repeats; null for a job that makes a version. */
+  readonly replay: ReplayAssignment | null;
+}
+
+export interface ReplayAssignment {
+  /** What the result is compared with. */
+  readonly version: ModelVersion;
+  /**
+   * Runs that are repeated first, in their order, since what they made of the optimizer is not kept: each goes on from
+   * the result of the one before, and so does the run itself.
+   */
+  readonly earlier: readonly TrainingRun[];
 }
 
 /** What an attempt reports while it runs; each resolves when it is durable. */
@@ -275,6 +322,8 @@ export interface JobOutcome {
   /** What the trainer goes on from beside the adapter; see {@link ModelVersion.trainerState}. */
   readonly trainerState: string | null;
   readonly counts: JobCounts;
+  /** Of a replay. */
+  readonly comparison?: ReplayComparison;
   /** Metrics of the version and of `training_ended`. */
   readonly metrics: Readonly<Record<string, number>>;
 }

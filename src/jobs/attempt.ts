@@ -1,20 +1,11 @@
 // One attempt at a job: run it, keep its lease alive, pass on what it reports, and write down how it ended.
-import { createHash } from "node:crypto";
 import { assert } from "../domain/assert.ts";
-import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
-import type {
-  JobAssignment,
-  JobKind,
-  JobOutcome,
-  JobPins,
-  JobRunner,
-  JobStore,
-  TrainingJob,
-} from "../domain/job.ts";
-import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
+import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { AttemptDependencies } from "./attempt-dependencies.ts";
+import { assign, AttemptFailure, ofRunner } from "./assignment.ts";
 import { createReport, requireFinite } from "./attempt-report.ts";
 import {
   type AttemptResult,
@@ -26,21 +17,6 @@ import {
   refusedStart,
 } from "./ending.ts";
 import type { JobSettings } from "./settings.ts";
-
-export interface AttemptDependencies {
-  readonly jobs: JobStore;
-  readonly models: Pick<
-    ModelStore,
-    "find" | "findVersion" | "newestVersion" | "greatestStep" | "dropTrainerStates"
-  >;
-  readonly runner: JobRunner;
-  /** Called when a model has a new version; what it does may wait until the next one, or the next start. */
-  readonly onNewVersion?: (modelId: string) => Promise<void>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Who the store knows this queue as. On SQLite one fixed text: its lock guarantees a single server. */
-  readonly owner: string;
-}
 
 export class Attempt {
   readonly #dependencies: AttemptDependencies;
@@ -101,7 +77,7 @@ export class Attempt {
     settled.abort();
     await beating;
     this.#onEvent();
-    if (kind === "succeed") await this.#tidyOlderVersions();
+    if (kind === "succeed" && this.#job.replayOf === null) await this.#tidyOlderVersions();
     return kind;
   }
 
@@ -134,7 +110,7 @@ export class Attempt {
     let assignment: JobAssignment | null = null;
     let result: AttemptResult;
     try {
-      assignment = await this.#assign();
+      assignment = await assign(this.#dependencies, this.#settings, job);
       // The model went, and its jobs with it.
       if (assignment === null) return { assignment, ending: { kind: "leave" } };
       result = { kind: "done", outcome: await this.#run(assignment) };
@@ -145,41 +121,6 @@ export class Attempt {
     }
     const earlier = { lostCount: job.lostCount, waitCount: this.#waitCount };
     return { assignment, ending: endingOf(result, this.#interruption, earlier, this.#settings) };
-  }
-
-  async #assign(): Promise<JobAssignment | null> {
-    const { models } = this.#dependencies;
-    const job = this.#job;
-    const model = await models.find(job.modelId);
-    if (model === null) return null;
-    const pins = job.pins ?? (await this.#pin(model));
-    if (pins === null) return null;
-    const from = await models.findVersion(model.id, pins.startStep);
-    if (from !== null) return { job, model, from, fromKind: await this.#kindBehind(from), pins };
-    const message = `Version ${pins.startStep}, which this job started from, was deleted; send the job again.`;
-    throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
-  }
-
-  /** What kind of job made a version; null when none did. */
-  async #kindBehind({ jobId }: ModelVersion): Promise<JobKind | null> {
-    return jobId === null ? null : ((await this.#dependencies.jobs.find(jobId))?.task.kind ?? null);
-  }
-
-  /** Fixes what every attempt at this job goes by; null when the model is gone. */
-  async #pin(model: TrainedModel): Promise<JobPins | null> {
-    const { jobs, models, runner, owner } = this.#dependencies;
-    const { id, contentHash } = this.#job;
-    const newest = await models.newestVersion(model.id);
-    if (newest === null) return null;
-    const startStep = newest.step;
-    return jobs.pin(id, owner, {
-      startStep,
-      resultStep: (await models.greatestStep(model.id)) + 1,
-      ...(await ofRunner(() => runner.pinsFor(model))),
-      seed: createHash("sha256")
-        .update(JSON.stringify([contentHash, startStep]))
-        .digest("hex"),
-    });
   }
 
   #run(assignment: JobAssignment): Promise<JobOutcome> {
@@ -220,21 +161,7 @@ export class Attempt {
     switch (ending.kind) {
       case "succeed": {
         assert(assignment !== null, "what ran had an assignment");
-        const { outcome } = ending;
-        const { model, pins } = assignment;
-        const version = {
-          id: newUuid(),
-          modelId: model.id,
-          step: pins.resultStep,
-          adapterFolder: outcome.adapterFolder,
-          trainerState: outcome.trainerState,
-          jobId: id,
-          metrics: outcome.metrics,
-          isPinned: false,
-          createdAt: now,
-        };
-        const data = { ...outcome.metrics, step: pins.resultStep };
-        await jobs.succeed(id, { owner, version, counts: outcome.counts, at: now, data });
+        await jobs.succeed(id, successOf(ending.outcome, assignment, { owner, at: now }));
         return;
       }
       case "end":
@@ -287,17 +214,26 @@ export class Attempt {
   }
 }
 
-/** Why the attempt itself failed, as against a store that cannot be reached, which says nothing of the job. */
-class AttemptFailure extends Error {
-  constructor(cause: unknown) {
-    super("The attempt failed.", { cause });
+function successOf(
+  outcome: JobOutcome,
+  { job, model, pins }: JobAssignment,
+  { owner, at }: Pick<JobSuccess, "owner" | "at">,
+): JobSuccess {
+  const { metrics, counts, comparison, adapterFolder, trainerState } = outcome;
+  if (comparison !== undefined) {
+    const data = { ...metrics, matrices: comparison.matrixCount, different: comparison.differentCount };
+    return { owner, at, counts, version: null, comparison, data };
   }
-}
-
-async function ofRunner<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new AttemptFailure(error);
-  }
+  const version = {
+    id: newUuid(),
+    modelId: model.id,
+    step: pins.resultStep,
+    adapterFolder,
+    trainerState,
+    jobId: job.id,
+    metrics,
+    isPinned: false,
+    createdAt: at,
+  };
+  return { owner, at, counts, version, data: { ...metrics, step: pins.resultStep } };
 }

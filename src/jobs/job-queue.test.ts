@@ -297,7 +297,7 @@ test("every attempt goes by what the first one was pinned to", async (t) => {
   assert.deepEqual((await bench.database.jobs.find("a"))?.pins, first);
   const { seed, ...rest } = first;
   assert.match(seed, /^[0-9a-f]{64}$/);
-  assert.deepEqual(rest, { startStep: 0, resultStep: 1, ...(await pinsFor()) });
+  assert.deepEqual(rest, { startStep: 0, resultStep: 1, ...(await pinsFor()), hasTrainerState: false });
 });
 
 test("the seed is of a job's content and start, not of its id, its model or the time", async (t) => {

@@ -7,13 +7,17 @@ import {
   type JobEvent,
   type TrainingJob,
 } from "../domain/job.ts";
+import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError } from "../domain/missing-base.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
-import { Attempt, type AttemptDependencies } from "./attempt.ts";
+import { Attempt } from "./attempt.ts";
+import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { EventWatch } from "./event-watch.ts";
+import { newJob } from "./new-job.ts";
 import { Notifier } from "./notifier.ts";
+import { requireRepeatable } from "./replay.ts";
 import type { JobSettings } from "./settings.ts";
 
 export class JobQueue implements Service {
@@ -67,6 +71,22 @@ export class JobQueue implements Service {
     const created = await jobs.create({ ...job, waitingFor }, lines, idempotency, { queuedMax });
     this.#wake();
     return created;
+  }
+
+  /**
+   * Stores a job that repeats one that succeeded, to compare what it gives with the version that it made.
+   *
+   * @throws ServiceError `conflict` with the reason why it cannot be repeated, `overloaded` as {@link submit}
+   */
+  async replay(job: TrainingJob): Promise<string> {
+    const { models, clock } = this.#dependencies;
+    const { id: replayOf, modelId, task, configNotApplied } = job;
+    const model = await models.find(modelId);
+    if (model === null) throw notFound("model", modelId);
+    await requireRepeatable(this.#dependencies, this.#settings, { job, model });
+    const id = newUuid7(clock);
+    const identity = { id, modelId, task, configNotApplied, createdAt: clock.now(), replayOf };
+    return (await this.submit(newJob(identity), [], null)).id;
   }
 
   /**

@@ -3,9 +3,12 @@ import type { JobDraft } from "../domain/job.ts";
 
 /** A queued job that nobody has tried yet. */
 export function newJob(
-  identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt">,
+  identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt"> & {
+    readonly replayOf?: string;
+  },
 ): JobDraft {
   return {
+    replayOf: null,
     ...identity,
     state: "queued",
     startedAt: null,
@@ -21,5 +24,6 @@ export function newJob(
     resultStep: null,
     cancelRequested: false,
     pins: null,
+    comparison: null,
   };
 }

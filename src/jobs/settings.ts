@@ -55,6 +55,14 @@ export const jobSettings = {
     about:
       "Of how many of a model's newest versions the optimizer's state is kept, which takes twice an adapter's room; jobs start from the newest.",
   },
+  replayJobsMax: {
+    kind: "integer",
+    default: 16,
+    min: 0,
+    max: 10_000,
+    about:
+      "How many earlier jobs a replay may repeat too, where the optimizer that its job went on with is not kept any more.",
+  },
   leaseMs: {
     kind: "integer",
     default: 60_000,

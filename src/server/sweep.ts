@@ -8,7 +8,7 @@ import { allItems } from "../domain/page.ts";
 import { deletionMark } from "../models/model-service.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { optimizerFileName } from "../training/embedded/optimizer-file.ts";
-import { isUnfinished } from "../training/publish.ts";
+import { isUnfinished } from "../training/folders/publish.ts";
 import { isKeptForAttempts } from "../training/steps/job-snapshots.ts";
 
 export interface SweepDependencies {

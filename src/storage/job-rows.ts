@@ -6,6 +6,7 @@ import type {
   JobPins,
   JobProgress,
   JobState,
+  ReplayComparison,
   JobTask,
   TrainingJob,
 } from "../domain/job.ts";
@@ -48,6 +49,8 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
     sequence: null,
     content_hash: "",
     pins: job.pins === null ? null : JSON.stringify(job.pins),
+    replay_of: job.replayOf,
+    comparison: job.comparison === null ? null : JSON.stringify(job.comparison),
   };
 }
 
@@ -74,6 +77,8 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     cancelRequested: row.cancel_requested === 1,
     contentHash: row.content_hash,
     pins: row.pins === null ? null : (JSON.parse(row.pins) as JobPins),
+    replayOf: row.replay_of,
+    comparison: row.comparison === null ? null : (JSON.parse(row.comparison) as ReplayComparison),
   };
 }
 

@@ -46,7 +46,15 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
         );
       }
       const rows = state === null ? places : places.where("state", "=", state);
-      const contentColumns = ["config", "config_not_applied", "error_message", "counts", "pins", "warnings"];
+      const contentColumns = [
+        "config",
+        "config_not_applied",
+        "error_message",
+        "counts",
+        "pins",
+        "warnings",
+        "comparison",
+      ];
       // A job whose state has changed since is still a place to go on from; one that the list never has is none.
       const orderValueOf = async (id: string) => {
         const row = await places.clearSelect().select("sequence").where("id", "=", id).executeTakeFirst();
@@ -235,11 +243,11 @@ async function holdBack(
 /** The three ways a job ends; each writes the state and the last event together. */
 function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
   return {
-    succeed: (id, { owner, version, counts, at, data }) =>
+    succeed: (id, { owner, version, comparison = null, counts, at, data }) =>
       database.transaction().execute(async (transaction) => {
         const job = await keepJob(transaction, id);
         if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
-        await insertVersion(transaction, version);
+        if (version !== null) await insertVersion(transaction, version);
         await transaction
           .updateTable("jobs")
           .set({
@@ -248,7 +256,8 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
             lease_until: null,
             ended_at: at.toISOString(),
             counts: JSON.stringify(counts),
-            result_step: version.step,
+            result_step: version?.step ?? null,
+            comparison: comparison === null ? null : JSON.stringify(comparison),
           })
           .where("id", "=", id)
           .execute();

@@ -102,6 +102,8 @@ export interface JobTable {
   readonly warnings: string;
   readonly content_hash: string;
   readonly pins: string | null;
+  readonly replay_of: string | null;
+  readonly comparison: string | null;
 }
 
 export interface JobGroupTable {

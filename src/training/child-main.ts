@@ -5,7 +5,7 @@ import { availableParallelism, setPriority } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { systemClock } from "../domain/clock.ts";
-import type { JobReport } from "../domain/job.ts";
+import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { projectionNames } from "../model/parameters.ts";
 import { readModelWeights } from "../model/weights.ts";
@@ -14,11 +14,18 @@ import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { JobWork } from "./plans/work.ts";
-import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
+import type {
+  RunDescription,
+  RunRequest,
+  TrainingEvent,
+  TrainingLoad,
+  TrainingProtocol,
+} from "./child-protocol.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
 import { pinnedSettings } from "./settings.ts";
+import { compareVersions } from "./replay/compare-versions.ts";
 import { createTurnRenderer } from "./turn-renderer.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
@@ -47,41 +54,66 @@ interface Context {
   readonly emit: (event: TrainingEvent) => Promise<void>;
 }
 
-async function run({ model, options, emit }: Context, request: RunRequest): Promise<TrainingEvent> {
-  const { jobId, seed, from, fromKind, startStep, adapterFolder, workFolder, stepsTold } = request;
+async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
+  let { from } = request.earlier[0] ?? request;
+  for (const earlier of request.earlier) {
+    const { adapterFolder, trainerState } = await train(context, { ...earlier, from }, unread(context));
+    from = { adapterFolder, trainerState };
+  }
+  const outcome = await train(context, { ...request, from }, reportTo(context));
+  const { comparedWith } = request;
+  if (comparedWith === null) return { kind: "finished", outcome };
+  const { dataFolder } = context.options;
+  const [version, replayed] = [comparedWith, outcome.adapterFolder].map((folder) => join(dataFolder, folder));
+  return { kind: "finished", outcome: { ...outcome, comparison: compareVersions(version, replayed) } };
+}
+
+function train(
+  { model, options }: Context,
+  { task, linesFile, ...described }: RunDescription,
+  report: JobReport,
+): Promise<JobOutcome> {
   const { dataFolder, settings } = options;
-  const report: JobReport = {
-    started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
-    entered: async (phase) => void emit({ kind: "entered", phase }),
-    stepped: async (index, metrics, secondsLeft) => {
-      void emit({ kind: "stepped", index, metrics, secondsLeft });
-      // Lets the message out, and a parent that has gone be noticed, before the next step takes the thread.
-      await new Promise((resolve) => setImmediate(resolve));
-    },
-    saved: async (stepCount) => void emit({ kind: "saved", stepCount }),
-    warned: async (warning) => void emit({ kind: "warned", warning }),
-    noted: async (message) => void emit({ kind: "noted", message }),
-  };
-  const outcome = await runTrainingJob(
+  return runTrainingJob(
     { ...model, report, clock: systemClock },
     {
-      jobId,
-      seed,
-      work: workOf(request),
+      ...described,
+      work: workOf(task, linesFile),
       settings: pinnedSettings(settings),
       snapshotShare: settings.snapshotShare,
-      from,
-      fromKind,
-      startStep,
-      adapterFolder,
-      workFolder,
-      stepsTold,
       dataFolder,
       // The parent ends this process instead.
       signal: new AbortController().signal,
     },
   );
-  return { kind: "finished", outcome };
+}
+
+function reportTo({ emit }: Context): JobReport {
+  return {
+    started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
+    entered: async (phase) => void emit({ kind: "entered", phase }),
+    stepped: async (index, metrics, secondsLeft) => {
+      void emit({ kind: "stepped", index, metrics, secondsLeft });
+      await letOut();
+    },
+    saved: async (stepCount) => void emit({ kind: "saved", stepCount }),
+    warned: async (warning) => void emit({ kind: "warned", warning }),
+    noted: async (message) => void emit({ kind: "noted", message }),
+  };
+}
+
+/** Of a run that is only repeated for what comes of it: its parent hears that it goes on. */
+function unread({ emit }: Context): JobReport {
+  const alive = async (): Promise<void> => {
+    void emit({ kind: "alive" });
+    await letOut();
+  };
+  return { started: alive, entered: alive, stepped: alive, saved: alive, warned: alive, noted: alive };
+}
+
+/** Lets messages out, and a parent that has gone be noticed, before the next step takes the thread. */
+function letOut(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<LoadedModel> {
@@ -119,7 +151,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
   };
 }
 
-function workOf({ task, linesFile }: RunRequest): JobWork {
+function workOf(task: JobTask, linesFile: string): JobWork {
   return task.kind === "rl"
     ? { ...task, groups: readLines(linesFile) }
     : { ...task, conversations: readLines(linesFile) };

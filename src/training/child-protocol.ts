@@ -12,7 +12,14 @@ export interface TrainingLoad {
 }
 
 /** One job; the next one comes when it has ended. */
-export interface RunRequest {
+export interface RunRequest extends RunDescription {
+  /** Runs that come first, of which nothing is reported: each goes on from the result of the one before, as this one does. */
+  readonly earlier: readonly RunDescription[];
+  /** A version's folder that the result is compared with, relative to the data folder; null where there is none. */
+  readonly comparedWith: string | null;
+}
+
+export interface RunDescription {
   readonly jobId: string;
   /** Of the job's content; see the job's pins. */
   readonly seed: string;
@@ -50,6 +57,8 @@ export type TrainingEvent =
   | { readonly kind: "saved"; readonly stepCount: number }
   | { readonly kind: "warned"; readonly warning: string }
   | { readonly kind: "noted"; readonly message: string }
+  /** Nothing but that there is progress. */
+  | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | ({ readonly kind: "failed" } & Failure);
 

@@ -160,6 +160,8 @@ async function assignmentOf(
       cancelRequested: false,
       contentHash: "",
       pins: null,
+      replayOf: null,
+      comparison: null,
     },
     model,
     from: {
@@ -174,6 +176,7 @@ async function assignmentOf(
       createdAt,
     },
     fromKind: null,
+    replay: null,
     pins: {
       startStep: from,
       resultStep: step,

@@ -10,12 +10,13 @@ import { unfolded } from "../domain/text/folded-lines.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError, missingFilesError } from "../domain/missing-base.ts";
-import { adapterFolderOf, type TrainedModel } from "../domain/model.ts";
+import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { baseHash } from "./base-hash.ts";
 import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
-import { removeTrainerState, removeUnfinished, removeUnpublished } from "./publish.ts";
+import { requestOf, resultFolderOf, workFolderOf } from "./folders/run-request.ts";
+import { removeTrainerState, removeUnfinished, removeUnpublished } from "./folders/publish.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { TrainingProcess } from "./training-process.ts";
 
@@ -91,8 +92,8 @@ class ProcessJobRunner implements ChildJobRunner {
     }
   }
 
-  async discard({ model, pins }: JobAssignment): Promise<void> {
-    await removeUnpublished(this.#options.dataFolder, adapterFolderOf(model.id, pins.resultStep));
+  async discard(assignment: JobAssignment): Promise<void> {
+    await removeUnpublished(this.#options.dataFolder, resultFolderOf(assignment));
   }
 
   async discardWork(jobId: string): Promise<void> {
@@ -115,11 +116,11 @@ class ProcessJobRunner implements ChildJobRunner {
 
   async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
     const { dataFolder, logger } = this.#options;
-    const { job, model } = assignment;
-    const linesFile = join(dataFolder, workFolderOf(job.id), "lines.jsonl");
+    const { model } = assignment;
     const load = await this.#loadFor(assignment);
+    const request = requestOf(assignment, dataFolder);
     try {
-      const request = await this.#prepare(assignment, linesFile);
+      await this.#writeLines(assignment, request);
       const training = await this.#takeProcess(load, { signal });
       this.#busy.add(training);
       const outcome = await training
@@ -129,12 +130,13 @@ class ProcessJobRunner implements ChildJobRunner {
       return outcome;
     } catch (error) {
       // The process is gone, and what it was writing is nobody's.
-      await removeUnfinished(dataFolder, adapterFolderOf(model.id, assignment.pins.resultStep));
+      await removeUnfinished(dataFolder, request.adapterFolder);
       throw error;
     } finally {
-      await rm(linesFile, { force: true }).catch((error: unknown) =>
-        logger.warn({ err: error, linesFile }, "what a job trains on could not be removed from its folder"),
-      );
+      for (const { linesFile } of [...request.earlier, request])
+        await rm(linesFile, { force: true }).catch((error: unknown) =>
+          logger.warn({ err: error, linesFile }, "what a job trains on could not be removed from its folder"),
+        );
     }
   }
 
@@ -176,29 +178,17 @@ class ProcessJobRunner implements ChildJobRunner {
     return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
   }
 
-  async #prepare(
-    { job, model, from, fromKind, pins }: JobAssignment,
-    linesFile: string,
-  ): Promise<RunRequest> {
-    const lines = await this.#options.trajectoryLines(job.id);
-    if (lines === null) throw notFound("training job", job.id);
-    await mkdir(dirname(linesFile), { recursive: true });
-    await writeLines(linesFile, lines);
-    return {
-      jobId: job.id,
-      seed: pins.seed,
-      task: job.task,
-      linesFile,
-      from:
-        from.adapterFolder === null
-          ? null
-          : { adapterFolder: from.adapterFolder, trainerState: from.trainerState },
-      fromKind,
-      startStep: pins.startStep,
-      adapterFolder: adapterFolderOf(model.id, pins.resultStep),
-      workFolder: workFolderOf(job.id),
-      stepsTold: job.progress?.gradientStepCount ?? 0,
-    };
+  async #writeLines({ job, replay }: JobAssignment, request: RunRequest): Promise<void> {
+    const files = [
+      ...request.earlier.map(({ linesFile }, index) => [linesFile, replay?.earlier[index]?.job.id]),
+      [request.linesFile, job.replayOf ?? job.id],
+    ];
+    for (const [file = "", jobId = ""] of files) {
+      const lines = await this.#options.trajectoryLines(jobId);
+      if (lines === null) throw notFound("training job", jobId);
+      await mkdir(dirname(file), { recursive: true });
+      await writeLines(file, lines);
+    }
   }
 
   /** A process that has just this loaded: the one that waits for work, else a new one. */
@@ -228,11 +218,6 @@ class ProcessJobRunner implements ChildJobRunner {
     this.#idle.set(baseModel, training);
     training.endAfter(idleMs);
   }
-}
-
-/** What attempts at a job work with and keep for each other. */
-function workFolderOf(jobId: string): string {
-  return join("jobs", jobId);
 }
 
 /** Work that writes files: one that finds the disk full rejects with an obstacle. */

@@ -9,7 +9,7 @@ import type { TrainingPlan } from "./plans/plan.ts";
 import { planReinforcement } from "./plans/reinforcement.ts";
 import { planSupervised } from "./plans/supervised.ts";
 import type { JobWork } from "./plans/work.ts";
-import { publishAdapter } from "./publish.ts";
+import { publishAdapter } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
 import { neededArrays, takeSteps, tellAgain } from "./steps/take-steps.ts";

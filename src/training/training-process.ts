@@ -133,6 +133,8 @@ export class TrainingProcess {
             return pass(() => report.warned(event.warning));
           case "noted":
             return pass(() => report.noted(event.message));
+          case "alive":
+            return;
           case "finished":
             return pass(async () => resolve(event.outcome));
           case "failed":

@@ -1,6 +1,6 @@
 // Training jobs as the interface spells them: creation, the job, its events.
 import { Type } from "typebox";
-import type { JobEvent, TrainingJob } from "../domain/job.ts";
+import type { JobEvent, ReplayComparison, TrainingJob } from "../domain/job.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
@@ -103,6 +103,28 @@ const dateTime = Type.String({ format: "date-time" });
 const count = Type.Integer({ minimum: 0 });
 const countsByReason = Type.Object({}, { additionalProperties: count });
 
+const replaySchema = Type.Object(
+  {
+    is_equal: Type.Boolean({ description: "Whether it is the version byte for byte." }),
+    files: Type.Array(Type.String(), { description: "Of the version; all are compared." }),
+    matrices: count,
+    different: Type.Integer({
+      minimum: 0,
+      description: "Matrices, and files without any, that are not the same.",
+    }),
+    differences: Type.Array(
+      Type.Object({
+        file: Type.String(),
+        matrix: orNull(Type.String()),
+        values: orNull(count, { description: "How many differ; null where they cannot be compared." }),
+        greatest: orNull(Type.Number(), { description: "The greatest difference of two values." }),
+      }),
+      { description: "The first 100 of them." },
+    ),
+  },
+  { title: "Replay" },
+);
+
 export const trainingJobSchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
@@ -165,6 +187,10 @@ export const trainingJobSchema = Type.Object(
       }),
     ),
     result_step: orNull(count, { description: "The version that it made." }),
+    replay_of: orNull(Type.String({ format: "uuid" }), {
+      description: "The job that it repeats, to compare with its version; it makes none itself.",
+    }),
+    replay: orNull(replaySchema, { description: "Of a replay that succeeded." }),
   },
   { title: "TrainingJob" },
 );
@@ -222,6 +248,23 @@ export function trainingJobBody(
             skipped_groups: counts.skippedGroups,
           },
     result_step: job.resultStep,
+    replay_of: job.replayOf,
+    replay: job.comparison === null ? null : replayBody(job.comparison),
+  };
+}
+
+function replayBody({ files, matrixCount, differentCount, different }: ReplayComparison): object {
+  return {
+    is_equal: differentCount === 0,
+    files,
+    matrices: matrixCount,
+    different: differentCount,
+    differences: different.map(({ file, matrix, valueCount, greatest }) => ({
+      file,
+      matrix,
+      values: valueCount,
+      greatest,
+    })),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { TrainingJobResource } from "../../client/resources.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import { addReplayCommand } from "./replay-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Training jobs.");
@@ -54,6 +55,7 @@ export function addJobsCommand(program: Command): void {
       process.stdout.write(`${job.id} ${job.state}\n`);
     },
   );
+  addReplayCommand(jobs);
 }
 
 function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> {
@@ -79,6 +81,7 @@ function showJob(job: TrainingJobResource): void {
     id: job.id,
     model: job.model_id,
     state: job.state,
+    replays: job.replay_of,
     "result step": job.result_step,
     error: job.error_message,
     "waiting for": job.waiting_for,

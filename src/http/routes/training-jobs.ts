@@ -91,6 +91,23 @@ export function trainingJobRoutes(
       return bodyOf(await dependencies.jobQueue.cancel(job.id));
     },
   );
+  app.post<JobPath>(
+    `${path}/:job_id/replay`,
+    {
+      schema: {
+        summary: "Replay a training job",
+        description:
+          "Trains the same data from the same version with the same settings and seed once more, in a job of its own that makes no version, and compares what comes of it with the version that the job made, byte for byte. 409 says why a job cannot be repeated.",
+        params: jobParameters,
+        response: answered("The id of the replay, a job itself.", { json: createdJobSchema }),
+        ...documented,
+      },
+    },
+    async (request) => {
+      const job = await reachJob(dependencies, request.caller, request.params.job_id);
+      return { id: await dependencies.jobQueue.replay(job) };
+    },
+  );
   app.get<JobPath>(
     `${path}/:job_id/events`,
     {

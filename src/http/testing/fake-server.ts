@@ -149,6 +149,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         submittedJobs.push(job.id);
         return jobQueue.submit(job, ...rest);
       },
+      replay: (job) => jobQueue.replay(job),
       cancel: (id) => jobQueue.cancel(id),
       limits: jobQueue.limits,
       watchEvents: (id, watch) => jobQueue.watchEvents(id, watch),

@@ -523,6 +523,25 @@ function checkEndings(makeStorage: MakeStorage): void {
     assert.equal((await eventsOf(jobs, "j")).length, 1);
   });
 
+  test("a replay ends with what it compared, and without a version", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await jobs.create(sampleJob("r", "m", { replayOf: "j" }), [], null);
+    await claimNow(jobs);
+    const different = [{ file: "adapter_config.json", matrix: null, valueCount: null, greatest: null }];
+    const comparison = { files: ["adapter_config.json"], matrixCount: 0, differentCount: 1, different };
+    const ended = { owner: "server", version: null, comparison, counts: sampleCounts, at: moment(20) };
+    await jobs.succeed("r", { ...ended, data: { matrices: 0 } });
+    const job = await jobs.find("r");
+    assert.deepEqual([job?.state, job?.resultStep, job?.replayOf], ["succeeded", null, "j"]);
+    assert.deepEqual(job?.comparison, comparison);
+    assert.equal((await models.newestVersion("m"))?.step, 0);
+    const { items } = await jobs.listEvents("r", firstPage);
+    assert.deepEqual(
+      items.map(({ type, data }) => [type, data]),
+      [["training_ended", { matrices: 0 }]],
+    );
+  });
+
   test("success at a step that exists is a conflict and changes nothing", async (t) => {
     const { jobs, models } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);

@@ -102,6 +102,8 @@ export function sampleJob(id: string, modelId: string, changes: Partial<JobDraft
     resultStep: null,
     cancelRequested: false,
     pins: null,
+    replayOf: null,
+    comparison: null,
     ...changes,
   };
 }

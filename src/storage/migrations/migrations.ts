@@ -9,6 +9,7 @@ import { addVersion4 } from "./version-4.ts";
 import { addVersion5 } from "./version-5.ts";
 import { addVersion6 } from "./version-6.ts";
 import { addVersion7 } from "./version-7.ts";
+import { addVersion8 } from "./version-8.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -19,6 +20,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion5,
   addVersion6,
   addVersion7,
+  addVersion8,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -215,11 +215,11 @@ function endings(exclusively: Exclusively): Endings {
     });
   };
   return {
-    succeed: (id, { owner, version, counts, at, data }) =>
+    succeed: (id, { owner, version, comparison = null, counts, at, data }) =>
       exclusively((tables) => {
         requireRunning(tables, id, owner);
-        addVersion(tables, version);
-        const ended = { endedAt: at, counts, resultStep: version.step };
+        if (version !== null) addVersion(tables, version);
+        const ended = { endedAt: at, counts, resultStep: version?.step ?? null, comparison };
         change(tables, id, { state: "succeeded", ...ended }, { owner: null });
         addEvent(tables, id, terminalSequence, { type: "training_ended", data });
       }),

@@ -12,7 +12,7 @@ import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { Trainer, TrainerStart } from "../trainer.ts";
-import { flush, makeFolder, writeWholeFolder } from "../whole-folder.ts";
+import { flush, makeFolder, writeWholeFolder } from "../folders/whole-folder.ts";
 
 /** What a snapshot holds beside the trainer's files. */
 export interface PastSteps {
@@ -200,9 +200,9 @@ export class JobSnapshots {
 
 const removing = { recursive: true, force: true };
 
-/** Whether a name in a job's folder is of what another attempt goes on from. */
+/** Whether a name in a job's folder is of what another attempt goes on from; runs that it repeats first have folders of their own. */
 export function isKeptForAttempts(name: string): boolean {
-  return /^step-\d+$|^[a-z-]+\.safetensors$/.test(name);
+  return /^(step|work)-\d+$|^[a-z-]+\.safetensors$/.test(name);
 }
 
 function writeArrays(file: string, arrays: readonly Float32Array[], key: string): void {

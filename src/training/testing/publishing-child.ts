@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../domain/service-error.ts";
-import { publishAdapter } from "../publish.ts";
+import { publishAdapter } from "../folders/publish.ts";
 
 const [dataFolder = "", parent] = process.argv.slice(2);
 const trainer = {

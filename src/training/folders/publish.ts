@@ -1,7 +1,7 @@
 // The folders of versions: publishing one, and removing what is none or of none.
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { SavedVersion, Trainer, TrainerCall } from "./trainer.ts";
+import type { SavedVersion, Trainer, TrainerCall } from "../trainer.ts";
 import { writeWholeFolder } from "./whole-folder.ts";
 
 export interface PublishTarget {

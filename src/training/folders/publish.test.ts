@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { present } from "../domain/assert.ts";
+import { present } from "../../domain/assert.ts";
 
 /** What a process said that published version 1, where its successor has done so already; and what lies there then. */
 async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<readonly unknown[]> {
@@ -17,7 +17,7 @@ async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<
   const folder = join(dataFolder, "adapters/m/1");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "adapter_model.safetensors"), "of its successor");
-  const script = fileURLToPath(new URL("./testing/publishing-child.js", import.meta.url));
+  const script = fileURLToPath(new URL("../testing/publishing-child.js", import.meta.url));
   const child = fork(script, [dataFolder, parent], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
   const said = text(present(child.stdout, "the child's output"));
   if (parent === "lost") {

@@ -1,0 +1,68 @@
+// A job is repeated on a server that trained it, as `hone jobs replay` has it done.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { openSync, closeSync, readFileSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { call, serverOfFile } from "./running-server.ts";
+import { finish, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
+
+const server = serverOfFile({ flags: model });
+
+/** Runs `hone jobs replay` to its end. */
+function replay(jobId: string, ...flags: readonly string[]) {
+  const { url, apiKey } = server();
+  const words = ["jobs", "replay", jobId, "--url", url, "--key", apiKey, ...flags];
+  const script = `const { main } = await import("./dist/src/cli/main.js"); await main(${JSON.stringify(words)});`;
+  return spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+}
+
+/** Turns over one bit of the last number in a version's adapter. */
+function damage(modelId: string, step: number): void {
+  const file = join(server().dataFolder, "adapters", modelId, `${step}`, "adapter_model.safetensors");
+  const last = readFileSync(file)[statSync(file).size - 4];
+  const descriptor = openSync(file, "r+");
+  writeSync(descriptor, Uint8Array.of(last ^ 1), 0, 1, statSync(file).size - 4);
+  closeSync(descriptor);
+}
+
+test("a job replayed gives its version byte for byte, also where the optimizer before it is not kept, and adds none", async () => {
+  const modelId = await registerModel(server(), "replayed");
+  const jobIds: string[] = [];
+  for (const groupCount of [3, 4, 5]) {
+    jobIds.push(await submitJob(server(), modelId, groupCount));
+    await finish(server(), jobIds.at(-1) ?? "");
+  }
+  const [first = "", second = "", third = ""] = jobIds;
+  const equal = replay(first);
+  assert.equal(equal.status, 0, equal.stderr);
+  assert.match(
+    equal.stdout,
+    /^equal, byte for byte: adapter_config\.json, adapter_model\.safetensors \(\d+ matrices\)/,
+  );
+  const newest = replay(third, "--json");
+  assert.equal(newest.status, 0, newest.stderr);
+  const job = JSON.parse(newest.stdout);
+  assert.equal(job.replay_of, third);
+  assert.equal(job.result_step, null);
+  const { is_equal: isEqual, files, different } = job.replay;
+  assert.deepEqual([isEqual, different], [true, 0]);
+  assert.deepEqual(files, ["adapter_config.json", "adapter_model.safetensors", "optimizer.safetensors"]);
+  assert.deepEqual(await stepsOf(server(), modelId), [0, 1, 2, 3]);
+
+  damage(modelId, 3);
+  const changed = replay(third);
+  assert.equal(changed.status, 2, changed.stderr);
+  assert.match(
+    changed.stdout,
+    /^different: 1 of \d+ matrices\n {2}adapter_model\.safetensors \S+: 1 values, by up to \S+\n$/,
+  );
+
+  const deleted = await call(server(), "DELETE", `/v1/preview/models/${modelId}/checkpoints`, {
+    body: { steps: [1] },
+  });
+  assert.equal(deleted.status, 200, JSON.stringify(deleted.body));
+  const refused = replay(second);
+  assert.equal(refused.status, 1);
+  assert.match(refused.stderr, /cannot be replayed\. Version 1, which it started from, was deleted/);
+});
