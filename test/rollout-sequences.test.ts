@@ -1,0 +1,325 @@
+// From rollouts to training sequences over templates that lay out conversations in different ways: what trains, and behind
+// what, written out by hand. Each rollout is read twice: as the server answered it, and as a client library keeps it that
+// drops ids, so that every prompt is rendered again.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { systemClock } from "../src/domain/clock.ts";
+import type { History, HistoryItem, JsonObject, Trajectory } from "../src/domain/trajectory.ts";
+import { type ChatTemplate, createChatTemplate } from "../src/tokenizer/chat-template.ts";
+import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
+import { createConversationTokenizer } from "../src/training/conversation-tokenizer.ts";
+import type { ConversationTokenizer } from "../src/trajectories/conversation-tokenizer.ts";
+import { promptArgumentsOf } from "../src/trajectories/prompt-arguments.ts";
+import { trajectorySequences } from "../src/trajectories/sequences.ts";
+
+const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");
+const templates = {
+  thinking: "test/fixtures/tool-model/chat_template.jinja",
+  deepseek: "test/fixtures/chat-templates/deepseek-r1.jinja",
+  coder: "test/fixtures/chat-templates/qwen3-coder.jinja",
+  llama: "test/fixtures/chat-templates/llama3.jinja",
+} as const;
+
+function conversationOf(name: keyof typeof templates): ConversationTokenizer {
+  const source = readFileSync(templates[name], "utf8");
+  const specialTokens = { bos_token: "" };
+  const template: ChatTemplate = createChatTemplate({
+    source,
+    toolUseSource: null,
+    specialTokens,
+    clock: systemClock,
+  });
+  return createConversationTokenizer(tokenizer, template, 512);
+}
+
+/** One answer of the model: what it sampled, and the message that the server read out of it. */
+interface Answer {
+  readonly sampled: string;
+  readonly message: JsonObject;
+  /** Fields of the request that say something of its prompt. */
+  readonly asked?: JsonObject;
+  /** Other tokens of the same text. */
+  readonly tokenIds?: readonly number[];
+}
+
+type Item = JsonObject | { readonly answer: Answer };
+
+interface Rollout {
+  readonly items: readonly Item[];
+  /** Functions that stand by themselves, as some clients record them. */
+  readonly functions?: readonly JsonObject[];
+}
+
+const isAnswer = (item: Item): item is { readonly answer: Answer } => "answer" in item;
+const user = (content: JsonObject["content"]): JsonObject => ({ role: "user", content });
+const said = (sampled: string, content: string, more: Partial<Answer> = {}): Item => ({
+  answer: { sampled, message: { role: "assistant", content }, ...more },
+});
+
+/** The rollout as a client records it; every prompt is what serving renders for the messages before it. */
+function recorded(
+  { items, functions = [] }: Rollout,
+  conversation: ConversationTokenizer,
+  kept: "all" | "log-probabilities",
+): History {
+  const messages: JsonObject[] = [];
+  const tools = functions.map((each) => ({ type: "function", function: each }));
+  const history = items.map((item) => {
+    if (!isAnswer(item)) {
+      messages.push(item);
+      return item;
+    }
+    const { sampled, message, asked = {}, tokenIds = conversation.encode(sampled) } = item.answer;
+    const promptArguments = promptArgumentsOf(asked);
+    const prompt = conversation.renderPrompt(messages, tools.length === 0 ? null : tools, promptArguments);
+    messages.push(message);
+    const content = tokenIds.map((id) => ({
+      token: `token_id:${id}`,
+      logprob: -1,
+      bytes: [],
+      top_logprobs: [],
+    }));
+    const ids = kept === "all" ? { token_ids: tokenIds, prompt_token_ids: prompt } : {};
+    return { finish_reason: "stop", index: 0, message, logprobs: { content }, ...asked, ...ids };
+  });
+  return { messagesAndChoices: history as unknown as readonly HistoryItem[], tools: functions };
+}
+
+function trajectoryOf([main, ...additionalHistories]: readonly History[]): Trajectory {
+  return {
+    ...main,
+    additionalHistories,
+    reward: 0,
+    initialPolicyVersion: null,
+    finalPolicyVersion: null,
+    metrics: {},
+    metadata: {},
+    logs: [],
+    startTime: null,
+    extra: {},
+  };
+}
+
+/** Every sequence as its text, with what trains in ⟦⟧; and the reasons for what does not. */
+function read(
+  histories: readonly History[],
+  conversation: ConversationTokenizer,
+  options: Parameters<typeof trajectorySequences>[2] = {},
+): { readonly sequences: readonly string[]; readonly untrained: readonly string[] } {
+  const { sequences, untrained } = trajectorySequences(trajectoryOf(histories), conversation, options);
+  const shown = sequences.map(({ sequence: { tokenIds, mask } }) => {
+    let text = "";
+    let start = 0;
+    for (let end = 1; end <= tokenIds.length; end++) {
+      if (end < tokenIds.length && mask[end] === mask[start]) continue;
+      const part = tokenizer.decode(Array.from(tokenIds.subarray(start, end)), { skipSpecialTokens: false });
+      text += mask[start] === 1 ? `⟦${part}⟧` : part;
+      start = end;
+    }
+    return text;
+  });
+  return { sequences: shown, untrained: untrained.map(({ reason }) => reason) };
+}
+
+function check(
+  template: keyof typeof templates,
+  rollouts: readonly Rollout[],
+  expected: readonly string[],
+  untrained: readonly string[] = [],
+): void {
+  const conversation = conversationOf(template);
+  for (const kept of ["all", "log-probabilities"] as const) {
+    const histories = rollouts.map((rollout) => recorded(rollout, conversation, kept));
+    assert.deepEqual(read(histories, conversation), { sequences: expected, untrained }, kept);
+  }
+}
+
+const weather: JsonObject = { name: "weather", parameters: {} };
+const callOf = (args: string): JsonObject => ({
+  id: "c1",
+  type: "function",
+  function: { name: "weather", arguments: args },
+});
+const result: JsonObject = { role: "tool", tool_call_id: "c1", content: "sun" };
+const thinks: JsonObject = { chat_template_kwargs: { enable_thinking: true } };
+
+test("a context that goes on stays one sequence; what ends a turn trains where it was sampled, and is not doubled", () => {
+  check(
+    "coder",
+    [{ items: [user("a"), said("hi<|im_end|>", "hi"), user("b"), said("ok<|im_end|>", "ok")] }],
+    [
+      "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n⟦hi<|im_end|>⟧\n" +
+        "<|im_start|>user\nb<|im_end|>\n<|im_start|>assistant\n⟦ok<|im_end|>⟧",
+    ],
+  );
+});
+
+test("where an answer was cut the template's end of the turn is context", () => {
+  check(
+    "coder",
+    [{ items: [user("a"), said("hi", "hi"), user("b"), said("ok<|im_end|>", "ok")] }],
+    [
+      "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n⟦hi⟧<|im_end|>\n" +
+        "<|im_start|>user\nb<|im_end|>\n<|im_start|>assistant\n⟦ok<|im_end|>⟧",
+    ],
+  );
+});
+
+test("calls of earlier turns stay, their arguments as the object that the template walks over", () => {
+  const call =
+    "<tool_call>\n<function=weather>\n<parameter=city>\nRome\n</parameter>\n</function>\n</tool_call>";
+  const message = { role: "assistant", content: "", tool_calls: [callOf('{"city": "Rome"}')] };
+  check(
+    "coder",
+    [
+      {
+        items: [
+          user("a"),
+          { answer: { sampled: `\n${call}<|im_end|>`, message } },
+          result,
+          said("Sun.<|im_end|>", "Sun."),
+        ],
+      },
+    ],
+    [
+      `<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n⟦\n${call}<|im_end|>⟧\n` +
+        "<|im_start|>tool\nsun<|im_end|>\n<|im_start|>assistant\n⟦Sun.<|im_end|>⟧",
+    ],
+  );
+});
+
+test("thoughts that the template keeps, calls and results are one sequence, with tools shown and thinking as asked", () => {
+  const call = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>';
+  const message = {
+    role: "assistant",
+    content: "",
+    reasoning_content: "hm",
+    tool_calls: [callOf('{"city": "Rome"}')],
+  };
+  check(
+    "thinking",
+    [
+      {
+        functions: [weather],
+        items: [
+          user("a"),
+          { answer: { sampled: `hm\n</think>\n\n${call}<|im_end|>`, message, asked: thinks } },
+          result,
+          said("Sun.<|im_end|>", "Sun."),
+        ],
+      },
+    ],
+    [
+      '<|im_start|>system\nTools:\n{"name": "weather", "parameters": {}}\nCall one so:\n<tool_call>\n' +
+        '{"name": <name>, "arguments": <object>}\n</tool_call><|im_end|>\n' +
+        "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n" +
+        `⟦hm\n</think>\n\n${call}<|im_end|>⟧\n` +
+        "<|im_start|>user\n<tool_response>\nsun\n</tool_response><|im_end|>\n" +
+        "<|im_start|>assistant\n<think>\n\n</think>\n\n⟦Sun.<|im_end|>⟧",
+    ],
+  );
+});
+
+test("a template that drops earlier thoughts makes a new sequence of every turn behind one", () => {
+  const message = { role: "assistant", content: "Yes", reasoning_content: "hm" };
+  check(
+    "deepseek",
+    [
+      {
+        items: [
+          user("a"),
+          { answer: { sampled: "hm</think>Yes<｜end▁of▁sentence｜>", message } },
+          user("b"),
+          said("</think>No<｜end▁of▁sentence｜>", "No"),
+        ],
+      },
+    ],
+    [
+      "<｜User｜>a<｜Assistant｜><think>\n⟦hm</think>Yes<｜end▁of▁sentence｜>⟧",
+      "<｜User｜>a<｜Assistant｜>Yes<｜end▁of▁sentence｜><｜User｜>b<｜Assistant｜><think>\n" +
+        "⟦</think>No<｜end▁of▁sentence｜>⟧",
+    ],
+  );
+});
+
+test("thinking is opened as the request had it, and as serving has it where it said nothing", () => {
+  const items = (asked: JsonObject): readonly Item[] => [user("a"), said("b<|im_end|>", "b", { asked })];
+  const prompt = "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n";
+  check("thinking", [{ items: items(thinks) }], [`${prompt}⟦b<|im_end|>⟧`]);
+  check("thinking", [{ items: items({}) }], [`${prompt}\n</think>\n\n⟦b<|im_end|>⟧`]);
+});
+
+test("an answer of other tokens than its text has goes on in a new sequence, since later prompts hold the text's", () => {
+  const conversation = conversationOf("coder");
+  const letters = "hello".split("").flatMap((letter) => conversation.encode(letter));
+  assert.ok(letters.length > conversation.encode("hello").length, "the text has a shorter spelling");
+  const tokenIds = [...letters, ...conversation.encode("<|im_end|>")];
+  const sampled = "hello<|im_end|>";
+  check(
+    "coder",
+    [{ items: [user("a"), said(sampled, "hello", { tokenIds }), user("b"), said("ok", "ok")] }],
+    [
+      "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n⟦hello<|im_end|>⟧",
+      "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nhello<|im_end|>\n" +
+        "<|im_start|>user\nb<|im_end|>\n<|im_start|>assistant\n⟦ok⟧",
+    ],
+  );
+});
+
+test("content in parts stands in the prompt as its text", () => {
+  const parts = ["a", "b"].map((text) => ({ type: "text", text }));
+  check(
+    "coder",
+    [{ items: [user(parts), said("ok", "ok")] }],
+    ["<|im_start|>user\na\nb<|im_end|>\n<|im_start|>assistant\n⟦ok⟧"],
+  );
+});
+
+test("every history has its own tools, and one that the template refuses drops out alone", () => {
+  const prompt = (question: string): string =>
+    `<|start_header_id|>user<|end_header_id|>\n\n${question}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n`;
+  const two = { role: "assistant", content: "", tool_calls: [callOf("{}"), callOf("{}")] };
+  const conversation = conversationOf("llama");
+  const rollouts: readonly Rollout[] = [
+    { items: [user("a"), said("x", "x")] },
+    { items: [user("b"), said("y", "y")], functions: [weather] },
+  ];
+  const histories = rollouts.map((rollout) => recorded(rollout, conversation, "log-probabilities"));
+  const refused = {
+    messagesAndChoices: [...histories[0].messagesAndChoices, two, ...histories[0].messagesAndChoices],
+    tools: [],
+  } as unknown as History;
+  const system = "<|start_header_id|>system<|end_header_id|>\n\n";
+  const shown = JSON.stringify({ type: "function", function: weather }, null, 4);
+  assert.deepEqual(read([...histories, refused], conversation), {
+    sequences: [
+      `${system}<|eot_id|>${prompt("a")}⟦x⟧`,
+      `${system}Environment: ipython\n<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n` +
+        'Answer with a call of one of these, as {"name": <name>, "parameters": <object>}.\n\n' +
+        `${shown}\n\nb<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n⟦y⟧`,
+    ],
+    untrained: ["unrenderable"],
+  });
+});
+
+test("texts train behind the prompt that asks for them, each in a sequence of its own where later prompts differ", () => {
+  const conversation = conversationOf("thinking");
+  const items = [
+    user("a"),
+    { role: "assistant", content: "Hi" },
+    user("b"),
+    { role: "assistant", content: "Ok" },
+  ];
+  const history = { messagesAndChoices: items as unknown as readonly HistoryItem[], tools: null };
+  const asks = "<|im_start|>assistant\n<think>\n\n</think>\n\n";
+  const expected = {
+    sequences: [
+      `<|im_start|>user\na<|im_end|>\n${asks}⟦Hi⟧`,
+      `<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nHi<|im_end|>\n<|im_start|>user\nb<|im_end|>\n${asks}⟦Ok⟧`,
+    ],
+    untrained: [],
+  };
+  assert.deepEqual(read([history], conversation), expected);
+  assert.deepEqual(read([history], conversation, { trainsTexts: true }), expected);
+});
