@@ -29,7 +29,7 @@ export const honeTiny: Recipe = {
   seed: "hone-tiny",
   sizes: honeTinySizes,
   vocabularyChats: 40_000,
-  tokenCount: 30e6,
+  tokenCount: 45e6,
   rowCount: 8,
   length: 256,
   workers: 2,
