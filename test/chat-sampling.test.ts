@@ -2,6 +2,7 @@
 // it whatever else is asked for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
 import { serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();
@@ -56,8 +57,20 @@ async function refusal(body: object): Promise<readonly [number, string, string]>
   return [response.status, detail[0].loc.join("."), detail[0].msg];
 }
 
-/** hone-tiny's end of a turn, which is the end of its text. */
-const endOfTurn = 2;
+const tokenizer = await loadTokenizer("models/hone-tiny");
+
+/** The id of a text that is one token of hone-tiny. */
+function idOf(text: string): number {
+  const ids = tokenizer.encode(text, { addSpecialTokens: false });
+  assert.equal(ids.length, 1, text);
+  return ids[0];
+}
+
+const [yes, no, spacedYes] = ["yes", "no", " yes"].map(idOf);
+/** The end of a turn, which is the end of its text. */
+const endOfTurn = idOf("<|im_end|>");
+/** One that hardly ever comes. */
+const rare = tokenizer.vocabularySize - 2;
 const greedy = { temperature: 0 };
 const endless = { ...greedy, ignore_eos: true, max_tokens: 40 };
 
@@ -116,40 +129,41 @@ test("`repetition_penalty` holds back what the prompt has too", async () => {
 
 test("`logit_bias` forces a token, bans one, and counts as 100 at most", async () => {
   const [first] = await idsOf({ ...greedy, max_tokens: 1 });
-  assert.deepEqual(await idsOf({ ...greedy, max_tokens: 3, logit_bias: { 382: 100 } }), [382, 382, 382]);
-  assert.deepEqual(
-    await idsOf({ ...greedy, max_tokens: 2, logit_bias: { 382: 1e9, 381: 100.5 } }),
-    [382, 382],
-  );
+  assert.deepEqual(await idsOf({ ...greedy, max_tokens: 3, logit_bias: { [yes]: 100 } }), [yes, yes, yes]);
+  assert.deepEqual(await idsOf({ ...greedy, max_tokens: 2, logit_bias: { [yes]: 1e9, [no]: 100.5 } }), [
+    yes,
+    yes,
+  ]);
   assert.notEqual((await idsOf({ ...greedy, max_tokens: 1, logit_bias: { [first]: -100 } }))[0], first);
   assert.deepEqual(await idsOf({ ...greedy, logit_bias: {} }), await idsOf(greedy));
 });
 
 test("log-probabilities are those before bias and penalties", async () => {
-  const asked = { ...greedy, max_tokens: 1, logprobs: true, logit_bias: { 382: 100 } };
+  const asked = { ...greedy, max_tokens: 1, logprobs: true, logit_bias: { [yes]: 100 } };
   const { logprobs } = await only({ ...asked, repetition_penalty: 1.5 });
   assert.ok((logprobs?.content[0].logprob ?? 0) < -3);
 });
 
 test("`allowed_token_ids` are all that comes, the end too only where it is among them", async () => {
-  const ids = await idsOf({ temperature: 2, max_tokens: 20, allowed_token_ids: [381, 382, 447] });
+  const ids = await idsOf({ temperature: 2, max_tokens: 20, allowed_token_ids: [no, yes, spacedYes] });
   assert.equal(ids.length, 20);
-  for (const id of ids) assert.ok([381, 382, 447].includes(id));
-  const ended = await only({ ...greedy, allowed_token_ids: [382, endOfTurn] });
+  for (const id of ids) assert.ok([no, yes, spacedYes].includes(id));
+  const ended = await only({ ...greedy, allowed_token_ids: [yes, endOfTurn] });
   assert.equal(ended.finish_reason, "stop");
 });
 
 test("`bad_words` do not come, at the beginning and after a blank", async () => {
   const { content } = (await only(greedy)).message;
-  for (const word of ["Once", "  Once", "Once there"]) {
+  const [first, second] = content.split(" ");
+  for (const word of [first, `  ${first}`, `${first} ${second}`]) {
     assert.ok(content.includes(word.trim()), content);
     const { message } = await only({ ...greedy, bad_words: [word] });
     assert.ok(!message.content.includes(word.trim()), message.content);
   }
   // `yes`, ` yes` and `no`, each one token.
-  const logit_bias = { 382: 100, 447: 100, 381: 50 };
+  const logit_bias = { [yes]: 100, [spacedYes]: 100, [no]: 50 };
   const forced = { ...greedy, max_tokens: 4, logit_bias, bad_words: ["yes"] };
-  assert.deepEqual(await idsOf(forced), [381, 381, 381, 381]);
+  assert.deepEqual(await idsOf(forced), [no, no, no, no]);
   assert.deepEqual(await only({ ...greedy, bad_words: ["zebra crossing"] }), await only(greedy));
 });
 
@@ -197,11 +211,11 @@ const everything = {
   frequency_penalty: 0.5,
   presence_penalty: 0.5,
   repetition_penalty: 1.2,
-  logit_bias: { 382: 5, 2: 20 },
+  logit_bias: { [yes]: 5, [endOfTurn]: 20 },
   bad_words: ["no", "never"],
-  allowed_token_ids: Array.from({ length: 700 }, (_, id) => id + 2),
+  allowed_token_ids: Array.from({ length: 700 }, (_, id) => id + endOfTurn),
   min_tokens: 30,
-  stop_token_ids: [766],
+  stop_token_ids: [rare],
   max_tokens: 120,
 };
 
@@ -219,14 +233,14 @@ test("an answer under a constraint keeps it, and ends, whatever else is asked fo
   for (const body of [
     { min_tokens: 100 },
     { ignore_eos: true },
-    { ignore_eos: true, stop_token_ids: [766] },
-    { logit_bias: { 2: 100, 382: 100 } },
-    { logit_bias: { 2: -100 } },
+    { ignore_eos: true, stop_token_ids: [rare] },
+    { logit_bias: { [endOfTurn]: 100, [yes]: 100 } },
+    { logit_bias: { [endOfTurn]: -100 } },
     { frequency_penalty: 2, presence_penalty: 2, repetition_penalty: 2 },
     { frequency_penalty: -1, temperature: 2 },
     { bad_words: ["a", "e", "name is"] },
     // The printable bytes of ASCII, and no end.
-    { allowed_token_ids: Array.from({ length: 95 }, (_, index) => 3 + 0x20 + index) },
+    { allowed_token_ids: Array.from({ length: 95 }, (_, index) => idOf(String.fromCharCode(0x20 + index))) },
     { min_p: 0.9, top_k: 2, top_p: 0.1 },
     everything,
   ]) {

@@ -124,7 +124,7 @@ async function teach({ client, market, options, model, except }: Agent): Promise
     config: {
       learning_rate: options.supervisedRate,
       epochs: options.demonstrationEpochs,
-      batch_size: 8,
+      batch_size: 4,
     },
   });
   await client.waitForTrainingJob(jobId);
