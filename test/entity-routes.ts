@@ -67,6 +67,9 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...post(`${models}/${id}/checkpoints`, { steps: [0, 1] }, 200),
       method: "DELETE",
     })),
+    "POST /v1/preview/models/:model_id/checkpoints": ofModel(other, (id) =>
+      post(`${models}/${id}/checkpoints`, Buffer.alloc(1024), 200, { "content-type": "application/x-tar" }),
+    ),
     "GET /v1/preview/models/:model_id/checkpoints/:step": ofModel(other, (id) =>
       get(`${models}/${id}/checkpoints/0`, 200),
     ),

@@ -65,13 +65,14 @@ function hone(...words: readonly string[]): string {
 }
 
 /** Trains `p/m` to version 1, once. */
-let training: Promise<void> | undefined;
-const trained = (): Promise<void> => (training ??= train());
+let training: Promise<number | null> | undefined;
+const trained = (): Promise<number | null> => (training ??= train("p/m"));
 
-async function train(): Promise<void> {
+/** Trains a model, which is registered where it is new, by a step; returns the version that it made. */
+async function train(name: string): Promise<number | null> {
   const { url, apiKey } = server();
   const client = new HoneClient({ baseUrl: url, apiKey });
-  const model = await client.registerModel({ project: "p", name: "m", base_model: "base" });
+  const model = await client.registerModel({ project: "p", name: name.slice(2), base_model: "base" });
   const { choices } = await client.chat({
     model: "p/m",
     messages: [question],
@@ -89,6 +90,7 @@ async function train(): Promise<void> {
     experimental_config: { learning_rate: 0.003 },
   });
   await client.waitForTrainingJob(jobId);
+  return (await client.findTrainingJob(jobId)).result_step;
 }
 
 test("a merged model served as a base says what its version does", async () => {
@@ -116,4 +118,18 @@ test("a merged model served as a base says what its version does", async () => {
     await other.terminate();
     removeDataFolder(dataFolder);
   }
+});
+
+test("an exported adapter comes back as a version of another model that says the same, and trains on", async () => {
+  await trained();
+  const folder = join(scratch, "peft");
+  hone("models", "export", "p/m:step1", "--out", folder);
+  assert.deepEqual(readdirSync(folder).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
+  const imported = hone("models", "import", folder, "--name", "p/back", "--base", "base");
+  assert.equal(imported, "imported local/p/back:step1\n");
+  const before = await answerOf(server(), "p/m:step1");
+  assert.deepEqual(await answerOf(server(), "p/back"), before);
+  assert.equal(await train("p/back"), 2);
+  assert.notDeepEqual(await answerOf(server(), "p/back"), before);
+  assert.deepEqual(await answerOf(server(), "p/back:step1"), before);
 });

@@ -29,7 +29,7 @@ const house: Readonly<Record<string, Room>> = {
   jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   trajectories: { rank: 2, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
-  checkpoints: { rank: 3, mayImport: ["domain", "processes", "model", "models"], vendors: [] },
+  checkpoints: { rank: 3, mayImport: ["domain", "processes", "archives", "model", "models"], vendors: [] },
   engine: {
     rank: 3,
     mayImport: ["domain", "telemetry", "processes", "regex", "grammar", "graph", "model", "runtime"],
@@ -42,7 +42,17 @@ const house: Readonly<Record<string, Room>> = {
   },
   training: {
     rank: 4,
-    mayImport: ["domain", "telemetry", "processes", "graph", "model", "runtime", "tokenizer", "trajectories"],
+    mayImport: [
+      "domain",
+      "telemetry",
+      "processes",
+      "graph",
+      "model",
+      "checkpoints",
+      "runtime",
+      "tokenizer",
+      "trajectories",
+    ],
     vendors: [],
   },
   wire: { rank: 3, mayImport: ["domain", "validation", "trajectories", "feedback"], vendors: ["typebox"] },

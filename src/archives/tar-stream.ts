@@ -1,4 +1,7 @@
 // A tar archive made as it is read: nothing of a file is in memory but the piece that is sent.
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { Header } from "tar";
 import { assert } from "../domain/assert.ts";
 
@@ -8,6 +11,12 @@ export interface ArchivedFile {
   readonly byteCount: number;
   /** Together so many bytes. */
   readonly pieces: () => AsyncIterable<Uint8Array>;
+}
+
+/** A file of the disk; read as it is taken. @throws what the system says where there is none */
+export async function fileToArchive(path: string): Promise<ArchivedFile> {
+  const { size } = await stat(path);
+  return { name: basename(path), byteCount: size, pieces: () => createReadStream(path) };
 }
 
 const blockBytes = 512;

@@ -1,15 +1,29 @@
 // A version's files: its PEFT folder byte for byte, and a model with the adapter in its weights, against the formula.
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, test, type TestContext } from "node:test";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
-import { readFloats, readSafetensorsFolder } from "../model/safetensors.ts";
+import { readFloats, readSafetensorsFolder, readSafetensorsHeader } from "../model/safetensors.ts";
 import { storedBytes, writeSafetensors } from "../model/write-safetensors.ts";
-import { sampleModel, sampleVersion } from "../storage/contract/storage-under-test.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { modelSettings, type ModelSettings } from "../models/settings.ts";
+import { sampleModel, sampleVersion, storeModel } from "../storage/contract/storage-under-test.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";
 
 const base = "test/fixtures/goldens/models/qwen3";
@@ -21,12 +35,24 @@ after(() => rmSync(scratch, { recursive: true }));
 const model = sampleModel("m");
 const version = sampleVersion("m", 1, { adapterFolder: "." });
 
+/** Over a base that is called `tiny`, and what is stored of models. */
+function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
+  const { models: store } = memoryStorage()();
+  const newVersions: string[] = [];
+  const files = new CheckpointFiles({
+    store,
+    clock: new FakeClock(),
+    settings: { ...defaultsOf(modelSettings), ...settings },
+    onNewVersion: async (modelId) => void newVersions.push(modelId),
+    baseFolders: new Map([["tiny", baseFolder]]),
+    dataFolder,
+  });
+  return { files, store, newVersions };
+}
+
 /** The files of a version over a base, as they would be read by whoever asked. */
 async function exported(baseFolder: string, format: "peft" | "merged", isBase = false) {
-  const files = new CheckpointFiles({
-    baseFolders: new Map([["tiny", baseFolder]]),
-    dataFolder: adapterFolder,
-  });
+  const { files } = openFiles(baseFolder, adapterFolder);
   try {
     const found = await files.export(model, isBase ? sampleVersion("m", 0) : version, format);
     const contents = new Map<string, Buffer>();
@@ -152,8 +178,7 @@ test("version 0 is exported as the base itself, and has no PEFT folder", async (
 });
 
 test("what cannot be read is the server's fault, and a base that is not served the setting's", async () => {
-  const options = { baseFolders: new Map([["tiny", base]]), dataFolder: scratch };
-  const files = new CheckpointFiles(options);
+  const { files } = openFiles(base, scratch);
   const lost = sampleVersion("m", 3, { adapterFolder: "nowhere" });
   for (const format of ["peft", "merged"] as const) {
     await assert.rejects(files.export(model, lost, format), (error: Error & { code?: string }) => {
@@ -165,4 +190,137 @@ test("what cannot be read is the server's fault, and a base that is not served t
   const strange = sampleModel("n", { baseModel: "huge" });
   await assert.rejects(files.export(strange, version, "merged"), { code: "unsupported" });
   await files.close();
+});
+
+/** The reference adapter with some of its files or settings replaced. */
+interface Change {
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Replaces each matrix's numbers, or leaves the matrix out. */
+  readonly matrix?: (name: string, values: Float32Array) => Float32Array | null;
+  readonly type?: "F32" | "BF16";
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+function changedAdapter({
+  config: changes = {},
+  matrix = (_, values) => values,
+  type = "F32",
+  files = {},
+}: Change) {
+  const folder = mkdtempSync(join(scratch, "adapter-"));
+  const settings = JSON.parse(readFileSync(join(adapterFolder, "adapter_config.json"), "utf8")) as object;
+  writeFileSync(join(folder, "adapter_config.json"), JSON.stringify({ ...settings, ...changes }));
+  const tensors = [
+    ...readSafetensorsHeader(join(adapterFolder, "adapter_model.safetensors")).tensors.values(),
+  ];
+  const kept = tensors.flatMap((tensor) => {
+    const data = matrix(tensor.name, readFloats(tensor));
+    return data === null ? [] : [{ name: tensor.name, shape: tensor.shape, data }];
+  });
+  writeSafetensors(join(folder, "adapter_model.safetensors"), kept, { type });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+async function* tarOfFolder(folder: string): AsyncGenerator<Uint8Array> {
+  yield execFileSync("tar", ["cf", "-", "-C", folder, "."], { maxBuffer: 1 << 26 });
+}
+
+async function importing(
+  t: TestContext,
+  folder: string,
+  { settings = {}, baseFolder = base }: { settings?: Partial<ModelSettings>; baseFolder?: string } = {},
+) {
+  const dataFolder = mkdtempSync(join(scratch, "data-"));
+  const opened = openFiles(baseFolder, dataFolder, settings);
+  t.after(() => opened.files.close());
+  await storeModel(opened.store, "m");
+  const imported = opened.files.import(model, tarOfFolder(folder));
+  return { ...opened, dataFolder, imported };
+}
+
+test("an adapter that PEFT made becomes the next version, with its files as they came", async (t) => {
+  for (const [folder, ignored] of [
+    [changedAdapter({ type: "BF16", config: { use_rslora: true, target_modules: "all-linear" } }), []],
+    [adapterFolder, ["README.md"]],
+  ] as const) {
+    const { imported, store, newVersions, dataFolder } = await importing(t, folder);
+    const { version, ...rest } = await imported;
+    assert.deepEqual(rest, { ignored });
+    assert.deepEqual([version.step, version.adapterFolder, version.jobId], [1, "adapters/m/1", null]);
+    assert.deepEqual(await store.newestVersion("m"), version);
+    assert.deepEqual(newVersions, ["m"]);
+    const placed = join(dataFolder, "adapters/m/1");
+    assert.deepEqual(readdirSync(placed).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
+    for (const name of readdirSync(placed))
+      assert.deepEqual(readFileSync(join(placed, name)), readFileSync(join(folder, name)));
+    assert.deepEqual(readdirSync(join(dataFolder, "imports")), []);
+  }
+});
+
+test("what cannot be served is refused by name, and leaves nothing", async (t) => {
+  const config = (changes: Change["config"]): string => changedAdapter({ config: changes });
+  const first = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
+  for (const [folder, code, message] of [
+    [config({ bias: "all" }), "unsupported", /^The adapter in the archive cannot be applied. bias is "all"/],
+    [config({ modules_to_save: ["lm_head"] }), "unsupported", /modules_to_save is/],
+    [config({ rank_pattern: { q_proj: 2 } }), "unsupported", /rank_pattern is/],
+    [config({ peft_type: "LOHA" }), "unsupported", /peft_type is "LOHA": only LORA/],
+    [config({ r: 5 }), "invalid", /does not fit the model: .*is \[4, 128\]/],
+    [config({ target_modules: ["q_proj", "lm_head"] }), "unsupported", /target_modules names lm_head; only/],
+    [
+      changedAdapter({ matrix: (name, values) => (name.includes("v_proj") ? null : values) }),
+      "invalid",
+      /target_modules names v_proj, of which the file has no matrices/,
+    ],
+    [
+      changedAdapter({ matrix: (name, values) => (name === first ? null : values) }),
+      "invalid",
+      /layers.0.mlp.down_proj.lora_A.weight is missing/,
+    ],
+    [
+      changedAdapter({ matrix: (name, values) => (name === first ? values.with(7, NaN) : values) }),
+      "invalid",
+      /layers.0.mlp.down_proj.lora_A.weight holds a number that is not finite/,
+    ],
+    [
+      changedAdapter({ files: { "adapter_config.json": "{" } }),
+      "invalid",
+      /^adapter_config.json is not valid JSON/,
+    ],
+    [
+      changedAdapter({ files: { "adapter_config.json": " ".repeat(2 << 20) } }),
+      "invalid",
+      /adapter_config.json has 2097152 bytes; at most 1048576 are read/,
+    ],
+    [
+      changedAdapter({ files: { "adapter_model.safetensors": "short" } }),
+      "invalid",
+      /adapter_model.safetensors cannot be read/,
+    ],
+    [mkdtempSync(join(scratch, "empty-")), "invalid", /^adapter_config.json is missing/],
+  ] as const) {
+    const { imported, store, dataFolder, newVersions } = await importing(t, folder);
+    await assert.rejects(imported, (error: Error & { code?: string }) => {
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /hone-checkpoints/);
+      assert.equal(error.code, code);
+      return true;
+    });
+    assert.equal(await store.greatestStep("m"), 0);
+    assert.deepEqual([newVersions, readdirSync(join(dataFolder, "imports"))], [[], []]);
+    assert.equal(existsSync(join(dataFolder, "adapters")), false);
+  }
+});
+
+test("an adapter of another model, and one beyond a limit of the settings, are refused with it", async (t) => {
+  const check = async (message: RegExp, options: Parameters<typeof importing>[2]): Promise<void> => {
+    await assert.rejects((await importing(t, adapterFolder, options)).imported, message);
+  };
+  await check(/does not fit the model/, { baseFolder: "test/fixtures/goldens/models/llama" });
+  await check(/rank r is 4; at most 3 is taken \(models.adapterRankMax\)/, {
+    settings: { adapterRankMax: 3 },
+  });
+  await check(/more than 5000 bytes together/, { settings: { adapterBytesMax: 5000 } });
+  await check(/0 adapters are being imported/, { settings: { importsAtOnce: 0 } });
 });

@@ -2,14 +2,23 @@
 // no more of a model than a part is in memory, and nothing is read before somebody takes it.
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { adapterId, type ModelVersion, type TrainedModel } from "../domain/model.ts";
+import type { Clock } from "../domain/clock.ts";
+import { adapterId, type ModelStore, type ModelVersion, type TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { AdaptersInUse } from "../models/adapters-in-use.ts";
+import type { ModelSettings } from "../models/settings.ts";
+import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
 import { WorkerPool } from "../processes/worker-pool.ts";
 import type { CheckpointTaskKind, CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
+/** What importing needs beside the files. */
 export interface CheckpointFilesOptions {
+  readonly store: Pick<ModelStore, "addVersion">;
+  readonly clock: Clock;
+  readonly settings: ModelSettings;
+  /** Called when a model has a new version. */
+  readonly onNewVersion: (modelId: string) => Promise<void>;
   /** By the name of the base model. */
   readonly baseFolders: ReadonlyMap<string, string>;
   /** Adapters lie in it. */
@@ -30,6 +39,7 @@ const pieceBytesMax = 1 << 20;
 export class CheckpointFiles {
   readonly #options: CheckpointFilesOptions;
   readonly #adapters = new AdaptersInUse();
+  #importCount = 0;
   readonly #pool = new WorkerPool({
     module: new URL("./checkpoint-thread.js", import.meta.url),
     workerCount: 1,
@@ -64,6 +74,30 @@ export class CheckpointFiles {
     );
     const id = adapterFolder === null ? null : adapterId(model.id, step);
     return plan.map((file) => this.#exported(file, id));
+  }
+
+  /**
+   * Imports a PEFT folder, sent as a tar archive, as the model's next version.
+   *
+   * @throws ServiceError as `importAdapter`; `unsupported` for a base that is not served, `overloaded` where as many are
+   *   imported already as the settings allow
+   */
+  async import(model: TrainedModel, archive: AsyncIterable<Uint8Array>): Promise<ImportedVersion> {
+    const { baseFolders, dataFolder, store, clock, settings } = this.#options;
+    const baseFolder = baseFolders.get(model.baseModel);
+    if (baseFolder === undefined) throw noBase(model);
+    if (this.#importCount >= settings.importsAtOnce) throw tooManyImports(settings.importsAtOnce);
+    this.#importCount += 1;
+    try {
+      const rankMax = settings.adapterRankMax;
+      const check = (folder: string) => this.#run("check", { folder, baseFolder, rankMax });
+      const dependencies = { store, dataFolder, check, bytesMax: settings.adapterBytesMax };
+      const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
+      await this.#options.onNewVersion(model.id);
+      return imported;
+    } finally {
+      this.#importCount -= 1;
+    }
   }
 
   /** The adapters that are read at this moment. */
@@ -116,6 +150,11 @@ async function* bytesOf(file: string, start: number, end: number): AsyncGenerato
   } finally {
     await handle.close();
   }
+}
+
+function tooManyImports(countMax: number): ServiceError {
+  const message = `${countMax} adapters are being imported, the most at once (models.importsAtOnce); try again later.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 
 function noAdapter(): ServiceError {

@@ -1,10 +1,12 @@
 // What the worker does with the files of versions, by kind: each a function of files.
+import { checkAdapter, type AdapterCheckRequest } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
 
 /** What each kind of task takes and gives. */
 export interface CheckpointTasks {
   readonly plan: { readonly task: ExportPlanRequest; readonly result: readonly PlannedFile[] };
+  readonly check: { readonly task: AdapterCheckRequest; readonly result: void };
   readonly merge: { readonly task: RowsToMerge; readonly result: Uint8Array };
 }
 
@@ -16,5 +18,6 @@ export const checkpointTasks: {
   ) => CheckpointTasks[Kind]["result"];
 } = {
   plan: planExport,
+  check: checkAdapter,
   merge: mergeRows,
 };

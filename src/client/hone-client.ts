@@ -133,6 +133,17 @@ export class HoneClient {
     return bodyOf(await this.#transport.open("GET", path, { query: { format }, ...options }));
   }
 
+  /** Imports a PEFT folder, as a tar archive, as the model's next version. */
+  importCheckpoint(
+    modelId: string,
+    archive: AsyncIterable<Uint8Array>,
+    options: Cancellable = {},
+  ): Promise<CheckpointResource> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints`;
+    const upload = { type: "application/x-tar", pieces: archive };
+    return this.#transport.json("POST", path, { upload, ...options });
+  }
+
   /** Deletes versions; those that are pinned, or that a job starts from, stay. */
   deleteCheckpoints(
     modelId: string,

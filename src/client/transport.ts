@@ -32,6 +32,8 @@ export interface TransportOptions {
 
 export interface CallOptions {
   readonly body?: unknown;
+  /** A body that is no JSON, sent as it comes. */
+  readonly upload?: { readonly type: string; readonly pieces: AsyncIterable<Uint8Array> };
   readonly query?: Readonly<Record<string, string | number | null | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -64,10 +66,12 @@ export function createTransport(options: TransportOptions): Transport {
       headers: {
         accept: "application/json",
         ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        ...(call.upload === undefined ? {} : { "content-type": call.upload.type }),
         ...(options.apiKey === null ? {} : { authorization: `Bearer ${options.apiKey}` }),
         ...call.headers,
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      ...(call.upload === undefined ? {} : { body: streamOf(call.upload.pieces), duplex: "half" as const }),
       signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
     })
       .catch((error: unknown) => {
@@ -84,6 +88,19 @@ export function createTransport(options: TransportOptions): Transport {
     json: async <T>(method: string, path: string, call?: CallOptions) =>
       (await (await open(method, path, call)).json()) as T,
   };
+}
+
+/** A stream that is made as it is read: what is uploaded is never in memory as a whole. */
+function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const next = await iterator.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: async () => void (await iterator.return?.()),
+  });
 }
 
 /** What a caller can do something with: who did not answer, and why. */

@@ -62,7 +62,7 @@ export interface HttpDependencies {
   readonly directory: Pick<ModelDirectory, "resolve">;
   readonly keys: KeyStore;
   readonly models: ModelService;
-  readonly checkpointFiles: Pick<CheckpointFiles, "export">;
+  readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
   /** For what is logged of a model's versions, and when one was made. */
   readonly versions: Pick<ModelStore, "newestVersion" | "findVersion">;
   readonly jobs: JobStore;

@@ -26,6 +26,7 @@ import { RouteTable } from "./route-table.ts";
 import { chatCompletionRoutes } from "./routes/chat-completions.ts";
 import { checkpointRoutes } from "./routes/checkpoints/checkpoints.ts";
 import { checkpointExportRoute } from "./routes/checkpoints/export.ts";
+import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoutes } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { responseRoutes } from "./routes/responses.ts";
@@ -122,6 +123,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);
+    await checkpointImportRoute(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
     trainingJobRoutes(scope, dependencies, bodies);
     supervisedJobRoutes(scope, dependencies, bodies);

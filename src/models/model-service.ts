@@ -30,7 +30,7 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly adaptersInUse: () => Iterable<string>;
   /** Adapters lie in it. */
   readonly dataFolder: string;
-  readonly settings: ModelSettings;
+  readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
 
 /** A name that a chat request may use for a trained model. */

@@ -156,7 +156,18 @@ async function construct(
   const chat = createChatService({ directory, bases, clock, metrics, logger });
 
   const baseFolders = new Map(models.map((model) => [model.name, model.folder]));
-  const checkpointFiles = new CheckpointFiles({ baseFolders, dataFolder });
+  const checkpointFiles = new CheckpointFiles({
+    store: database.models,
+    baseFolders,
+    dataFolder,
+    clock,
+    settings: config.models,
+    // What is left undone here is done at the next version, or the next start.
+    onNewVersion: (modelId) =>
+      modelService.deleteOlderVersions(modelId).catch((error: unknown) => {
+        logger.warn({ err: error, modelId }, "older versions could not be deleted");
+      }),
+  });
   const runner = createChildJobRunner({
     dataFolder,
     baseFolders,

@@ -2,6 +2,7 @@
 // a folder that the database does not know may be of another database, so it stays, and the log names it.
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { importsFolder } from "../checkpoints/import-adapter.ts";
 import { isTerminal, type JobState, type JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
 import { allItems } from "../domain/page.ts";
@@ -30,6 +31,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
   };
   for (const jobId of await namesIn(join(dataFolder, "jobs"))) await sweepJob(dependencies, jobId, remove);
   for (const name of await namesIn(dataFolder)) if (name.startsWith(".disk-check-")) await remove(name);
+  for (const name of await namesIn(join(dataFolder, importsFolder))) await remove(importsFolder, name);
   for (const name of await namesIn(join(dataFolder, "cache")))
     if (name.endsWith(".partial")) await remove("cache", name);
   for (const modelId of await namesIn(join(dataFolder, "adapters")))

@@ -1,9 +1,13 @@
-// `hone models export`: a version of a trained model as a folder that other programs load.
+// `hone models export` and `import`: a version of a trained model as a folder that other programs load, and an adapter that
+// another program made as a version.
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { fileToArchive, tarOf } from "../../archives/tar-stream.ts";
 import { unpackInto } from "../../archives/unpack.ts";
+import type { HoneClient } from "../../client/hone-client.ts";
+import type { ModelResource } from "../../client/resources.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
@@ -27,6 +31,62 @@ export function addFolderCommands(models: Command): void {
     )
     .requiredOption("--out <folder>", "a folder that is not there yet")
     .action(exportVersion);
+  addConnectionFlags(
+    models
+      .command("import <folder>")
+      .description("Make a PEFT folder the next version of a model, which is registered where it is new."),
+  )
+    .requiredOption("--name <name>", "project/name, or entity/project/name")
+    .option("--base <name>", "the base model of a new model")
+    .option("--json", "as JSON")
+    .action(importAdapter);
+}
+
+interface ImportFlags extends ConnectionFlags {
+  readonly name: string;
+  readonly base?: string;
+  readonly json?: boolean;
+}
+
+async function importAdapter(folder: string, flags: ImportFlags): Promise<void> {
+  const client = connect(flags);
+  const paths = ["adapter_config.json", "adapter_model.safetensors"].map((name) => join(folder, name));
+  const missing = paths.find((path) => !existsSync(path));
+  if (missing !== undefined) throw invalid(`${missing} does not exist; name a PEFT folder with safetensors.`);
+  const files = await Promise.all(paths.map(fileToArchive));
+  const { model, isNew } = await findOrRegister(client, flags);
+  try {
+    const version = await client.importCheckpoint(model.id, tarOf(files, new Date(0)));
+    const name = `${model.entity}/${model.project}/${model.name}:step${version.step}`;
+    if (flags.json === true) process.stdout.write(`${JSON.stringify({ name, ...version }, null, 2)}\n`);
+    else process.stdout.write(`imported ${name}\n`);
+  } catch (error) {
+    // Nobody asked for a model without the adapter.
+    if (isNew) await client.deleteModel(model.id);
+    throw error;
+  }
+}
+
+async function findOrRegister(
+  client: HoneClient,
+  { name, base }: ImportFlags,
+): Promise<{ readonly model: ModelResource; readonly isNew: boolean }> {
+  const [modelName, project, entity, ...rest] = name.split("/").toReversed();
+  if (project === undefined || rest.length > 0)
+    throw invalid(`The name is ${name}; give project/name, or entity/project/name.`);
+  const own = entity === undefined ? {} : { entity };
+  const known = await client.listModels({ ...own, project, name: modelName });
+  if (known.length > 1) throw invalid(`${name} fits ${known.length} models; give entity/project/name.`);
+  const [existing] = known;
+  if (existing !== undefined) {
+    if (base === undefined || base === existing.base_model) return { model: existing, isNew: false };
+    throw invalid(`${name} is over the base model ${existing.base_model}, not ${base}.`);
+  }
+  if (base === undefined) throw invalid(`There is no model ${name}; name its base model with --base.`);
+  return {
+    model: await client.registerModel({ ...own, project, name: modelName, base_model: base }),
+    isNew: true,
+  };
 }
 
 async function exportVersion(name: string, flags: ExportFlags): Promise<void> {

@@ -23,7 +23,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/base-models": ["get"],
   "/v1/preview/models": ["get", "post"],
   "/v1/preview/models/{model_id}": ["delete", "get"],
-  "/v1/preview/models/{model_id}/checkpoints": ["delete", "get"],
+  "/v1/preview/models/{model_id}/checkpoints": ["delete", "get", "post"],
   "/v1/preview/models/{model_id}/checkpoints/{step}": ["get"],
   "/v1/preview/models/{model_id}/checkpoints/{step}/export": ["get"],
   "/v1/preview/models/{model_id}/checkpoints/{step}/pin": ["delete", "put"],

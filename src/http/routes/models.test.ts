@@ -227,6 +227,34 @@ test("a checkpoint is exported as a tar archive of its files, whose length is sa
   await server.close();
 });
 
+test("a tar archive is imported as the next checkpoint, and nothing else is", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  const url = `/v1/preview/models/${id}/checkpoints`;
+  const send = (contentType: string, payload: string | Buffer, key: string = keys.member) =>
+    server.ask({
+      method: "POST",
+      url,
+      headers: { authorization: bearer(key), "content-type": contentType },
+      payload,
+    });
+  const answer = await send("application/x-tar", Buffer.alloc(100_000));
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.headers["x-hone-ignored"], "README.md");
+  const { step, job_id: jobId } = answer.json<Body>();
+  assert.deepEqual([step, jobId], [1, null]);
+  assert.equal((await ask(server, "GET", `${url}/1`)).statusCode, 200);
+  assert.equal((await send("application/json", "{}")).statusCode, 415);
+  assert.equal((await send("application/x-tar", "x", keys.other)).statusCode, 403);
+  const bare = await server.ask({ method: "POST", url, headers: { authorization: bearer(keys.member) } });
+  assert.equal(bare.statusCode, 422);
+  assert.deepEqual(bare.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc, ["body"]);
+  const other = { method: "POST", url: "/v1/preview/models", payload: "x" } as const;
+  const headers = { authorization: bearer(keys.member), "content-type": "application/x-tar" };
+  assert.equal((await server.ask({ ...other, headers })).statusCode, 415);
+  await server.close();
+});
+
 test("a checkpoint that a job starts from stays while the job has not ended", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);

@@ -141,7 +141,15 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       dataFolder: "test/fixtures/no-such-folder",
       settings: defaultsOf(modelSettings),
     }),
-    checkpointFiles: { export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")] },
+    checkpointFiles: {
+      export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],
+      import: async ({ id: modelId }, archive) => {
+        for await (const _ of archive);
+        const draft = { id: "imported", modelId, metrics: {}, createdAt: new Date(1000) };
+        const version = await models.addVersion(draft, async (step) => `adapters/${modelId}/${step}`);
+        return { version, ignored: ["README.md"] };
+      },
+    },
     versions: models,
     jobs,
     jobQueue: {

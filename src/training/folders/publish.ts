@@ -2,7 +2,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SavedVersion, Trainer, TrainerCall } from "../trainer.ts";
-import { writeWholeFolder } from "./whole-folder.ts";
+import { writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 
 export interface PublishTarget {
   /** The root of all data. */

@@ -12,7 +12,7 @@ import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { Trainer, TrainerStart } from "../trainer.ts";
-import { flush, makeFolder, writeWholeFolder } from "../folders/whole-folder.ts";
+import { flush, makeFolder, writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 
 /** What a snapshot holds beside the trainer's files. */
 export interface PastSteps {

@@ -2,7 +2,7 @@
 // disk, renamed.
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ServiceError } from "../../domain/service-error.ts";
+import { ServiceError } from "../domain/service-error.ts";
 
 export interface WholeFolder {
   /** Replaced when it is there. */

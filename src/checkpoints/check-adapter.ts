@@ -1,0 +1,109 @@
+// Whether a PEFT folder that somebody made can be served over a base model: its options, its shapes, its numbers. What is
+// not applied here is refused by name, so that an adapter never runs as another one.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ServiceError } from "../domain/service-error.ts";
+import { readModelConfig } from "../model/config/read-config.ts";
+import { projectionNames } from "../model/parameters.ts";
+import { openLoraAdapter } from "../model/peft-folder.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../model/safetensors.ts";
+
+/** The files of a PEFT folder. */
+export const adapterFiles = { config: "adapter_config.json", matrices: "adapter_model.safetensors" } as const;
+
+export interface AdapterCheckRequest {
+  readonly folder: string;
+  readonly baseFolder: string;
+  /** The greatest rank that is taken. */
+  readonly rankMax: number;
+}
+
+const configBytesMax = 1 << 20;
+/** Numbers that are looked at together. */
+const valuesAtOnce = 1 << 20;
+
+/**
+ * Checks an adapter.
+ *
+ * @throws ServiceError `invalid` for files that lack or cannot be read, matrices that do not fit the base, numbers that are
+ *   not finite and a rank that is too great; `unsupported` naming every option that is not applied
+ */
+export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): void {
+  refuseMissing(folder);
+  try {
+    const adapter = openLoraAdapter(folder, readModelConfig(baseFolder));
+    if (adapter.rank > rankMax) {
+      throw invalid(
+        `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken (models.adapterRankMax). Train one of a lower rank, or raise the setting.`,
+      );
+    }
+    refuseOtherTargets(folder, adapter.targets);
+    for (const matrix of adapter.stored.values()) refuseUnusable(matrix);
+  } catch (error) {
+    throw withoutFolder(error, folder);
+  }
+}
+
+function refuseMissing(folder: string): void {
+  for (const name of Object.values(adapterFiles)) {
+    if (statSync(join(folder, name), { throwIfNoEntry: false }) === undefined)
+      throw invalid(
+        `${name} is missing; a PEFT folder has it and ${Object.values(adapterFiles).join(" or ")}.`,
+      );
+  }
+  const { size } = statSync(join(folder, adapterFiles.config));
+  if (size > configBytesMax)
+    throw invalid(`${adapterFiles.config} has ${size} bytes; at most ${configBytesMax} are read.`);
+}
+
+/** A module that is named and has no matrices would be trained in its maker's eyes alone. */
+function refuseOtherTargets(folder: string, targets: readonly string[]): void {
+  const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
+    readonly target_modules?: unknown;
+  };
+  const named = config.target_modules;
+  // A pattern, which the matrices are the result of.
+  if (!Array.isArray(named)) return;
+  const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
+  const strange = [...names].filter((name) => !(projectionNames as readonly string[]).includes(name));
+  if (strange.length > 0) {
+    throw new ServiceError({
+      code: "unsupported",
+      message: `target_modules names ${strange.slice(0, 8).join(", ")}; only ${projectionNames.join(", ")} are adapted here.`,
+    });
+  }
+  const without = [...names].filter((name) => !targets.includes(name));
+  if (without.length > 0)
+    throw invalid(
+      `target_modules names ${without.join(", ")}, of which the file has no matrices; save the adapter again.`,
+    );
+}
+
+function refuseUnusable(matrix: StoredTensor): void {
+  const { name, type } = matrix;
+  if (type === "I64") throw invalid(`${name} holds integers (I64); F32, F16 or BF16 is needed.`);
+  const [rowCount, width] = matrix.shape;
+  const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));
+  for (let from = 0; from < rowCount; from += rowsAtOnce) {
+    const values = readFloats(rowsOf(matrix, from, Math.min(rowsAtOnce, rowCount - from)));
+    if (!values.every(Number.isFinite))
+      throw invalid(`${name} holds a number that is not finite; such an adapter answers nothing.`);
+  }
+}
+
+/** Where the server keeps the files says nothing to whoever sent them. */
+function withoutFolder(error: unknown, folder: string): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const shown = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, "the archive");
+  const { code, faults, message, cause } = error;
+  return new ServiceError({
+    code,
+    message: shown(message),
+    faults: faults.map((fault) => ({ ...fault, message: shown(fault.message) })),
+    cause,
+  });
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}

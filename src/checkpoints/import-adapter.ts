@@ -1,0 +1,83 @@
+// An adapter that somebody sends becomes a version: unpacked aside, checked whole, put in its place and only then stored.
+// What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next start.
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { unpackInto } from "../archives/unpack.ts";
+import { fullDiskError } from "../domain/full-disk.ts";
+import { newUuid } from "../domain/ids.ts";
+import {
+  adapterFolderOf,
+  type ModelStore,
+  type ModelVersion,
+  type TrainedModel,
+  type VersionDraft,
+} from "../domain/model.ts";
+import { adapterFiles } from "./check-adapter.ts";
+import { flush, writeWholeFolder } from "./whole-folder.ts";
+
+export interface ImportDependencies {
+  readonly store: Pick<ModelStore, "addVersion">;
+  readonly dataFolder: string;
+  /** Throws what is wrong with the PEFT folder. */
+  readonly check: (folder: string) => Promise<void>;
+  /** Most bytes of its files. */
+  readonly bytesMax: number;
+}
+
+export interface ImportedVersion {
+  readonly version: ModelVersion;
+  /** Files of the archive that nothing reads. */
+  readonly ignored: readonly string[];
+}
+
+/** In the data folder, what is being imported. */
+export const importsFolder = "imports";
+
+/**
+ * Imports the PEFT folder of an archive as the next version of a model.
+ *
+ * @throws ServiceError as `unpackInto`, `check` and `addVersion`; `unavailable` when the disk is full
+ */
+export async function importAdapter(
+  { store, dataFolder, check, bytesMax }: ImportDependencies,
+  { id: modelId }: Pick<TrainedModel, "id">,
+  { archive, createdAt }: { readonly archive: AsyncIterable<Uint8Array>; readonly createdAt: Date },
+): Promise<ImportedVersion> {
+  const id = newUuid();
+  const folder = join(dataFolder, importsFolder, id);
+  const wanted: readonly string[] = Object.values(adapterFiles);
+  try {
+    await mkdir(folder, { recursive: true });
+    const { taken, left } = await unpackInto(folder, archive, {
+      bytesMax,
+      takes: (name) => wanted.includes(name),
+    });
+    await check(folder);
+    for (const name of taken) await flush(join(folder, name));
+    const draft = { id, modelId, metrics: {}, createdAt };
+    return { version: await store.addVersion(draft, placing({ folder, dataFolder, draft })), ignored: left };
+  } catch (error) {
+    throw fullDiskError(error) ?? error;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Moves the files to where the version's adapter stays. A folder that is there is what a lost attempt left. */
+function placing(options: {
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly draft: VersionDraft;
+}): (step: number) => Promise<string> {
+  const { folder, dataFolder, draft } = options;
+  return async (step) => {
+    const adapterFolder = adapterFolderOf(draft.modelId, step);
+    const target = join(dataFolder, adapterFolder);
+    const unfinished = join(target, "..", `.${step}.tmp-${draft.id}`);
+    await writeWholeFolder({ folder: target, unfinished }, async () => {
+      for (const name of Object.values(adapterFiles))
+        await rename(join(folder, name), join(unfinished, name));
+    });
+    return adapterFolder;
+  };
+}
