@@ -145,7 +145,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       dataFolder,
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,
-      sharesPrefixes: true,
+      sharesPrefixes: settings.algorithm === "packed-2",
       threads: settings.threads === 0 ? availableParallelism() : settings.threads,
     }),
   };

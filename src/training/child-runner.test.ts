@@ -305,7 +305,8 @@ test("a job keeps the settings that it is pinned to, whatever the server's are b
   const bench = new Bench(t);
   const pinned = await assignmentOf(bench.runner, 1, {});
   const { steps } = await bench.run(1);
-  const changed = { ...settings, batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8, weightDecay: 5 };
+  const sizes = { batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8 };
+  const changed = { ...settings, ...sizes, weightDecay: 5, algorithm: "rows-1" as const };
   const runner = bench.newRunner({ settings: changed });
   const first = bench.published(1);
   assert.deepEqual((await bench.run(1, { pins: pinned.pins }, { runner })).steps, steps);
@@ -315,6 +316,17 @@ test("a job keeps the settings that it is pinned to, whatever the server's are b
   const inParts = (await bench.run(1, {}, { runner: smaller })).steps;
   assert.equal(inParts.length, steps.length);
   inParts.forEach(({ loss }, index) => assert.ok(Math.abs(loss - steps[index]["loss"]) < 1e-4));
+});
+
+test("a job that began before sequences were packed goes on without", async (t) => {
+  const bench = new Bench(t);
+  const { algorithm: _none, ...pinned } = pinnedSettings(settings);
+  const { steps } = await bench.run(1, { pins: { settings: pinned } });
+  const first = bench.published(1);
+  const rows = bench.newRunner({ settings: { ...settings, algorithm: "rows-1" } });
+  assert.deepEqual((await bench.run(1, {}, { runner: rows })).steps, steps);
+  assert.deepEqual(bench.published(1), first);
+  assert.notEqual((await bench.run(1)).steps.length, steps.length);
 });
 
 test("one process does jobs of other settings one after the other", async (t) => {

@@ -2,6 +2,7 @@
 // domain/training-config.ts.
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+import { type PackingAlgorithm, firstPackingAlgorithm, packingAlgorithms } from "./packing/algorithm.ts";
 
 export const trainingSettings = {
   loraRank: {
@@ -18,20 +19,27 @@ export const trainingSettings = {
     max: 4096,
     about: "What new adapters are scaled by, divided by their rank.",
   },
+  algorithm: {
+    kind: "choice",
+    default: "packed-2",
+    choices: packingAlgorithms,
+    about:
+      "How sequences are packed: packed-2 keeps groups in one optimizer step and computes what sequences begin with alike once, rows-1 does neither; a job keeps the one that it began with.",
+  },
   batchTokens: {
     kind: "integer",
     default: 2048,
     min: 1,
     max: 1_048_576,
-    about: "Tokens of one optimizer step; fewer give more steps.",
+    about:
+      "Tokens of one optimizer step, those that sequences begin with alike counted once; fewer give more steps. A job's packed_sequence_length wins.",
   },
   microbatchTokens: {
     kind: "integer",
     default: 2048,
     min: 1,
     max: 1_048_576,
-    about:
-      "Tokens computed at once, padding included; fewer need less memory and change no step but by rounding.",
+    about: "Tokens computed at once; fewer need less memory and change no step but by rounding.",
   },
   sequenceLengthMax: {
     kind: "integer",
@@ -101,10 +109,11 @@ export type TrainingSettings = SettingsOf<typeof trainingSettings>;
  * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
  * are computed. A job that goes on under another number than it began with is a warning in the log.
  */
-export const trainerAlgorithm = 4;
+export const trainerAlgorithm = 5;
 
 /** The settings that decide what a job's steps are: fixed at its first attempt. The others only decide how they are computed. */
 const pinnedNames = [
+  "algorithm",
   "loraRank",
   "loraAlpha",
   "batchTokens",
@@ -114,7 +123,9 @@ const pinnedNames = [
   "baseComparisonShare",
 ] as const;
 
-export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]>;
+export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]> & {
+  readonly algorithm: PackingAlgorithm;
+};
 
 /** What a job that begins now is pinned to. */
 export function pinnedSettings(settings: TrainingSettings): PinnedSettings {
@@ -125,6 +136,6 @@ export function pinnedSettings(settings: TrainingSettings): PinnedSettings {
 
 /** The server's settings with those that a job was pinned to in their place. */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): TrainingSettings {
-  // What `pinnedSettings` gave when the job began.
-  return { ...settings, ...(pinned as unknown as PinnedSettings) };
+  // What `pinnedSettings` gave when the job began; at first it knew of one algorithm.
+  return { ...settings, algorithm: firstPackingAlgorithm, ...(pinned as Partial<PinnedSettings>) };
 }

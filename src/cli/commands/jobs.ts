@@ -86,6 +86,7 @@ function showJob(job: TrainingJobResource): void {
     error: job.error_message,
     "waiting for": job.waiting_for,
     phase: job.phase,
+    algorithm: job.algorithm,
     "gradient steps": progress && `${progress.gradient_steps} of ${progress.gradient_steps_total}`,
     "steps left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups: counts && `${counts.groups_submitted}, ${counts.groups_trainable} train`,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { test } from "node:test";
+import { samplePins } from "../../storage/contract/storage-under-test.ts";
 import {
   bearer,
   fakeServer,
@@ -615,4 +616,15 @@ test("a watch that the server's closing ends does not look like the end of the j
   const text = await stream.text();
   assert.match(text, /training_started/);
   assert.match(text, /"code":"unavailable"/);
+});
+
+test("a job says how its sequences are packed, once it has begun", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  const algorithm = async () => (await get(server, `${path}/${id}`)).json<Body>()["algorithm"];
+  assert.equal(await algorithm(), null);
+  await server.jobs.claim("server", new Date(0), new Date(0));
+  await server.jobs.pin(id, "server", { ...samplePins, settings: { algorithm: "packed-2" } });
+  assert.equal(await algorithm(), "packed-2");
+  await server.close();
 });

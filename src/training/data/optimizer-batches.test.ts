@@ -1,77 +1,125 @@
-// Optimizer batches: every sequence once, within the budget, the same each time.
+// Optimizer batches: every sequence once, within the budget, groups together, the same each time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
-import { cutByLength, cutIntoBatches } from "./optimizer-batches.ts";
+import { type PackingAlgorithm, packingAlgorithms } from "../packing/algorithm.ts";
+import { computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
+import { type OptimizerBatch, cutIntoBatches } from "./optimizer-batches.ts";
 
-function sequenceOf(length: number): TrainingSequence {
+const random = seededRandom("optimizer batch test", 1);
+
+/** All but the prompt, or the first token, train. */
+function sequenceOf({
+  promptIds = [],
+  length,
+  group,
+}: {
+  readonly promptIds?: readonly number[];
+  readonly length: number;
+  readonly group: number;
+}): TrainingSequence {
+  const more = Array.from({ length: length - promptIds.length }, () => random.index(1000));
   return {
-    tokenIds: new Int32Array(length),
-    mask: new Uint8Array(length),
+    tokenIds: Int32Array.of(...promptIds, ...more),
+    mask: Uint8Array.from({ length }, (_, index) => (index >= Math.max(1, promptIds.length) ? 1 : 0)),
     oldLogprobs: new Float32Array(length),
     advantage: 1,
     weight: 1,
-    group: 0,
+    group,
   };
 }
 
-const random = seededRandom("minibatch test", 1);
-const sequences = Array.from({ length: 64 }, () => sequenceOf(10 + random.index(90)));
+const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(1000));
 
-function cut(batchTokens: number, seed = "job"): (readonly TrainingSequence[])[] {
-  return cutIntoBatches(sequences, { batchTokens, seed });
+const promptOfAll = ids(30);
+
+/** Groups of 3 to 6 answers of about 30 tokens to prompts of about 60. */
+const grouped = Array.from({ length: 16 }, (_, group) => {
+  const promptIds = ids(40 + random.index(40));
+  return Array.from({ length: 3 + random.index(4) }, () =>
+    sequenceOf({ promptIds, length: promptIds.length + 10 + random.index(40), group }),
+  );
+}).flat();
+
+/** Sequences that have nothing in common, each its own group. */
+const single = Array.from({ length: 64 }, (_, group) => sequenceOf({ length: 10 + random.index(90), group }));
+
+function cut(
+  sequences: readonly TrainingSequence[],
+  algorithm: PackingAlgorithm,
+  { batchTokens = 512, seed = "job" } = {},
+): readonly OptimizerBatch[] {
+  return cutIntoBatches(sequences, { batchTokens, seed, algorithm });
 }
 
 function tokenCountOf(batch: readonly TrainingSequence[]): number {
   return batch.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
 }
 
-function paddedCountOf(batch: readonly TrainingSequence[]): number {
-  return batch.length * Math.max(...batch.map(({ tokenIds }) => tokenIds.length));
+function computedCountOf(batch: readonly TrainingSequence[]): number {
+  return groupByPrefix(batch).reduce((sum, group) => sum + computedTokenCount(group), 0);
 }
 
-test("every sequence is in one batch, and no batch has more tokens than it may", () => {
-  const batches = cut(512);
-  assert.deepEqual(new Set(batches.flat()), new Set(sequences));
-  assert.equal(batches.flat().length, sequences.length);
-  for (const batch of batches) assert.ok(tokenCountOf(batch) <= 512);
-  const average = tokenCountOf(sequences) / batches.length;
-  assert.ok(average > 400, `a batch holds only ${average} tokens`);
-});
-
-test("little of a batch is padding when it is computed as rows", () => {
-  const padded = cut(512).reduce((sum, batch) => sum + paddedCountOf(batch), 0);
-  const waste = 1 - tokenCountOf(sequences) / padded;
-  assert.ok(waste < 0.1, `${waste} is padding`);
-});
-
-test("what is measured decides where a batch ends", () => {
-  const rows = cutByLength(sequences, { tokensMax: 3, measure: ({ rowCount }) => rowCount });
-  assert.deepEqual(new Set(rows.slice(0, -1).map((batch) => batch.length)), new Set([3]));
-  const padded = cutByLength(sequences, {
-    tokensMax: 300,
-    measure: ({ rowCount, longest }) => rowCount * longest,
+for (const algorithm of packingAlgorithms) {
+  test(`${algorithm}: every sequence is in one batch, and no batch has more tokens than it may`, () => {
+    for (const sequences of [grouped, single]) {
+      const batches = cut(sequences, algorithm);
+      assert.deepEqual(new Set(batches.flat()), new Set(sequences));
+      assert.equal(batches.flat().length, sequences.length);
+      const countOf = algorithm === "packed-2" ? computedCountOf : tokenCountOf;
+      for (const batch of batches) assert.ok(countOf(batch) <= 512);
+      const average = countOf(sequences) / batches.length;
+      assert.ok(average > 400, `a batch holds only ${average} tokens`);
+    }
   });
-  for (const batch of padded) assert.ok(paddedCountOf(batch) <= 300);
-  assert.equal(padded.flat().length, sequences.length);
-});
 
-test("a batch may be full to the last token, the first one and those after it", () => {
-  const halves = Array.from({ length: 4 }, () => sequenceOf(5));
+  test(`${algorithm}: the seed alone decides`, () => {
+    assert.deepEqual(cut(grouped, algorithm), cut(grouped, algorithm));
+    const order = (seed: string): number[] =>
+      cut(grouped, algorithm, { seed }).map(([first]) => grouped.indexOf(first));
+    assert.notDeepEqual(order("job"), order("another job"));
+  });
+
+  test(`${algorithm}: a sequence that alone has too many tokens has a batch of its own`, () => {
+    assert.equal(cut(single, algorithm, { batchTokens: 5 }).length, single.length);
+    assert.deepEqual(cut([], algorithm), []);
+  });
+}
+
+test("rows-1: a batch may be full to the last token, the first one and those after it", () => {
+  const halves = Array.from({ length: 4 }, (_, group) => sequenceOf({ length: 5, group }));
   const countsOf = (batchTokens: number): readonly number[] =>
-    cutIntoBatches(halves, { batchTokens, seed: "job" }).map((batch) => batch.length);
+    cut(halves, "rows-1", { batchTokens }).map((batch) => batch.length);
   assert.deepEqual(countsOf(10), [2, 2]);
   assert.deepEqual(countsOf(9), [1, 1, 1, 1]);
 });
 
-test("the seed alone decides", () => {
-  assert.deepEqual(cut(512), cut(512));
-  const order = (seed: string): number[] => cut(512, seed).map(([first]) => sequences.indexOf(first));
-  assert.notDeepEqual(order("job"), order("another job"));
+test("packed-2: a batch may be full to the last token that is computed", () => {
+  const promptIds = ids(20);
+  // Each computes 4 of its 5 own tokens beside the prompt.
+  const answers = Array.from({ length: 4 }, () => sequenceOf({ promptIds, length: 25, group: 0 }));
+  const countsOf = (batchTokens: number): readonly number[] =>
+    cut(answers, "packed-2", { batchTokens }).map((batch) => batch.length);
+  assert.deepEqual(countsOf(36), [4]);
+  assert.deepEqual(new Set(countsOf(35)), new Set([1, 3]));
 });
 
-test("a sequence that alone has too many tokens has a batch of its own", () => {
-  assert.equal(cut(5).length, sequences.length);
-  assert.deepEqual(cutIntoBatches([], { batchTokens: 2048, seed: "job" }), []);
+test("packed-2: a group that fits into a batch is in one", () => {
+  const batches = cut(grouped, "packed-2");
+  for (let group = 0; group < 16; group++) {
+    const having = batches.filter((batch) => batch.some((sequence) => sequence.group === group));
+    assert.equal(having.length, 1, `group ${group}`);
+  }
+  assert.ok(batches.length < cut(grouped, "rows-1").length / 2);
+});
+
+test("packed-2: rows of a group that is cut are not sorted by their tokens", () => {
+  const answers = Array.from({ length: 16 }, (_, answer) =>
+    sequenceOf({ promptIds: [...promptOfAll, answer], length: 60, group: 0 }),
+  );
+  const batches = cut(answers, "packed-2", { batchTokens: 200 });
+  const numbers = batches.map((batch) => batch.map((sequence) => answers.indexOf(sequence)));
+  assert.ok(batches.length > 2);
+  assert.ok(numbers.some((of) => Math.max(...of) - Math.min(...of) >= of.length));
 });

@@ -1,63 +1,97 @@
-// Which sequences share an optimizer step. Sequences of like length go together, so that little is padding when a batch
-// is computed as rows; the order of the steps is shuffled. The same sequences and seed always give the same batches.
-import { seededRandom, shuffled } from "../../domain/random.ts";
+// Which sequences share an optimizer step. Those of one trajectory group go together, since they are judged by each other
+// and mostly begin alike, so that what they begin with is computed once. The same sequences, seed and algorithm always
+// give the same batches.
+import { type Random, seededRandom, shuffled } from "../../domain/random.ts";
+import type { PackingAlgorithm } from "../packing/algorithm.ts";
+import { cutGroup } from "../packing/packs.ts";
+import { computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
 /** The sequences of one optimizer step. */
 export type OptimizerBatch = readonly TrainingSequence[];
 
-/**
- * Cuts the job's sequences into the batches of its optimizer steps.
- *
- * @param batchTokens the tokens of a batch, padding not counted, stay within this unless one sequence alone exceeds it
- * @param seed the job's, so that a repeated attempt takes the same steps
- */
-export function cutIntoBatches(
-  sequences: readonly TrainingSequence[],
-  { batchTokens, seed }: { readonly batchTokens: number; readonly seed: string },
-): OptimizerBatch[] {
-  const random = seededRandom("optimizer batches", seed);
-  const batches = cutByLength(shuffled(random, sequences), {
-    tokensMax: batchTokens,
-    measure: ({ tokenCount }) => tokenCount,
-  });
-  return shuffled(random, batches);
+export interface BatchOptions {
+  /** A batch stays within this unless one sequence alone exceeds it. */
+  readonly batchTokens: number;
+  /** The job's, so that a repeated attempt takes the same steps. */
+  readonly seed: string;
+  readonly algorithm: PackingAlgorithm;
 }
 
-/** What a batch measures while it is filled; all at least 1. */
-export interface BatchSize {
-  readonly rowCount: number;
-  readonly longest: number;
+/** Cuts the job's sequences into the batches of its optimizer steps. */
+export function cutIntoBatches(
+  sequences: readonly TrainingSequence[],
+  { batchTokens, seed, algorithm }: BatchOptions,
+): readonly OptimizerBatch[] {
+  const random = seededRandom("optimizer batches", seed);
+  const cut = { "rows-1": cutByLength, "packed-2": cutByGroup }[algorithm];
+  return shuffled(random, cut(sequences, batchTokens, random));
+}
+
+/** Sequences that stay together, and the tokens that are computed for them. */
+interface Part {
+  readonly sequences: readonly TrainingSequence[];
   readonly tokenCount: number;
 }
 
-/**
- * Cuts sequences into batches of like length, the longest first; those of one length stay in the order given.
- *
- * @param tokensMax what `measure` may give for a batch; a sequence that exceeds it alone has a batch of its own
- */
-export function cutByLength<Sequence extends Pick<TrainingSequence, "tokenIds">>(
-  sequences: readonly Sequence[],
-  { tokensMax, measure }: { readonly tokensMax: number; readonly measure: (size: BatchSize) => number },
-): Sequence[][] {
-  const sorted = [...sequences].sort((left, right) => right.tokenIds.length - left.tokenIds.length);
-  const batches: Sequence[][] = [];
-  let current: Sequence[] = [];
-  let currentTokens = 0;
-  for (const sequence of sorted) {
-    const size = {
-      rowCount: current.length + 1,
-      longest: (current[0] ?? sequence).tokenIds.length,
-      tokenCount: currentTokens + sequence.tokenIds.length,
-    };
-    if (current.length > 0 && measure(size) > tokensMax) {
-      batches.push(current);
-      current = [];
-      currentTokens = 0;
+/** Whole groups where they fit, each into the first batch that has room for it, the largest first. */
+function cutByGroup(
+  sequences: readonly TrainingSequence[],
+  batchTokens: number,
+  random: Random,
+): readonly OptimizerBatch[] {
+  const groups = new Map<number, TrainingSequence[]>();
+  for (const sequence of sequences)
+    groups.set(sequence.group, [...(groups.get(sequence.group) ?? []), sequence]);
+  const parts = shuffled(random, [...groups.values()]).flatMap((group) =>
+    partsOf(group, batchTokens, random),
+  );
+  const batches: { sequences: TrainingSequence[]; tokenCount: number }[] = [];
+  for (const part of parts.sort((left, right) => right.tokenCount - left.tokenCount)) {
+    const batch = batches.find(({ tokenCount }) => tokenCount + part.tokenCount <= batchTokens);
+    if (batch === undefined) batches.push({ ...part, sequences: [...part.sequences] });
+    else {
+      batch.sequences.push(...part.sequences);
+      batch.tokenCount += part.tokenCount;
     }
-    current.push(sequence);
-    currentTokens += sequence.tokenIds.length;
   }
-  if (current.length > 0) batches.push(current);
+  return batches.map((batch) => batch.sequences);
+}
+
+/** A group in one part, or, of more tokens than a batch may have, in parts of rows at random. */
+function partsOf(group: readonly TrainingSequence[], batchTokens: number, random: Random): readonly Part[] {
+  const packed = groupByPrefix(group);
+  const tokenCount = packed.reduce((count, each) => count + computedTokenCount(each), 0);
+  if (tokenCount <= batchTokens) return [{ sequences: group, tokenCount }];
+  return packed
+    .flatMap(({ prefixLength, rows }) =>
+      cutGroup({ prefixLength, rows: shuffled(random, rows) }, batchTokens),
+    )
+    .map((part) => ({
+      sequences: part.rows.flatMap((row) => row.sequences),
+      tokenCount: computedTokenCount(part),
+    }));
+}
+
+/** Sequences of like length together, whatever their group; every token of each counts. */
+function cutByLength(
+  sequences: readonly TrainingSequence[],
+  batchTokens: number,
+  random: Random,
+): readonly OptimizerBatch[] {
+  const sorted = shuffled(random, sequences).sort(
+    (left, right) => right.tokenIds.length - left.tokenIds.length,
+  );
+  const batches: TrainingSequence[][] = [];
+  let tokenCount = Infinity;
+  for (const sequence of sorted) {
+    const { length } = sequence.tokenIds;
+    if (tokenCount + length > batchTokens) {
+      batches.push([]);
+      tokenCount = 0;
+    }
+    batches[batches.length - 1].push(sequence);
+    tokenCount += length;
+  }
   return batches;
 }

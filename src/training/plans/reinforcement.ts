@@ -1,5 +1,5 @@
-// The plan of a reinforcement learning job: trajectories judged within their groups, batches of like length, the policy
-// loss.
+// The plan of a reinforcement learning job: trajectories judged within their groups, batches that keep groups together,
+// the policy loss.
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
 import { cutIntoBatches } from "../data/optimizer-batches.ts";
@@ -34,9 +34,14 @@ export async function planReinforcement(
 ): Promise<TrainingPlan> {
   const { config } = work;
   const { learningRate } = config;
-  const { weightDecay, gradientNormMax, batchTokens, baseComparisonShare } = settings;
-  const { sequences, counts, warnings, origins } = await prepareTrainingData(work.groups, config, model);
-  const batches = cutIntoBatches(sequences, { batchTokens, seed });
+  const { weightDecay, gradientNormMax, algorithm, baseComparisonShare } = settings;
+  const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
+  const { sequences, counts, warnings, origins } = await prepareTrainingData(work.groups, config, {
+    ...model,
+    sequenceLengthMax,
+  });
+  const batchTokens = config.packedSequenceLength ?? settings.batchTokens;
+  const batches = cutIntoBatches(sequences, { batchTokens, seed, algorithm });
   const optimizer = { ...reinforcementLearningAdamW, weightDecay, gradientNormMax, learningRate };
   const loss = { kind: "policy", config } as const;
   return {
