@@ -9,6 +9,8 @@ export interface Stored {
   readonly doubled: readonly string[];
   readonly failed: readonly string[];
   readonly steps: Steps;
+  /** Of each model, what its jobs trained on, in the order of the versions that they made. */
+  readonly made: ReadonlyMap<string, readonly object[]>;
 }
 
 /** What was sent is sent no more: every job was acknowledged, and has ended. */
@@ -26,6 +28,7 @@ class Checker implements Stored {
   readonly doubled: string[] = [];
   readonly failed: string[] = [];
   readonly steps = new Map<string, readonly string[]>();
+  readonly made = new Map<string, readonly object[]>();
   readonly #server: RunningServer;
   readonly #clients: Clients;
   #jobs: readonly any[] = [];
@@ -76,9 +79,15 @@ class Checker implements Stored {
         (versions.length > ended.length + 1 ? this.doubled : this.lost).push(
           `model ${modelId}: ${versions.length} versions of ${ended.length} jobs`,
         );
-      this.steps.set(
+      const steps: readonly number[] = versions.map(({ step }) => step);
+      if (steps.some((step, index) => step !== index))
+        this.lost.push(`model ${modelId}: versions ${steps.join()}`);
+      this.steps.set(modelId, steps.map(String));
+      const inOrder = ended.toSorted((one, other) => one.result_step - other.result_step);
+      const bodies = new Map([...this.#clients.jobs.values()].map(({ id, body }) => [id, body]));
+      this.made.set(
         modelId,
-        versions.map(({ step }) => String(step)),
+        inOrder.flatMap(({ id }) => bodies.get(id) ?? []),
       );
     }
     for (const modelId of deleted) {

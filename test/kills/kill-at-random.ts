@@ -1,15 +1,16 @@
-// Kills the server, its training processes and its engine at random while clients send jobs, logs and feedback, the disk
-// fills, the clock steps and others lock the database; then looks whether anything that was acknowledged is lost or
-// doubled, a job failed, or a file was left over.
+// Kills the server, its training processes and its engine, at random and just while they write, while clients send jobs,
+// logs and feedback, the disk fills, the clock steps and others lock the database; then looks whether anything that was
+// acknowledged is lost or doubled, a job failed, a file was left over, or a version is not what it is where nothing dies.
 import { seededRandom } from "../../src/domain/random.ts";
 import { childrenOf, eventually, startServer, type RunningServer } from "../running-server.ts";
 import { model, registerModel } from "../served-jobs.ts";
 import { checkStored, type Stored } from "./check-stored.ts";
 import { Clients } from "./clients.ts";
 import { leftOver } from "./left-over.ts";
-import { Machine, type Obstacle } from "./obstacles.ts";
+import { Machine, type Obstacle, type Writing } from "./obstacles.ts";
+import { differentVersions } from "./undisturbed.ts";
 
-export interface KillReport extends Omit<Stored, "steps"> {
+export interface KillReport extends Omit<Stored, "steps" | "made"> {
   readonly kills: Readonly<Record<Victim, number>>;
   readonly obstacles: Readonly<Record<Obstacle, number>>;
   /** What clients were told is done. */
@@ -21,23 +22,32 @@ export interface KillReport extends Omit<Stored, "steps"> {
     readonly feedback: number;
   };
   readonly leftOver: readonly string[];
+  /** How many of the kills were while that was written. */
+  readonly whileWriting: Readonly<Record<Writing, number>>;
+  /** In words, versions that are others than those of a server on which nothing dies. */
+  readonly different: readonly string[];
+  /** Versions that were compared with such a server's. */
+  readonly comparedCount: number;
 }
 
-type Victim = "server" | "trainer" | "engine" | "all";
+/** `stopped` is the server told to end, which then parks its jobs. */
+type Victim = "server" | "stopped" | "trainer" | "engine" | "all";
 
-const victims: readonly Victim[] = ["server", "trainer", "engine", "all"];
+const victims: readonly Victim[] = ["server", "stopped", "trainer", "trainer", "engine", "all"];
 /** Words in the command lines of the processes that die with each. */
 const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
   server: [],
+  stopped: [],
   trainer: ["training"],
   engine: ["engine"],
   all: ["training", "engine"],
 };
 
-/** Small steps, and as many lives for a job and an engine as a long run of kills takes. */
+/** Small steps, all of them kept, and as many lives for a job and an engine as a long run of kills takes. */
 const flags = [
   ...model,
   "--training-batch-tokens=32",
+  "--training-snapshot-share=1",
   "--jobs-backoff-ms=50",
   "--jobs-backoff-ms-max=200",
   "--jobs-attempts-max=100",
@@ -56,6 +66,7 @@ export async function killAtRandom(options: {
   const world = new World(machine, await startOn(machine));
   try {
     const random = seededRandom("kills", seed);
+    const whileWriting: Record<Writing, number> = { snapshot: 0, version: 0 };
     const modelIds = [await registerModel(world.server, "a"), await registerModel(world.server, "b")];
     const clients = new Clients(() => world.server, modelIds, seed);
     const sending = clients.run();
@@ -63,7 +74,14 @@ export async function killAtRandom(options: {
       await new Promise((resolve) => setTimeout(resolve, 100 + random.index(1500)));
       const obstacle = random.uniform() < 0.5 ? machine.begin(random) : null;
       const victim = victims[random.index(victims.length)] ?? "server";
-      log(`${index + 1}: ${victim}${obstacle === null ? "" : `, ${obstacle}`}`);
+      const wanted = random.uniform() < 0.5 ? random.index(2) : null;
+      const writing = wanted === null ? null : await machine.isWriting(wanted === 0 ? "snapshot" : "version");
+      if (writing !== null) whileWriting[writing] += 1;
+      log(
+        [`${index + 1}: ${victim}`, obstacle, writing && `while a ${writing} is written`]
+          .filter(Boolean)
+          .join(", "),
+      );
       await world.kill(victim);
     }
     clients.isOver = true;
@@ -72,7 +90,7 @@ export async function killAtRandom(options: {
     const changed = await clients.resendJobs();
     const isEnded = async (): Promise<true | null> => ((await clients.unfinishedCount()) === 0 ? true : null);
     await eventually("all jobs end", isEnded, 600_000);
-    const { steps, doubled, ...found } = await checkStored(world.server, clients);
+    const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     await world.server.terminate();
     // What died last is swept at the next start.
     await world.startAgain();
@@ -85,9 +103,18 @@ export async function killAtRandom(options: {
       feedback: clients.feedback.size,
     };
     const { kills } = world;
-    const doubledToo = [...doubled, ...changed];
-    const files = leftOver(machine.dataFolder, steps);
-    return { kills, obstacles: machine.counts, acknowledged, ...found, doubled: doubledToo, leftOver: files };
+    return {
+      kills,
+      whileWriting,
+      obstacles: machine.counts,
+      acknowledged,
+      lost,
+      failed,
+      doubled: [...doubled, ...changed],
+      leftOver: leftOver(machine.dataFolder, steps),
+      different: await differentVersions(machine.dataFolder, made, flags),
+      comparedCount: [...made.values()].flat().length,
+    };
   } finally {
     await world.server.kill();
     machine.remove();
@@ -97,7 +124,7 @@ export async function killAtRandom(options: {
 /** A server that comes and goes on a machine. */
 class World {
   server: RunningServer;
-  readonly kills: Record<Victim, number> = { server: 0, trainer: 0, engine: 0, all: 0 };
+  readonly kills: Record<Victim, number> = { server: 0, stopped: 0, trainer: 0, engine: 0, all: 0 };
   readonly #machine: Machine;
 
   constructor(machine: Machine, server: RunningServer) {
@@ -110,8 +137,9 @@ class World {
     const children = childrenOf(this.server.process.pid ?? -1);
     for (const { id, command } of children)
       if (childrenKilled[victim].some((part) => command.includes(part))) killProcess(id);
-    if (victim !== "server" && victim !== "all") return;
-    await this.server.kill();
+    if (victim === "trainer" || victim === "engine") return;
+    if (victim === "stopped") await this.server.terminate();
+    else await this.server.kill();
     await this.startAgain();
   }
 

@@ -1,5 +1,5 @@
 // What machines do beside killing: the disk fills and is freed, the clock steps, somebody else holds the database.
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "libsql";
@@ -9,6 +9,11 @@ import { mountSmallDisk } from "../small-disk.ts";
 
 const obstacles = ["full disk", "clock step", "locked database"] as const;
 export type Obstacle = (typeof obstacles)[number];
+
+/** What a training process may just be writing. */
+export type Writing = "snapshot" | "version";
+
+const writingWaitMs = 2000;
 
 /** More than the jobs of a long run write. */
 const diskMebibytes = 384;
@@ -51,6 +56,20 @@ export class Machine {
     }
     this.counts[kind] += 1;
     return kind;
+  }
+
+  /** Waits until that is being written; null when it was not for a while. */
+  async isWriting(what: Writing): Promise<Writing | null> {
+    const [parent, unfinished] =
+      what === "snapshot" ? (["jobs", ".step-"] as const) : (["adapters", "."] as const);
+    for (const end = performance.now() + writingWaitMs; performance.now() < end;) {
+      const folders = namesIn(join(this.dataFolder, parent));
+      for (const folder of folders)
+        if (namesIn(join(this.dataFolder, parent, folder)).some((name) => name.startsWith(unfinished)))
+          return what;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return null;
   }
 
   /** @returns whether there were any */
@@ -98,5 +117,14 @@ export class Machine {
       database.exec("ROLLBACK");
       database.close();
     };
+  }
+}
+
+/** Empty where there is no such folder. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }

@@ -1,0 +1,69 @@
+// The same jobs on a server on which nothing dies: every version has to be the same, byte for byte.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { call, newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
+import { finish, registerModel } from "../served-jobs.ts";
+
+/**
+ * Trains each model anew.
+ *
+ * @param made of each model, what its jobs trained on, in the order of their versions
+ * @returns in words, what is different
+ */
+export async function differentVersions(
+  dataFolder: string,
+  made: ReadonlyMap<string, readonly object[]>,
+  flags: readonly string[],
+): Promise<readonly string[]> {
+  const undisturbed = newDataFolder();
+  try {
+    const trained = await trainAgain(undisturbed, made, flags);
+    const different: string[] = [];
+    for (const [modelId, bodies] of made) {
+      const folders = [
+        join(dataFolder, "adapters", modelId),
+        join(undisturbed, "adapters", trained.get(modelId) ?? ""),
+      ];
+      for (let step = 1; step <= bodies.length; step++) {
+        for (const name of ["adapter_model.safetensors", "optimizer.safetensors"]) {
+          const [one = "", other = ""] = folders.map((folder) => join(folder, `${step}`, name));
+          if (!haveSameBytes(one, other)) different.push(`model ${modelId}: ${name} of version ${step}`);
+        }
+      }
+    }
+    return different;
+  } finally {
+    removeDataFolder(undisturbed);
+  }
+}
+
+/** The models' ids there, by those here; the server has ended. */
+async function trainAgain(
+  dataFolder: string,
+  made: ReadonlyMap<string, readonly object[]>,
+  flags: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const trained = new Map<string, string>();
+  const server = await startServer({ dataFolder, flags });
+  try {
+    for (const [modelId, bodies] of made) {
+      const id = await registerModel(server, modelId);
+      trained.set(modelId, id);
+      for (const body of bodies) {
+        const { body: job } = await call(server, "POST", "/v1/preview/training-jobs", {
+          body: { ...body, model_id: id },
+        });
+        await finish(server, job.id);
+      }
+    }
+    return trained;
+  } finally {
+    await server.terminate();
+  }
+}
+
+/** Neither may have one. */
+function haveSameBytes(one: string, other: string): boolean {
+  if (!existsSync(one) || !existsSync(other)) return existsSync(one) === existsSync(other);
+  return readFileSync(one).equals(readFileSync(other));
+}
