@@ -126,5 +126,8 @@ async function takeStep(
   await compareWithBase(trainer, batch, rows, { id: `base ${name}`, signal });
   const loss = { kind: "policy", config: resolveTrainingConfig({}) } as const;
   await trainer.forwardBackward(batch, loss, { id: `gradient ${name}`, signal });
-  await trainer.optimStep({ ...reinforcementLearningAdamW, learningRate: 1e-5 }, { id: `step ${name}`, signal });
+  await trainer.optimStep(
+    { ...reinforcementLearningAdamW, learningRate: 1e-5 },
+    { id: `step ${name}`, signal },
+  );
 }
