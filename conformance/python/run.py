@@ -1,4 +1,4 @@
-"""Runs unmodified Python clients against a Hone of this checkout: `python3.12 run.py [agents] [art-0.5.18] [art-0.5.23]`.
+"""Runs unmodified Python clients against a Hone of this checkout: `python3.12 run.py [agents] [peft] [art-0.5.18] [art-0.5.23]`.
 
 Each set of clients gets a virtual environment of its own in a folder beside this file, made at its first run from the
 package index (the ART ones take a gigabyte each). The server listens on the loopback address, with a small model whose
@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TOOL_MODEL = ROOT / "test" / "fixtures" / "tool-model"
-SETS = {"agents": "agent_clients.py", "art-0.5.18": "art_client.py", "art-0.5.23": "art_client.py"}
+SETS = {"agents": "agent_clients.py", "peft": "peft_client.py", "art-0.5.18": "art_client.py", "art-0.5.23": "art_client.py"}
 # Some clients look for these, and would then talk to others than the server.
 FOREIGN = ("WANDB_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 
@@ -34,9 +34,16 @@ def interpreter(name: str) -> Path:
     return python
 
 
-def serve(data: str) -> tuple[subprocess.Popen[str], str]:
+def float_base(python: Path, data: str) -> Path:
+    """The built-in model with its weights in float32."""
+    folder = Path(data) / "float-base"
+    subprocess.run([python, HERE / "float_base.py", ROOT / "models" / "hone-tiny", folder], check=True)
+    return folder
+
+
+def serve(data: str, *more_flags: str) -> tuple[subprocess.Popen[str], str]:
     """The server, and its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--model", f"agent={TOOL_MODEL}"]
+    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--model", f"agent={TOOL_MODEL}", *more_flags]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -52,9 +59,11 @@ def main() -> None:
         raise SystemExit(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
     pythons = {name: interpreter(name) for name in names}
     with tempfile.TemporaryDirectory(prefix="hone-conformance-") as data:
-        server, url = serve(data)
+        base = float_base(pythons["peft"], data) if "peft" in pythons else None
+        server, url = serve(data, *(["--model", f"float={base}"] if base else []))
         try:
             told = {"BASE_URL": f"{url}/v1", "API_KEY": "none", "MODEL": "agent", "BASE_MODEL": "hone-tiny"}
+            told |= {"FLOAT_MODEL": "float", "FLOAT_FOLDER": str(base)} if base else {}
             offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
             kept = {key: value for key, value in os.environ.items() if key not in FOREIGN}
             for name, python in pythons.items():
