@@ -233,6 +233,23 @@ test("the check refuses what it should refuse", () => {
   );
 });
 
+test("examples reach the product over HTTP alone, as any client does", () => {
+  const files = readdirSync("examples", { recursive: true })
+    .map((name) => `examples/${String(name).replaceAll("\\", "/")}`)
+    .filter((path) => path.endsWith(".ts"));
+  const imported = files.flatMap((path) =>
+    importsOf(readFileSync(path, "utf8"))
+      .filter((specifier) => specifier.startsWith("."))
+      .map((specifier) => posix.join(posix.dirname(path), specifier)),
+  );
+  const reached = imported.filter((path) => path.startsWith("src/"));
+  assert.ok(reached.length > 5);
+  assert.deepEqual(
+    reached.filter((path) => !/^src\/(client|domain|cli)\//.test(path)),
+    [],
+  );
+});
+
 test("no file or folder has a name that says nothing", () => {
   const faults = sources().filter((source) =>
     source.path.split("/").some((part) => forbiddenNames.includes(part.replace(/(\.test)?\.ts$/, ""))),

@@ -41,7 +41,8 @@ export interface Point {
 
 export type LearnEvent =
   | { readonly kind: "point"; readonly point: Point }
-  | { readonly kind: "example"; readonly stage: Point["stage"]; readonly episode: Episode };
+  /** A conversation of the test, and one of the tries where there are any. */
+  | { readonly kind: "example"; readonly of: "test" | "tries"; readonly episode: Episode };
 
 export interface LearnResult {
   readonly model: ModelResource;
@@ -54,6 +55,9 @@ export type LearnClient = Pick<
 >;
 
 const testQuestionCount = 36;
+
+/** Conversations of a step of the supervised job. */
+const batchSize = 4;
 
 /**
  * Teaches an agent and trains it, and says after each stage what it can do.
@@ -87,8 +91,12 @@ export async function learn(
     };
     points.push(point);
     emit({ kind: "point", point });
-    const hardest = tested.at(-1);
-    if (hardest !== undefined) emit({ kind: "example", stage, episode: hardest });
+    // The last question of either is of the hardest sort.
+    for (const [of, episodes] of [
+      ["test", tested],
+      ["tries", tries],
+    ] as const)
+      for (const episode of episodes.slice(-1)) emit({ kind: "example", of, episode });
   };
 
   await show("base", 0, []);
@@ -118,13 +126,19 @@ interface Agent {
 async function teach({ client, market, options, model, except }: Agent): Promise<void> {
   const random = seededRandom("demonstrations", options.seed);
   const questions = drawQuestions(random, market, { count: options.demonstrationCount, except });
+  const { demonstrationEpochs: epochs, supervisedRate } = options;
+  const batchCount = Math.ceil(questions.length / batchSize) * epochs;
   const jobId = await client.createSupervisedJob({
     model_id: model.id,
     training_data: questions.map((question) => ({ messages: demonstrate(question), tools })),
     config: {
-      learning_rate: options.supervisedRate,
-      epochs: options.demonstrationEpochs,
-      batch_size: 4,
+      // Falls to zero, so that the last steps settle what the first ones found.
+      learning_rate: Array.from(
+        { length: batchCount },
+        (_, index) => supervisedRate * (1 - index / batchCount),
+      ),
+      epochs,
+      batch_size: batchSize,
     },
   });
   await client.waitForTrainingJob(jobId);

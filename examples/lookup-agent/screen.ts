@@ -1,12 +1,12 @@
 // What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
 import { drawBar, drawCurve } from "../../src/cli/demo/draw-curve.ts";
 import type { Message } from "../../src/client/resources.ts";
-import { rewardOf, type Episode } from "./episode.ts";
+import { rewardOf } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 
 /** The lines of an event. */
 export function linesOf(event: LearnEvent): readonly string[] {
-  return event.kind === "point" ? [pointLine(event.point)] : episodeLines(event.episode);
+  return event.kind === "point" ? [pointLine(event.point)] : [episodeLine(event)];
 }
 
 function nameOf(stage: Point["stage"]): string {
@@ -22,13 +22,13 @@ function pointLine({ stage, sampledReward, testReward, testRight, elapsedMs }: P
   );
 }
 
-/** A conversation in one line each: what was asked, called, said and answered. */
-function episodeLines(episode: Episode): readonly string[] {
+/** A conversation: what was asked, called, said and answered. */
+function episodeLine({ of, episode }: Extract<LearnEvent, { readonly kind: "example" }>): string {
   const said = episode.items
     .slice(1)
     .map((item) => ("message" in item ? agentLine(item.message) : `= ${item.content}`));
   const steps = said.join("  ").replaceAll("\n", " ");
-  return [`           ${episode.question.text}  ${steps}   (reward ${rewardOf(episode).toFixed(2)})`];
+  return `  ${of.padEnd(6)} ${episode.question.text}  ${steps}   (reward ${rewardOf(episode).toFixed(2)})`;
 }
 
 function agentLine({ content, tool_calls: calls = [] }: Message): string {
