@@ -29,7 +29,20 @@ test("what rounding explains is no warning, and what is beyond it names the plac
   const origins = new Map([
     [sequence, { place: "trajectory_groups.0.trajectories.4", isRendered: true, policyVersion: null }],
   ]);
-  assert.equal(differenceWarning({ nats: 0.05, sequence }, origins), null);
-  const warning = differenceWarning({ nats: 0.0501, sequence }, origins);
+  assert.equal(differenceWarning({ nats: 0.05, sequence }, origins, 0), null);
+  const warning = differenceWarning({ nats: 0.0501, sequence }, origins, 0);
   assert.match(warning ?? "", /0\.0501 nats \(trajectory_groups\.0\.trajectories\.4\).*were rendered/);
+});
+
+test("the likely cause is another version where the trajectory names one, then a rendered prompt, then another model", () => {
+  const sequence = sequenceOf(-1);
+  const causeOf = (isRendered: boolean, policyVersion: number | null): string => {
+    const origins = new Map([[sequence, { place: "here", isRendered, policyVersion }]]);
+    return differenceWarning({ nats: 1, sequence }, origins, 7) ?? "";
+  };
+  assert.match(causeOf(true, 5), /made with version 5, as it says, and training starts from version 7/);
+  assert.match(causeOf(false, 9), /made with version 9/);
+  assert.match(causeOf(true, 7), /prompts were rendered/);
+  assert.match(causeOf(false, null), /likely of another version/);
+  assert.match(causeOf(false, 7), /likely of another model, or were taken after a temperature/);
 });

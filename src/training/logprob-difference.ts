@@ -29,27 +29,42 @@ export function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardR
 /** Between serving and training one and the same token behind the same prompt: rounding stays far below. */
 const expectedNatsMax = 0.05;
 
-/** What to tell whoever sent the job, with the likely cause; null where rounding explains the difference. */
+/**
+ * What to tell whoever sent the job, with the likely cause; null where rounding explains the difference.
+ *
+ * @param startStep the version that the job starts from
+ */
 export function differenceWarning(
   { nats, sequence }: LogprobDifference,
   origins: ReadonlyMap<TrainingSequence, SequenceOrigin>,
+  startStep: number,
 ): string | null {
   if (nats <= expectedNatsMax) return null;
   const origin = sequence === null ? undefined : origins.get(sequence);
   const place = origin === undefined ? "" : ` (${origin.place})`;
   return (
     `At the first step recorded and computed log-probabilities differ by up to ${nats.toPrecision(3)} nats${place}, ` +
-    `where ${expectedNatsMax} is the most that rounding explains. ${causes[origin?.isRendered === true ? "rendered" : "exact"]}`
+    `where ${expectedNatsMax} is the most that rounding explains. ${causeOf(origin, startStep)}`
   );
 }
 
-const causes = {
-  rendered:
-    "It has choices without prompt_token_ids, whose prompts were rendered from the messages: the rollout likely stood behind " +
-    "another prompt. Send choices with prompt_token_ids and token_ids, as the server gave them, or record on the choice, or " +
-    "on the trajectory, what the request said of its prompt: tools, chat_template_kwargs, add_generation_prompt, " +
-    "continue_final_message.",
-  exact:
-    "Its tokens are exact, so the rollout is likely of another version than the one that training starts from, or of " +
-    "another model.",
-} as const;
+/** The likeliest first: another version explains any difference, and another prompt most. */
+function causeOf(origin: SequenceOrigin | undefined, startStep: number): string {
+  const version = origin?.policyVersion ?? null;
+  if (version !== null && version !== startStep)
+    return (
+      `It was made with version ${version}, as it says, and training starts from version ${startStep}: the loss takes that ` +
+      "into account, and the less the two differ the more of it counts. Train before sampling goes on, or sample from the newest version."
+    );
+  if (origin?.isRendered === true) return renderedCause;
+  return version === null
+    ? "Its tokens are exact, so the rollout is likely of another version than the one that training starts from, or of another model."
+    : `Its tokens are exact, and it was made with version ${version}, as it says, from which training starts: the ` +
+        "log-probabilities are likely of another model, or were taken after a temperature or penalties.";
+}
+
+const renderedCause =
+  "It has choices without prompt_token_ids, whose prompts were rendered from the messages: the rollout likely stood behind " +
+  "another prompt. Send choices with prompt_token_ids and token_ids, as the server gave them, or record on the choice, or " +
+  "on the trajectory, what the request said of its prompt: tools, chat_template_kwargs, add_generation_prompt, " +
+  "continue_final_message.";

@@ -88,7 +88,7 @@ class Bench {
       {
         jobId: "job",
         seed: "seed",
-        startStep: 5,
+        startStep: 0,
         work: {
           kind: "rl",
           config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
@@ -198,7 +198,7 @@ test("each step says how far the policy is from the one that sampled, from the b
     })),
   }));
   const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, baseComparisonShare: 0.5 };
-  const { metrics } = await bench.run({ groups, input: { settings } });
+  const { metrics } = await bench.run({ groups, input: { settings, startStep: 5 } });
   const compared = bench.trainers.calls.flatMap((call) =>
     call.kind === "forward of the base" ? [call.data] : [],
   );

@@ -65,7 +65,7 @@ export async function planReinforcement(
       event: (_index, step) => stepEventMetrics(step, counts),
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
       warning: (index, { gradient }) =>
-        index === 0 ? differenceWarning(greatestDifference(batches[0], gradient), origins) : null,
+        index === 0 ? differenceWarning(greatestDifference(batches[0], gradient), origins, startStep) : null,
     },
   };
 }
