@@ -55,6 +55,18 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
       ...status,
     })),
+    // Nothing of another's can be named in it.
+    "POST /v1/files": [post("/v1/files", upload, 200, uploading)],
+    "GET /v1/files": [
+      ...lists("/v1/files", other),
+      ...[...cursors(other), other.fileId].map((after) => get(`/v1/files?after=${after}`, 422)),
+    ],
+    "GET /v1/files/:file_id": ofFile(other, (id) => get(`/v1/files/${id}`, 404)),
+    "GET /v1/files/:file_id/content": ofFile(other, (id) => get(`/v1/files/${id}/content`, 404)),
+    "DELETE /v1/files/:file_id": ofFile(other, (id) => ({
+      ...get(`/v1/files/${id}`, 404),
+      method: "DELETE",
+    })),
     "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
     "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],
     "POST /v1/preview/models": registrations(other, own),
@@ -104,12 +116,16 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...cursors(other).map((after) => get(`${jobs}?model_id=${own.modelId}&after=${after}`, 422)),
     ],
     "POST /v1/preview/training-jobs": creations(other, own),
-    "POST /v1/preview/sft-training-jobs": creations(
-      other,
-      own,
-      (modelId) => post("/v1/preview/sft-training-jobs", { model_id: modelId, training_data: examples }, 0),
-      // Keys are of all jobs, whatever their kind: those attempts would be repetitions of the ones above.
-    ).filter(({ headers }) => headers?.["idempotency-key"] === undefined),
+    "POST /v1/preview/sft-training-jobs": [
+      ...creations(other, own, (modelId) => teach({ model_id: modelId, training_data: examples }, 0)).filter(
+        // Keys are of all jobs, whatever their kind: those attempts would be repetitions of the ones above.
+        ({ headers }) => headers?.["idempotency-key"] === undefined,
+      ),
+      ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((url) =>
+        teach({ model_id: own.modelId, training_data_url: url }, 404),
+      ),
+      teach({ model_id: own.modelId, training_data_url: other.jobId }, 422),
+    ],
     "GET /v1/preview/training-jobs/:job_id": ofJob(other, (id) => get(`${jobs}/${id}`, 404)),
     "POST /v1/preview/training-jobs/:job_id/cancel": ofJob(other, (id) => ({
       method: "POST",
@@ -159,7 +175,7 @@ function get(url: string, status: number, headers: Request["headers"] = {}): Att
   return { method: "GET", url, status, headers };
 }
 
-function post(url: string, body: object, status: number, headers: Request["headers"] = {}): Attempt {
+function post(url: string, body: object | string, status: number, headers: Request["headers"] = {}): Attempt {
   return { method: "POST", url, body, status, headers };
 }
 
@@ -197,6 +213,12 @@ function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Atte
 /** Where a path takes a job's id. */
 function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [...otherIds(other), ...modelIds(other)].map(attempt);
+}
+
+/** Where a path takes a file's id, or a name of something else. */
+function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
+  const { fileId, modelId, jobId } = other;
+  return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
 }
 
 /** What a page may be asked to begin after. */
@@ -266,6 +288,17 @@ function registrations(other: Things, own: Things): readonly Attempt[] {
     // The asker's own model of the same name.
     post(models, { ...model, entity: own.entity, return_existing: true }, 200),
   ];
+}
+
+const uploading = { "content-type": "multipart/form-data; boundary=xYz" } as const;
+
+const partOf = (about: string, value: string): string =>
+  `--xYz\r\ncontent-disposition: form-data; ${about}\r\n\r\n${value}\r\n`;
+const purposePart = partOf('name="purpose"', "fine-tune");
+const upload = `${purposePart}${partOf('name="file"; filename="a"', "{}")}--xYz--\r\n`;
+
+function teach(body: object, status: number): Attempt {
+  return post("/v1/preview/sft-training-jobs", body, status);
 }
 
 const examples = [

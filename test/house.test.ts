@@ -30,6 +30,7 @@ const house: Readonly<Record<string, Room>> = {
   trajectories: { rank: 2, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
   checkpoints: { rank: 3, mayImport: ["domain", "processes", "archives", "model", "models"], vendors: [] },
+  files: { rank: 2, mayImport: ["domain"], vendors: [] },
   engine: {
     rank: 3,
     mayImport: ["domain", "telemetry", "processes", "regex", "grammar", "graph", "model", "runtime"],
@@ -71,8 +72,9 @@ const house: Readonly<Record<string, Room>> = {
       "jobs",
       "trajectories",
       "feedback",
+      "files",
     ],
-    vendors: ["fastify", "@fastify/swagger", "@fastify/swagger-ui"],
+    vendors: ["fastify", "@fastify/multipart", "@fastify/swagger", "@fastify/swagger-ui"],
   },
   server: {
     rank: 6,
@@ -95,6 +97,7 @@ const house: Readonly<Record<string, Room>> = {
       "jobs",
       "trajectories",
       "feedback",
+      "files",
       "engine",
       "chat",
       "training",

@@ -1,6 +1,7 @@
 // A server with everything of several entities in it, made over its own routes: models, versions, jobs with events,
 // logs, feedback. Its stores and services are the real ones; its engine is the naive one, and nothing trains.
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import type { LightMyRequestResponse } from "fastify";
 import { plainReplies } from "../src/chat/reply-abilities.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
@@ -36,6 +37,7 @@ export interface Things {
   readonly jobId: string;
   readonly eventId: string;
   readonly feedbackId: string;
+  readonly fileId: string;
   readonly requestId: string;
   readonly idempotencyKey: string;
 }
@@ -44,7 +46,8 @@ export interface Request {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: object;
+  /** A text is sent as it is. */
+  readonly body?: object | string;
 }
 
 export interface World {
@@ -134,6 +137,7 @@ export function namesOf(entity: string): Things {
     jobId: newUuid(),
     eventId: `${endedJobId}:0`,
     feedbackId: `feedback-${entity}`,
+    fileId: `file-${newUuid()}`,
     requestId: `request-${entity}`,
     idempotencyKey: `idempotency-${entity}`,
   };
@@ -164,7 +168,13 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   });
   const logs = await get(`/v1/preview/models/${modelId}/metrics`);
   const events = await get(`/v1/preview/training-jobs/${endedJobId}/events`);
-  return { ...names, modelId, endedJobId, logId: logs.data[0].id, eventId: events.data[0].id };
+  const { id: fileId } = await uploadFor(world, names);
+  return { ...names, modelId, endedJobId, logId: logs.data[0].id, eventId: events.data[0].id, fileId };
+}
+
+async function uploadFor({ server }: World, { entity, name }: Things): Promise<{ readonly id: string }> {
+  const received = await server.files.receive(Readable.from([Buffer.from(`said by ${entity}`)]));
+  return server.files.keep(received, { entity, name, purpose: "fine-tune" });
 }
 
 async function withQueuedJob(world: World, things: Things): Promise<Things> {

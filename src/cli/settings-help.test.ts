@@ -52,6 +52,7 @@ test("the long help shows every setting under its section", async () => {
     "Trained models",
     "Training",
     "Job queue",
+    "Uploaded files",
     "HTTP",
   ]);
   assert.deepEqual(

@@ -10,6 +10,7 @@ import type { ChatService } from "../chat/complete-chat.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
 import type { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
+import type { FileService } from "../files/file-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { ModelDirectory } from "../models/model-directory.ts";
 import type { ModelService } from "../models/model-service.ts";
@@ -69,6 +70,7 @@ export interface HttpDependencies {
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
   readonly feedback: FeedbackService;
+  readonly files: FileService;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;

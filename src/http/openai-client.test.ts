@@ -10,6 +10,7 @@ import OpenAI, {
   NotFoundError,
   PermissionDeniedError,
   RateLimitError,
+  toFile,
   UnprocessableEntityError,
 } from "openai";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
@@ -121,4 +122,20 @@ test("a body over the limit is refused in words even while it is being sent", as
   assert.equal(answer.status, 413);
   assert.match(await answer.text(), /4096 bytes/);
   await small.close();
+});
+
+test("uploads, lists, reads and deletes files", async () => {
+  const text = '{"messages": []}\n';
+  const file = await client.files.create({
+    file: await toFile(Buffer.from(text), "train.jsonl"),
+    purpose: "fine-tune",
+  });
+  assert.deepEqual([file.filename, file.bytes, file.purpose], ["train.jsonl", text.length, "fine-tune"]);
+  assert.deepEqual(await client.files.retrieve(file.id), file);
+  const listed = [];
+  for await (const each of client.files.list({ limit: 1 })) listed.push(each.id);
+  assert.deepEqual(listed, [file.id]);
+  assert.equal(await (await client.files.content(file.id)).text(), text);
+  assert.equal((await client.files.delete(file.id)).deleted, true);
+  await assert.rejects(client.files.retrieve(file.id), NotFoundError);
 });

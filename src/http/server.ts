@@ -30,10 +30,11 @@ import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoutes } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { responseRoutes } from "./routes/responses.ts";
+import { fileRoutes } from "./routes/supervised/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
-import { supervisedJobRoutes } from "./routes/supervised-jobs.ts";
+import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/tokenization.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
@@ -105,7 +106,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     refusals.close();
     await bodies.close();
   });
-  takeBodies(app, settings);
+  const budget = new ByteBudget(settings.bodyBytesInFlight);
+  takeBodies(app, settings, budget);
   // Schemas document; bodies are checked where they are read, and written as they are.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -126,7 +128,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     await checkpointImportRoute(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
     trainingJobRoutes(scope, dependencies, bodies);
-    supervisedJobRoutes(scope, dependencies, bodies);
+    supervisedJobRoutes(scope, dependencies, bodies, budget);
+    await scope.register((forms) => fileRoutes(forms, dependencies));
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, counts);
@@ -141,8 +144,7 @@ function pathOf(url: string): string {
 }
 
 /** Bodies are JSON: most routes get the value, those that read apart the bytes. */
-function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]): void {
-  const budget = new ByteBudget(settings.bodyBytesInFlight);
+function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"], budget: ByteBudget): void {
   const { json } = bodyLimits(settings);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {

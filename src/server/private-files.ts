@@ -11,7 +11,7 @@ export function keepNewFilesPrivate(): void {
 
 /** What the server makes in its data folder. What lies in its folders is out of reach with them. */
 const ownNames =
-  /^(adapters|imports|jobs|cache|admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
+  /^(adapters|imports|files|jobs|cache|admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
 /** Makes the data folder when it is missing, and takes from others what rights they have on it and on the database. */
 export async function keepDataPrivate(

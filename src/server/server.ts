@@ -19,6 +19,7 @@ import {
   type ConstraintChecker,
 } from "../engine/constraint-check/constraint-checker.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
+import { createFileService, type FileService } from "../files/file-service.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
@@ -91,11 +92,12 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   });
   let isDraining = false;
   const parts = await construct(config, { database, logger, audit, isDraining: () => isDraining });
-  const { bases, chat, runner, checker, jobQueue, checkpointFiles, http, sweep } = parts;
+  const { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep } = parts;
   await sweep();
   await start(checker);
   await start(runner);
   await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
+  await start(files);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(http, { host, port });
   await start(listener);
@@ -118,6 +120,7 @@ interface Parts {
   readonly checker: ConstraintChecker;
   readonly jobQueue: JobQueue;
   readonly checkpointFiles: CheckpointFiles;
+  readonly files: FileService;
   readonly http: Awaited<ReturnType<typeof createHttpServer>>;
   /** Removes what an earlier run left behind. */
   readonly sweep: () => Promise<void>;
@@ -200,6 +203,14 @@ async function construct(
     settings: config.models,
   });
 
+  const files = createFileService({
+    store: database.files,
+    clock,
+    dataFolder,
+    settings: config.files,
+    onFault: (error) => logger.warn({ err: error }, "unused files could not be removed"),
+  });
+
   const checker = createConstraintChecker({
     limits: config.constraints,
     seconds: config.http.checkSeconds,
@@ -234,6 +245,7 @@ async function construct(
     jobQueue,
     trajectories: database.trajectories,
     feedback: createFeedbackService({ store: database.feedback, clock }),
+    files,
     isDraining,
     metrics,
     logger,
@@ -251,7 +263,7 @@ async function construct(
     await modelService.deleteAllOlderVersions();
     await sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
   };
-  return { bases, chat, runner, checker, jobQueue, checkpointFiles, http, sweep };
+  return { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

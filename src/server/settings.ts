@@ -3,6 +3,7 @@ import type { SettingsSchema } from "../domain/settings.ts";
 import { chatSettings } from "../chat/settings.ts";
 import { constraintSettings } from "../engine/constraints/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
+import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
 import { modelSettings } from "../models/settings.ts";
@@ -100,6 +101,7 @@ export const sections = {
   models: modelSettings,
   training: trainingSettings,
   jobs: jobSettings,
+  files: fileSettings,
   http: httpSettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 
@@ -114,5 +116,6 @@ export const sectionTitles: { readonly [Section in SectionName]: string } = {
   models: "Trained models",
   training: "Training",
   jobs: "Job queue",
+  files: "Uploaded files",
   http: "HTTP",
 };

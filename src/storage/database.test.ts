@@ -11,6 +11,7 @@ import { sql } from "kysely";
 import Sqlite from "libsql";
 import { allItems } from "../domain/page.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
+import { checkFileStore } from "./contract/file-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
@@ -75,6 +76,7 @@ for (const [name, makeStorage] of [
     checkJobStore(makeStorage);
     checkTrajectoryStore(makeStorage);
     checkFeedbackStore(makeStorage);
+    checkFileStore(makeStorage);
     checkTwoConnections(makeStorage);
   });
 }

@@ -1,4 +1,4 @@
-// Opens the database of one data folder: the lock, the migrations, the five stores.
+// Opens the database of one data folder: the lock, the migrations, the stores.
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { KeyStore } from "../domain/access.ts";
@@ -8,7 +8,9 @@ import type { ModelStore } from "../domain/model.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
+import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import { createFeedbackStore } from "./feedback-store.ts";
+import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./job-store.ts";
 import { createKeyStore } from "./key-store.ts";
 import { migrate } from "./migrations/migrations.ts";
@@ -23,6 +25,7 @@ export interface Database {
   readonly jobs: JobStore;
   readonly trajectories: TrajectoryStore;
   readonly feedback: FeedbackStore;
+  readonly files: FileStore;
   /** Idempotent; lets go of the lock too. */
   close(): Promise<void>;
 }
@@ -65,6 +68,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       jobs: createJobStore(connection),
       trajectories: createTrajectoryStore(connection.queries),
       feedback: createFeedbackStore(connection.queries),
+      files: createFileStore(connection.queries),
       close: async () => {
         if (!isOpen) return;
         isOpen = false;

@@ -15,6 +15,7 @@ export interface Schema {
   readonly feedback: FeedbackTable;
   readonly feedback_revisions: FeedbackRevisionTable;
   readonly model_scenarios: ModelScenarioTable;
+  readonly files: FileTable;
   readonly sequences: SequenceTable;
 }
 
@@ -22,6 +23,18 @@ export interface Schema {
 export interface SequenceTable {
   readonly list: string;
   readonly sequence: number;
+}
+
+export interface FileTable {
+  readonly id: string;
+  readonly sequence: number;
+  readonly entity: string;
+  /** As JSON. */
+  readonly name: string;
+  readonly purpose: string;
+  readonly byte_count: number;
+  readonly created_at: string;
+  readonly used_at: string;
 }
 
 export interface AccessKeyTable {

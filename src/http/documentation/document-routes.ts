@@ -5,13 +5,14 @@ import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
-/** What a route answers: JSON, events of a stream, a text of another kind, or an archive. */
+/** What a route answers: JSON, events of a stream, a text of another kind, an archive, or bytes. */
 interface AnswerSchemas {
   readonly json?: object;
   /** Of each event's data. */
   readonly events?: object;
   readonly text?: object;
   readonly tar?: object;
+  readonly bytes?: object;
 }
 
 const mediaTypes = {
@@ -19,6 +20,7 @@ const mediaTypes = {
   events: "text/event-stream",
   text: "text/plain",
   tar: "application/x-tar",
+  bytes: "application/octet-stream",
 } as const;
 
 /** The `response` of a route's schema: its answer, and the one body that every error has. */

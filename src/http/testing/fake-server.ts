@@ -1,5 +1,8 @@
 // For tests: the HTTP face over real stores in memory and a fake chat, with a key of each kind and one call to ask
 // anything of it, whose answer must be as documented. Nothing runs its jobs unless a test plays the runner.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
@@ -15,6 +18,8 @@ import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
+import { createFileService } from "../../files/file-service.ts";
+import { fileSettings, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
@@ -41,6 +46,7 @@ export interface FakeServerOptions {
   readonly auth?: "on" | "off";
   readonly logger?: Logger;
   readonly jobSettings?: Partial<JobSettings>;
+  readonly fileSettings?: Partial<FileSettings>;
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
   /** Real services over the server's stores, instead of fakes. */
@@ -95,6 +101,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     { jobs, models, runner: noRunner, clock, logger: silentLogger, owner: "server" },
     { ...defaultsOf(jobSettings), ...options.jobSettings },
   );
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-http-"));
+  const files = createFileService({
+    store: database.files,
+    clock,
+    dataFolder,
+    settings: { ...defaultsOf(fileSettings), ...options.fileSettings },
+    onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
+  });
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
   const audited: AuditEntry[] = [];
@@ -164,6 +178,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     trajectories,
     feedback,
+    files,
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),
     logger: options.logger ?? silentLogger,
@@ -190,10 +205,25 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const close = async (): Promise<void> => {
     await app.close();
     await database.close();
+    rmSync(dataFolder, { recursive: true });
   };
   const seen = { submittedJobs, droppedAdapters, audited };
   const keyStore = database.keys;
-  return { app, ask, close, chat, keyStore, models, jobs, trajectories, feedback, state, ...seen };
+  return {
+    app,
+    ask,
+    close,
+    chat,
+    files,
+    dataFolder,
+    keyStore,
+    models,
+    jobs,
+    trajectories,
+    feedback,
+    state,
+    ...seen,
+  };
 }
 
 /** The same for every server, and slow to make. */

@@ -10,6 +10,7 @@ import { addVersion5 } from "./version-5.ts";
 import { addVersion6 } from "./version-6.ts";
 import { addVersion7 } from "./version-7.ts";
 import { addVersion8 } from "./version-8.ts";
+import { addVersion9 } from "./version-9.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -21,6 +22,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion6,
   addVersion7,
   addVersion8,
+  addVersion9,
 ];
 
 export const newestDatabaseVersion = migrations.length;

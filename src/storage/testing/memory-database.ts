@@ -2,6 +2,7 @@
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
 import type { Database } from "../database.ts";
 import { memoryFeedback } from "./memory-feedback.ts";
+import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
 import { memoryKeys } from "./memory-keys.ts";
 import { memoryModels } from "./memory-models.ts";
@@ -19,6 +20,7 @@ export function memoryStorage(): () => Database {
     logs: [],
     feedback: [],
     revisions: [],
+    files: [],
   };
   const exclusively: Exclusively = async (work) => {
     const changed = { ...tables };
@@ -32,6 +34,7 @@ export function memoryStorage(): () => Database {
     jobs: memoryJobs(exclusively),
     trajectories: memoryTrajectories(exclusively),
     feedback: memoryFeedback(exclusively),
+    files: memoryFiles(exclusively),
     close: async () => undefined,
   });
 }

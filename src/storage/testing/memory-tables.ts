@@ -6,6 +6,7 @@ import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { TrajectoryLog } from "../../domain/trajectory.ts";
+import type { UploadedFile } from "../../domain/uploads/uploaded-file.ts";
 import { unknownCursor } from "../paging.ts";
 
 /** A job with what the domain does not show of it. */
@@ -40,6 +41,7 @@ export interface Tables {
   }[];
   feedback: readonly FeedbackRecord[];
   revisions: readonly FeedbackRevision[];
+  files: readonly UploadedFile[];
 }
 
 /** Runs a piece of work on the tables when the ones before it have ended; what throws changes nothing. */

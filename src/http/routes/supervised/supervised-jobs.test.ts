@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bearer, fakeServer, type FakeServerOptions, keys, registeredModel } from "../testing/fake-server.ts";
+import {
+  bearer,
+  fakeServer,
+  type FakeServerOptions,
+  keys,
+  registeredModel,
+} from "../../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };

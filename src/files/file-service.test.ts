@@ -1,0 +1,80 @@
+// The service as a thing that lives long; what it does with files is tried through its routes.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import type { Clock } from "../domain/clock.ts";
+import { FakeClock } from "../domain/fake-clock.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { checkService } from "../domain/testing/check-service.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { createFileService, type FileDependencies, type FileService } from "./file-service.ts";
+import { fileSettings } from "./settings.ts";
+
+function serviceOn(
+  t: TestContext,
+  changes: Partial<FileDependencies> = {},
+): { readonly service: FileService; readonly dataFolder: string } {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-files-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const service = createFileService({
+    store: memoryStorage()().files,
+    clock: new FakeClock(),
+    dataFolder,
+    settings: defaultsOf(fileSettings),
+    onFault: (error) => assert.fail(String(error)),
+    ...changes,
+  });
+  return { service, dataFolder };
+}
+
+checkService({
+  name: "uploaded files",
+  make: (t) => {
+    let sleeperCount = 0;
+    const fake = new FakeClock();
+    const clock: Clock = {
+      now: () => fake.now(),
+      monotonicMs: () => fake.monotonicMs(),
+      sleep: async (durationMs, options) => {
+        sleeperCount += 1;
+        await fake.sleep(durationMs, options).finally(() => (sleeperCount -= 1));
+      },
+    };
+    const upCount = async (): Promise<number> => {
+      // A sweep of an empty folder takes a moment.
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+      return sleeperCount;
+    };
+    return { service: serviceOn(t, { clock }).service, upCount };
+  },
+  failing: null,
+});
+
+async function* pieces(...texts: readonly (string | Error)[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) {
+    if (text instanceof Error) throw text;
+    yield Buffer.from(text);
+  }
+}
+
+test("what breaks off while it comes leaves nothing, and a sweep leaves what is still coming", async (t) => {
+  const { service, dataFolder } = serviceOn(t);
+  const onDisk = (): readonly string[] => readdirSync(join(dataFolder, "files"));
+  await assert.rejects(service.receive(pieces("a", new Error("gone"))), /gone/);
+  assert.deepEqual(onDisk(), []);
+  const received = await service.receive(pieces("a", "b"));
+  await service.sweep();
+  assert.deepEqual([onDisk(), received.byteCount], [[received.id], 2]);
+  const file = await service.keep(received, { entity: "team", name: "n", purpose: "fine-tune" });
+  // Too late: it is a file by now.
+  await service.discard(received);
+  assert.deepEqual(Buffer.from(await service.use(file)).toString(), "ab");
+  await service.delete(file);
+  await assert.rejects(
+    service.use(file),
+    (error) => error instanceof ServiceError && error.code === "not_found",
+  );
+});
