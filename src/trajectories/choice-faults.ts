@@ -11,18 +11,16 @@ export interface ChoiceFault {
 }
 
 /**
- * The faults of a Choice; a part that has not the type it should have is passed over.
+ * The faults of a Choice, found as they are asked for; a part that has not the type it should have is passed over.
  *
  * @param vocabularySize how many ids the model has; null where it is not known
  */
-export function choiceFaults(choice: JsonObject, vocabularySize: number | null): readonly ChoiceFault[] {
+export function* choiceFaults(choice: JsonObject, vocabularySize: number | null): Generator<ChoiceFault> {
   const tokenIds = idList(choice["token_ids"]);
   const entries = logprobEntries(choice["logprobs"]);
-  return [
-    ...strangeIds(choice, vocabularySize ?? Infinity),
-    ...(entries === null ? [] : entryFaults(entries, tokenIds)),
-    ...(tokenIds === null && entries === null ? lonelyPrompt(choice) : []),
-  ];
+  yield* strangeIds(choice, vocabularySize ?? Infinity);
+  if (entries !== null) yield* entryFaults(entries, tokenIds);
+  else if (tokenIds === null) yield* lonelyPrompt(choice);
 }
 
 /** The greatest id that a Choice names, in its prompt or its answer, and where; null where it names none. */
@@ -99,28 +97,26 @@ export function strangeIdMessage(id: number, vocabularySize: number): string {
     : `it holds token id ${id}, and this model's ids end at ${vocabularySize - 1}`;
 }
 
-function entryFaults(
+function* entryFaults(
   { list, place }: LogprobEntries,
   tokenIds: readonly number[] | null,
-): readonly ChoiceFault[] {
-  const faults: ChoiceFault[] = [];
+): Generator<ChoiceFault> {
   if (tokenIds !== null && tokenIds.length !== list.length) {
     const message = `there are ${list.length} log-probabilities for ${tokenIds.length} token_ids`;
-    faults.push({ place, message });
+    yield { place, message };
   }
   for (const [index, entry] of list.entries()) {
     const id = tokenIds !== null && tokenIds.length === list.length ? tokenIds[index] : null;
     const named = namedTokenId(entry);
     if (id !== null && named !== null && named !== id) {
       const message = `logprobs name token ${named} where token_ids say ${id}`;
-      faults.push({ place: [...place, String(index), "token"], message });
+      yield { place: [...place, String(index), "token"], message };
     }
     if (!isLogprob(entry["logprob"])) {
       const message = `${cut(JSON.stringify(entry["logprob"]))} is no log-probability`;
-      faults.push({ place: [...place, String(index), "logprob"], message });
+      yield { place: [...place, String(index), "logprob"], message };
     }
   }
-  return faults;
 }
 
 /** Rounding may take one slightly above 0. Training computes in float32, where a number of greater size is infinite. */

@@ -372,6 +372,16 @@ test("contradictions are told with faults of type, once each, and beyond a hundr
   await server.close();
 });
 
+test("a choice of which everything is wrong is looked at until so much is that it is not worth going on", async () => {
+  const { server, modelId } = await withModel();
+  const content = Array.from({ length: 30_000 }, () => ({ token: "a", logprob: 3 }));
+  const items = [answered({ token_ids: null, logprobs: { content } })];
+  const groups = [{ trajectories: [{ messages_and_choices: items }] }];
+  const { detail } = (await post(server, { model_id: modelId, trajectory_groups: groups })).json<Refusal>();
+  assert.match(detail[100]?.msg ?? "", /^at least 9900 more faults/);
+  await server.close();
+});
+
 test("where the model comes last the greatest token id is still refused before the job is stored", async () => {
   const { server, modelId } = await withModel();
   const padding = { role: "user", content: "x".repeat(1 << 17) };

@@ -3,7 +3,7 @@
 import { choiceFaults, greatestTokenId, strangeIdMessage } from "../../trajectories/choice-faults.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { isHopeless, isObject, report, type Findings } from "../../validation/findings.ts";
 
 /** The greatest token id of a body, and where it stands. */
 export interface GreatestTokenId {
@@ -31,17 +31,20 @@ export class RecordedTokensCheck {
     if (!Object.hasOwn(item, "finish_reason") || !isObject(item["message"])) return;
     // It came out of JSON.
     const choice = item as JsonObject;
-    for (const { place, message } of choiceFaults(choice, this.#vocabularySize))
+    for (const { place, message } of choiceFaults(choice, this.#vocabularySize)) {
+      if (isHopeless(findings)) return;
       // What is wrong with its type or range was said.
       if (!isReported(findings, place)) report(findings, "value_error", `Value error, ${message}`, ...place);
+    }
     const greatest = greatestTokenId(choice);
     if (greatest !== null && greatest.id > (this.#greatest?.id ?? -1))
       this.#greatest = { id: greatest.id, location: [...findings.path, ...greatest.place] };
   }
 }
 
-/** Looks at the faults that are listed alone: of what is only counted nobody sees whether it counts twice. */
-function isReported({ faults, path }: Findings, place: readonly string[]): boolean {
+/** Of what is only counted nobody sees whether it counts twice. */
+function isReported({ faults, faultCount, path }: Findings, place: readonly string[]): boolean {
+  if (faultCount > faults.length) return false;
   const location = [...path, ...place].join("\0");
   return faults.some((fault) => fault.location.join("\0") === location);
 }
