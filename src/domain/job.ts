@@ -186,13 +186,13 @@ export interface JobStore {
   /**
    * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves. With an idempotency key seen before:
    * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
-   * queued throws `overloaded`.
+   * queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`.
    */
   create(
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
-    options?: { readonly queuedMax?: number },
+    options?: { readonly queuedMax?: number; readonly queuedPerEntityMax?: number },
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   find(id: string): Promise<TrainingJob | null>;
   /**

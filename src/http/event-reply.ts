@@ -5,17 +5,17 @@ import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { errorAnswer, type ErrorBody } from "./errors.ts";
 import type { HttpSettings } from "./settings.ts";
-import { EventStream, IdleStreamError, eventStreamHeaders } from "./sse.ts";
+import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
 /**
  * Sends the headers; from here on the status is 200 whatever happens.
  *
- * @param form of a stream whose events are named by their type
+ * @param form of a stream whose events are named by their type, or bring their ids
  */
 export function openEventStream(
   reply: FastifyReply,
   { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
-  form: { readonly isNamed: boolean } = { isNamed: false },
+  form: Pick<EventStreamOptions, "isNamed" | "hasIds"> = { isNamed: false },
 ): EventStream {
   reply.hijack();
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });

@@ -17,6 +17,8 @@ export interface EventStreamOptions {
   readonly clock: Clock;
   /** Each event is named by its `type`, and no `[DONE]` ends them. */
   readonly isNamed: boolean;
+  /** Each event brings its `id`, from which a client may go on. */
+  readonly hasIds?: boolean;
   /** How long a client may read nothing. */
   readonly idleMs: number;
   /** How long nothing is sent before a comment is, which clients skip and proxies take for life. */
@@ -30,6 +32,7 @@ export class EventStream {
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #isNamed: boolean;
+  readonly #hasIds: boolean;
   readonly #idleMs: number;
   readonly #over = new AbortController();
   #sentAtMs: number;
@@ -39,6 +42,7 @@ export class EventStream {
     this.#sink = sink;
     this.#clock = options.clock;
     this.#isNamed = options.isNamed;
+    this.#hasIds = options.hasIds ?? false;
     this.#idleMs = options.idleMs;
     this.#sentAtMs = options.clock.monotonicMs();
     sink.once("close", () => this.#over.abort());
@@ -58,8 +62,8 @@ export class EventStream {
   async send(data: unknown): Promise<void> {
     if (this.#sink.destroyed) return;
     this.#sentAtMs = this.#clock.monotonicMs();
-    const name = this.#isNamed ? nameLine(data) : "";
-    if (!this.#sink.write(`${name}data: ${onOneLine(data)}\n\n`)) await this.#drained();
+    const head = (this.#isNamed ? nameLine(data) : "") + (this.#hasIds ? idLine(data) : "");
+    if (!this.#sink.write(`${head}data: ${onOneLine(data)}\n\n`)) await this.#drained();
   }
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
@@ -114,6 +118,13 @@ export class EventStream {
     for (const event of events) this.#sink.off(event, onEvent);
     return first;
   }
+}
+
+/** Nothing where the event has no id: an error, say. */
+function idLine(data: unknown): string {
+  if (typeof data !== "object" || data === null || !("id" in data)) return "";
+  const { id } = data;
+  return typeof id === "string" ? `id: ${id}\n` : "";
 }
 
 function nameLine(data: unknown): string {

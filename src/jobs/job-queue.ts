@@ -63,12 +63,15 @@ export class JobQueue implements Service {
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
-    const { queuedMax } = this.#settings;
+    const { queuedMax, queuedPerEntityMax } = this.#settings;
     const { jobs, models, runner } = this.#dependencies;
     const baseModel = (await models.find(job.modelId))?.baseModel ?? null;
     const isMissing = baseModel !== null && !runner.baseModels.includes(baseModel);
     const waitingFor = isMissing ? waitsForBase(baseModel) : null;
-    const created = await jobs.create({ ...job, waitingFor }, lines, idempotency, { queuedMax });
+    const created = await jobs.create({ ...job, waitingFor }, lines, idempotency, {
+      queuedMax,
+      queuedPerEntityMax,
+    });
     this.#wake();
     return created;
   }

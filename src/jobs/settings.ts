@@ -47,6 +47,14 @@ export const jobSettings = {
     max: 10_000_000,
     about: "Jobs that may wait in the queue; more are refused until some have ended.",
   },
+  queuedPerEntityMax: {
+    kind: "integer",
+    default: 1000,
+    min: 1,
+    max: 10_000_000,
+    about:
+      "Of them, those of one entity's models: what one of them sends does not fill the queue for the others.",
+  },
   optimizerStatesKept: {
     kind: "integer",
     default: 1,

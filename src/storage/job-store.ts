@@ -23,11 +23,11 @@ import type { Schema } from "./schema.ts";
 /** The job store on a migrated database. */
 export function createJobStore({ queries: database, dialect }: Connection): JobStore {
   return {
-    create: async (job, lines, idempotency, { queuedMax = Infinity } = {}) => {
+    create: async (job, lines, idempotency, limits = {}) => {
       try {
         return await database
           .transaction()
-          .execute((transaction) => createJob(transaction, job, lines, { idempotency, queuedMax }));
+          .execute((transaction) => createJob(transaction, job, lines, { idempotency, ...limits }));
       } catch (error) {
         if (dialect.isMissingParent(error)) throw notFound("model", job.modelId);
         throw error;

@@ -14,18 +14,18 @@ import { nextSequence } from "./sequences.ts";
  * Stores a job inside the caller's transaction, unless its idempotency key has one. Its number is taken last: others
  * that submit then wait for a moment, not for all that is written.
  *
- * @throws ServiceError `conflict` when the key was used with another body, `overloaded` when `queuedMax` jobs are queued
+ * @throws ServiceError `conflict` when the key was used with another body, `overloaded` when as many jobs are queued as may
  */
 export async function createJob(
   transaction: Transaction<Schema>,
   job: JobDraft,
   lines: Iterable<string>,
-  options: { readonly idempotency: IdempotencyKey | null; readonly queuedMax: number },
+  options: QueueLimits & { readonly idempotency: IdempotencyKey | null },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
-  const { idempotency, queuedMax } = options;
+  const { idempotency } = options;
   const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
   if (earlierId !== null) return { id: earlierId, isNew: false };
-  await refuseFullQueue(transaction, queuedMax);
+  await refuseFullQueue(transaction, job, options);
   await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
     // Another job took the key since it was looked for.
@@ -48,19 +48,47 @@ export async function createJob(
   return { id: job.id, isNew: true };
 }
 
-async function refuseFullQueue(transaction: Transaction<Schema>, queuedMax: number): Promise<void> {
-  if (queuedMax === Infinity) return;
-  const { count } = await transaction
+/** How many jobs may be queued; absent is any number. */
+interface QueueLimits {
+  readonly queuedMax?: number;
+  /** Of the models of one entity. */
+  readonly queuedPerEntityMax?: number;
+}
+
+async function refuseFullQueue(
+  transaction: Transaction<Schema>,
+  { modelId }: JobDraft,
+  { queuedMax, queuedPerEntityMax }: QueueLimits,
+): Promise<void> {
+  const queued = transaction
     .selectFrom("jobs")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("state", "=", "queued")
+    .where("state", "=", "queued");
+  if (queuedMax !== undefined) {
+    const { count } = await queued.executeTakeFirstOrThrow();
+    if (count >= queuedMax)
+      throw fullQueue(`${count} training jobs wait already, and the queue takes ${queuedMax}`);
+  }
+  if (queuedPerEntityMax === undefined) return;
+  const { count } = await queued
+    .where("model_id", "in", (models) =>
+      models
+        .selectFrom("models")
+        .select("models.id")
+        .where("models.entity", "=", (own) =>
+          own.selectFrom("models").select("models.entity").where("models.id", "=", modelId),
+        ),
+    )
     .executeTakeFirstOrThrow();
-  if (count < queuedMax) return;
-  throw new ServiceError({
-    code: "overloaded",
-    message: `${count} training jobs wait already, and the queue takes ${queuedMax}. Send the job again when some have ended.`,
-    retryAfterSeconds: 60,
-  });
+  if (count >= queuedPerEntityMax)
+    throw fullQueue(
+      `${count} training jobs of this entity wait already, and the queue takes ${queuedPerEntityMax} of one`,
+    );
+}
+
+function fullQueue(reason: string): ServiceError {
+  const message = `${reason}. Send the job again when some have ended.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 60 });
 }
 
 /** False when the key is taken. Waits for a transaction that is about to take it. */

@@ -60,9 +60,13 @@ export async function pageAnswer<Item extends { readonly id: string }>(
   }
 }
 
-/** The refusal of a cursor, where the query has it; any other error as it is. */
-export function cursorRefusal(error: unknown): unknown {
-  return locate(error, { after: ["query", "after"] });
+/**
+ * The refusal of a cursor, where the client sent it; any other error as it is.
+ *
+ * @param place where that is, unless in the query
+ */
+export function cursorRefusal(error: unknown, place: readonly string[] = ["query", "after"]): unknown {
+  return locate(error, { after: place });
 }
 
 /** @param body how an item is written */

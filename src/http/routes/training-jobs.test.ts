@@ -603,10 +603,14 @@ test("pages through a job's events, and streams them live to whoever accepts eve
   });
   const events = { accept: "text/event-stream" };
   const stream = await get(server, `${path}/${id}/events?after=${after}`, events);
-  assert.equal(
-    stream.body,
-    `data: ${JSON.stringify(step)}\n\ndata: ${JSON.stringify(ended)}\n\ndata: [DONE]\n\n`,
-  );
+  const lineOf = (event: Body | undefined) =>
+    `id: ${String(event?.["id"])}\ndata: ${JSON.stringify(event)}\n\n`;
+  assert.equal(stream.body, `${lineOf(step)}${lineOf(ended)}data: [DONE]\n\n`);
+  const resumed = { ...events, "last-event-id": String(step?.["id"]) };
+  const rest = await get(server, `${path}/${id}/events?after=${after}`, resumed);
+  assert.equal(rest.body, `${lineOf(ended)}data: [DONE]\n\n`);
+  const strange = await get(server, `${path}/${id}/events`, { ...events, "last-event-id": "x" });
+  assert.match(strange.body, /"loc":\["header","last-event-id"\]/);
   for (const headers of [{}, events]) {
     const unknown = await get(server, `${path}/${id}/events?after=x`, headers);
     assert.match(unknown.body, /"loc":\["query","after"\]/);

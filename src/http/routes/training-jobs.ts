@@ -115,7 +115,7 @@ export function trainingJobRoutes(
         summary: "Page through a job's events, or watch them",
         params: jobParameters,
         description:
-          "With `Accept: text/event-stream` sends every event as it comes, and `[DONE]` after the last.",
+          "With `Accept: text/event-stream` sends every event as it comes, with its id, and `[DONE]` after the last; a stream that was broken off goes on behind `after` or the header `Last-Event-ID`.",
         querystring: pageQuerySchema,
         response: answered("A page of them, the oldest first unless asked.", {
           json: jobEventPageSchema,
@@ -180,16 +180,26 @@ async function events(
     return pageAnswer(dependencies.jobs.listEvents(job.id, asked), jobEventBody);
   }
   const signal = abandonedSignal(reply);
-  const watched = dependencies.jobQueue.watchEvents(job.id, { after: asked.after, signal });
-  await sendAll(openEventStream(reply, dependencies), bodies(watched, signal), request, dependencies.logger);
+  const header = request.headers["last-event-id"];
+  // What a browser sends when it goes on by itself is newer than what its first request said.
+  const isResumed = typeof header === "string" && header !== "";
+  const after = isResumed ? header : asked.after;
+  const watched = dependencies.jobQueue.watchEvents(job.id, { after, signal });
+  const sent = bodies(watched, isResumed ? ["header", "last-event-id"] : undefined, signal);
+  const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
+  await sendAll(stream, sent, request, dependencies.logger);
   return reply;
 }
 
-async function* bodies(watched: AsyncIterable<JobEvent>, signal: AbortSignal): AsyncGenerator<object> {
+async function* bodies(
+  watched: AsyncIterable<JobEvent>,
+  placeOfCursor: readonly string[] | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<object> {
   try {
     for await (const event of watched) yield jobEventBody(event);
   } catch (error) {
-    throw cursorRefusal(error);
+    throw cursorRefusal(error, placeOfCursor);
   }
   // A watch ends quietly on abort; whoever still reads must not take that for the end of the job.
   signal.throwIfAborted();

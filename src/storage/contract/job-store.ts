@@ -387,6 +387,25 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.create(sampleJob("d", "n"), [], null, { queuedMax: 1 })).isNew, true);
   });
 
+  test("what one entity has queued does not keep another's jobs out", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await models.create(sampleModel("o", { entity: "other" }), sampleVersion("o", 0));
+    const limits = { queuedPerEntityMax: 2 };
+    for (const [id, modelId] of [
+      ["a", "m"],
+      ["b", "n"],
+      ["c", "o"],
+    ] as const)
+      await jobs.create(sampleJob(id, modelId), [], null, limits);
+    await assert.rejects(jobs.create(sampleJob("d", "m"), [], null, limits), {
+      code: "overloaded",
+      message: /2 .* of this entity|full/,
+    });
+    assert.equal((await jobs.create(sampleJob("e", "o"), [], null, limits)).isNew, true);
+    await claimNow(jobs);
+    assert.equal((await jobs.create(sampleJob("f", "n"), [], null, limits)).isNew, true);
+  });
+
   test("the first pins hold, for the owner who runs the job", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);

@@ -28,7 +28,7 @@ const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
 export function memoryJobs(exclusively: Exclusively): JobStore {
   const find = (id: string) => exclusively((tables) => kept(tables, id)?.job ?? null);
   return {
-    create: (job, given, idempotency, { queuedMax = Infinity } = {}) =>
+    create: (job, given, idempotency, { queuedMax = Infinity, queuedPerEntityMax = Infinity } = {}) =>
       exclusively((tables) => {
         const earlier = tables.jobs.find(
           (one) =>
@@ -42,7 +42,10 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
           }
           throw conflict("The key was used with another body.");
         }
-        if (tables.jobs.filter((one) => one.job.state === "queued").length >= queuedMax)
+        const entityOf = (modelId: string) => tables.models.find(({ id }) => id === modelId)?.entity;
+        const queued = tables.jobs.filter((one) => one.job.state === "queued");
+        const ofEntity = queued.filter((one) => entityOf(one.job.modelId) === entityOf(job.modelId));
+        if (queued.length >= queuedMax || ofEntity.length >= queuedPerEntityMax)
           throw new ServiceError({
             code: "overloaded",
             message: "The queue is full.",
