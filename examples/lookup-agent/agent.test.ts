@@ -166,6 +166,7 @@ test("the agent is taught, tries, and is trained on what varies; tests are never
     roundCount: 2,
     questionCount: 6,
     groupSize: 4,
+    temperature: 1,
     reinforcementRate: 0.01,
     parallel: 5,
   };

@@ -22,6 +22,8 @@ export interface LearnOptions {
   /** Questions of a round, and how often each is tried. */
   readonly questionCount: number;
   readonly groupSize: number;
+  /** At which they are sampled. */
+  readonly temperature: number;
   readonly reinforcementRate: number;
   /** Conversations that run at once. */
   readonly parallel: number;
@@ -31,7 +33,7 @@ export interface LearnOptions {
 export interface Point {
   /** `base`, `taught` by conversations, or the number of rounds behind it. */
   readonly stage: "base" | "taught" | number;
-  /** Mean reward of the tries at temperature 1; null at the base, which does not try. */
+  /** Mean reward of the tries; null at the base, which does not try. */
   readonly sampledReward: number | null;
   /** Mean reward and part of right answers, greedy, to questions that are never trained on. */
   readonly testReward: number;
@@ -78,25 +80,16 @@ export async function learn(
     name: options.name,
     base_model: options.baseModel,
   });
-  const agent = { client, market, options, model, except: new Set(tests.map(({ text }) => text)) };
+  const agent: Agent = { client, market, options, model, tests };
   const points: Point[] = [];
   const show = async (stage: Point["stage"], step: number, tries: readonly Episode[]): Promise<void> => {
     const tested = await runAll(agent, step, tests, { temperature: 0, seed: 0 });
-    const point: Point = {
-      stage,
-      sampledReward: tries.length === 0 ? null : mean(tries.map(rewardOf)),
-      testReward: mean(tested.map(rewardOf)),
-      testRight: mean(tested.map((episode) => (isRight(episode) ? 1 : 0))),
-      elapsedMs: clock.monotonicMs() - startedAtMs,
-    };
+    const point = { ...scoresOf(tested, tries), stage, elapsedMs: clock.monotonicMs() - startedAtMs };
     points.push(point);
     emit({ kind: "point", point });
     // The last question of either is of the hardest sort.
-    for (const [of, episodes] of [
-      ["test", tested],
-      ["tries", tries],
-    ] as const)
-      for (const episode of episodes.slice(-1)) emit({ kind: "example", of, episode });
+    for (const episode of tested.slice(-1)) emit({ kind: "example", of: "test", episode });
+    for (const episode of tries.slice(-1)) emit({ kind: "example", of: "tries", episode });
   };
 
   await show("base", 0, []);
@@ -118,14 +111,25 @@ interface Agent {
   readonly market: Market;
   readonly options: LearnOptions;
   readonly model: ModelResource;
-  /** The questions of the test. */
-  readonly except: ReadonlySet<string>;
+  /** The questions that are never trained on. */
+  readonly tests: readonly Question[];
+}
+
+function scoresOf(tested: readonly Episode[], tries: readonly Episode[]): Omit<Point, "stage" | "elapsedMs"> {
+  return {
+    sampledReward: tries.length === 0 ? null : mean(tries.map(rewardOf)),
+    testReward: mean(tested.map(rewardOf)),
+    testRight: mean(tested.map((episode) => (isRight(episode) ? 1 : 0))),
+  };
 }
 
 /** The supervised job: conversations with the market, none of them about a question of the test. */
-async function teach({ client, market, options, model, except }: Agent): Promise<void> {
+async function teach({ client, market, options, model, tests }: Agent): Promise<void> {
   const random = seededRandom("demonstrations", options.seed);
-  const questions = drawQuestions(random, market, { count: options.demonstrationCount, except });
+  const questions = drawQuestions(random, market, {
+    count: options.demonstrationCount,
+    except: textsOf(tests),
+  });
   const { demonstrationEpochs: epochs, supervisedRate } = options;
   const batchCount = Math.ceil(questions.length / batchSize) * epochs;
   const jobId = await client.createSupervisedJob({
@@ -146,12 +150,18 @@ async function teach({ client, market, options, model, except }: Agent): Promise
 
 /** Every question of the round, several times at once. */
 async function tryAll(agent: Agent, step: number, round: number): Promise<readonly (readonly Episode[])[]> {
-  const { market, options, except } = agent;
+  const { market, options, tests } = agent;
   const random = seededRandom("round", options.seed, round);
-  const questions = drawQuestions(random, market, { count: options.questionCount, except });
+  const questions = drawQuestions(random, market, {
+    count: options.questionCount,
+    except: textsOf(tests),
+  });
   const repeated = questions.flatMap((question) => Array.from({ length: options.groupSize }, () => question));
   const seed = random.index(2 ** 30);
-  const episodes = await runAll(agent, step, repeated, { temperature: 1, seed });
+  const episodes = await runAll(agent, step, repeated, {
+    temperature: options.temperature,
+    seed,
+  });
   return questions.map((_, index) =>
     episodes.slice(index * options.groupSize, (index + 1) * options.groupSize),
   );
@@ -198,6 +208,10 @@ async function train(
   });
   await client.waitForTrainingJob(jobId);
   return true;
+}
+
+function textsOf(questions: readonly Question[]): ReadonlySet<string> {
+  return new Set(questions.map(({ text }) => text));
 }
 
 function mean(values: readonly number[]): number {

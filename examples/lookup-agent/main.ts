@@ -14,6 +14,7 @@ what it earns on its own (reinforcement learning). Starts a server of its own un
   --rounds <count>           of reinforcement learning                (8)
   --questions <count>        of a round                               (24)
   --tries <count>            of each question                         (8)
+  --temperature <x>          at which they are sampled                (1)
   --demonstrations <count>   conversations to learn from; 0: none     (240)
   --epochs <count>           how often each of them is shown          (2)
   --supervised-rate <x>      learning rate of the supervised job      (0.002)
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "8" },
     questions: { type: "string", default: "24" },
     tries: { type: "string", default: "8" },
+    temperature: { type: "string", default: "1" },
     demonstrations: { type: "string", default: "240" },
     epochs: { type: "string", default: "2" },
     "supervised-rate": { type: "string", default: "0.002" },
@@ -55,7 +57,7 @@ function count(
   return value;
 }
 
-function rate(name: "rate" | "supervised-rate"): number {
+function positive(name: "rate" | "supervised-rate" | "temperature"): number {
   const value = Number(values[name]);
   if (!(value > 0)) throw new Error(`--${name} is ${values[name]}; it has to be a number above 0`);
   return value;
@@ -70,11 +72,12 @@ function readOptions(): LearnOptions {
     seed,
     demonstrationCount: count("demonstrations", 0),
     demonstrationEpochs: count("epochs", 1),
-    supervisedRate: rate("supervised-rate"),
+    supervisedRate: positive("supervised-rate"),
     roundCount: count("rounds", 0),
     questionCount: count("questions", 1),
     groupSize: count("tries", 2),
-    reinforcementRate: rate("rate"),
+    temperature: positive("temperature"),
+    reinforcementRate: positive("rate"),
     parallel: count("parallel", 1),
   };
 }
