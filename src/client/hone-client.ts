@@ -220,16 +220,26 @@ export class HoneClient {
     return id;
   }
 
-  /** The job's events as they come; ends after `training_ended` or `training_failed`. */
-  async *watchTrainingJob(jobId: string, options: Cancellable = {}): AsyncGenerator<JobEventResource> {
+  /**
+   * The job's events as they come; ends after `training_ended` or `training_failed`.
+   *
+   * @param options.after the id of the last event that came, to go on behind it
+   * @param options.onOpen called once the server has answered
+   */
+  async *watchTrainingJob(
+    jobId: string,
+    {
+      after,
+      onOpen,
+      ...options
+    }: Cancellable & { readonly after?: string; readonly onOpen?: () => void } = {},
+  ): AsyncGenerator<JobEventResource> {
     const response = await this.#transport.open(
       "GET",
       `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/events`,
-      {
-        headers: { accept: "text/event-stream" },
-        ...options,
-      },
+      { headers: { accept: "text/event-stream" }, query: { after }, ...options },
     );
+    onOpen?.();
     for await (const data of readServerSentEvents(response)) {
       if (data === "[DONE]") return;
       yield JSON.parse(data) as JobEventResource;

@@ -2,7 +2,9 @@
 import type { Command } from "commander";
 import type { TrainingJobResource } from "../../client/resources.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import { duration } from "../duration.ts";
 import { addReplayCommand } from "./replay-job.ts";
+import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Training jobs.");
@@ -36,19 +38,7 @@ export function addJobsCommand(program: Command): void {
       if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
       else showJob(job);
     });
-  addConnectionFlags(jobs.command("watch <id>").description("Show a job's events until it ends."))
-    .option("--json", "one JSON object a line")
-    .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
-      for await (const event of connect(flags).watchTrainingJob(id)) {
-        const values = Object.entries(event.data).map(
-          ([name, value]) => `${name} ${typeof value === "number" ? Number(value.toPrecision(5)) : value}`,
-        );
-        process.stdout.write(
-          flags.json === true ? `${JSON.stringify(event)}\n` : `${event.type}  ${values.join("  ")}\n`,
-        );
-        if (event.type === "training_failed") process.exitCode = 1;
-      }
-    });
+  addWatchCommand(jobs);
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job.")).action(
     async (id: string, flags: ConnectionFlags) => {
       const job = await connect(flags).cancelTrainingJob(id);
@@ -67,12 +57,6 @@ function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> 
     steps,
     left: job.seconds_left && duration(job.seconds_left),
   };
-}
-
-/** Rounded to what matters: seconds below two minutes, minutes below two hours. */
-function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.ceil(seconds)} s`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
 function showJob(job: TrainingJobResource): void {

@@ -1,0 +1,108 @@
+// `hone jobs watch`: a job as it trains, with curves in a terminal and plain lines elsewhere.
+import type { Command } from "commander";
+import type { HoneClient } from "../../client/hone-client.ts";
+import type { JobEventResource, TrainingJobResource } from "../../client/resources.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { followJob, type JobFollower } from "../watch/follow-job.ts";
+import { addStep, renderJob } from "../watch/job-view.ts";
+import { LiveScreen } from "../watch/live-screen.ts";
+
+/** How long a server that starts again may take. */
+const deadlineMs = 120_000;
+/** Between two looks at what no event tells: the phase, the time left, what it waits for. */
+const lookMs = 1000;
+
+export function addWatchCommand(jobs: Command): void {
+  addConnectionFlags(
+    jobs
+      .command("watch <id>")
+      .description("Show a job as it trains, until it ends; fails where the job does."),
+  )
+    .option("--json", "its events, one JSON object a line")
+    .option("--plain", "a line for each event, as where the output is no terminal")
+    .action(
+      async (id: string, flags: ConnectionFlags & { readonly json?: boolean; readonly plain?: boolean }) => {
+        await watchJob(connect(flags), id, flags);
+      },
+    );
+}
+
+/** Watches a job to its end; the process then exits with 1 unless the job succeeded. */
+export async function watchJob(
+  client: HoneClient,
+  id: string,
+  { json = false, plain = false }: { readonly json?: boolean; readonly plain?: boolean } = {},
+): Promise<void> {
+  const isLive = process.stdout.isTTY && !json && !plain;
+  const last = isLive ? await watchLive(client, id) : await watchPlainly(client, id, json);
+  if (last.type === "training_failed") process.exitCode = 1;
+}
+
+async function watchPlainly(client: HoneClient, id: string, json: boolean): Promise<JobEventResource> {
+  // What is no event does not come between those that a program reads.
+  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const follower: JobFollower = {
+    onEvent: (event) => process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
+    onLost: (reason) => tell(lostNotice(reason)),
+    onBack: () => tell("connected again"),
+  };
+  return followJob(client, id, follower, { clock: systemClock, deadlineMs });
+}
+
+function plainLine({ type, data }: JobEventResource): string {
+  const values = Object.entries(data).map(
+    ([name, value]) => `${name} ${typeof value === "number" ? Number(value.toPrecision(5)) : value}`,
+  );
+  return `${type}  ${values.join("  ")}`;
+}
+
+function lostNotice(reason: string): string {
+  return `connection lost (${reason}); trying again for ${deadlineMs / 1000} s, the job goes on meanwhile`;
+}
+
+async function watchLive(client: HoneClient, id: string): Promise<JobEventResource> {
+  const screen = new LiveScreen(process.stdout);
+  const series = new Map<string, number[]>();
+  let job: TrainingJobResource | null = await client.findTrainingJob(id);
+  let notice: string | null = null;
+  const draw = (): void => {
+    const { columns, rows } = process.stdout;
+    screen.show(renderJob({ job, series, notice }, { columns, rows }));
+  };
+  const say = (text: string | null): void => {
+    notice = text;
+    draw();
+  };
+  const looking = new AbortController();
+  const look = async (): Promise<void> => {
+    for (; !looking.signal.aborted;) {
+      draw();
+      // Rejects when there is nothing left to look for.
+      await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
+      // A connection that is lost is told by whoever follows the events.
+      job = await client.findTrainingJob(id, { signal: looking.signal }).catch(() => job);
+    }
+  };
+  const giveCursorBack = (): void => {
+    screen.end();
+    process.exit(130);
+  };
+  process.once("SIGINT", giveCursorBack);
+  const looks = look();
+  try {
+    const follower: JobFollower = {
+      onEvent: (event) => void (event.type === "gradient_step" && addStep(series, event)),
+      onLost: (reason) => say(lostNotice(reason)),
+      onBack: () => say(null),
+    };
+    return await followJob(client, id, follower, { clock: systemClock, deadlineMs });
+  } finally {
+    looking.abort();
+    await looks;
+    job = await client.findTrainingJob(id).catch(() => job);
+    draw();
+    screen.end();
+    process.off("SIGINT", giveCursorBack);
+  }
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TrainingJobResource } from "../../client/resources.ts";
+import { addStep, renderJob } from "./job-view.ts";
+
+const job: TrainingJobResource = {
+  id: "job-1",
+  model_id: "m",
+  kind: "sft",
+  state: "running",
+  replay_of: null,
+  replay: null,
+  error_message: null,
+  result_step: null,
+  phase: "training",
+  waiting_for: null,
+  warnings: [],
+  progress: { gradient_steps: 5, gradient_steps_total: 20, gradient_steps_saved: 0 },
+  seconds_left: 130,
+  algorithm: null,
+  counts: null,
+};
+
+function stepsOf(count: number): Map<string, number[]> {
+  const series = new Map<string, number[]>();
+  for (let index = 0; index < count; index++)
+    addStep(series, {
+      id: String(index),
+      type: "gradient_step",
+      data: {
+        loss: 5 - index / 4,
+        entropy: 1,
+        learning_rate: 1e-3,
+        grad_norm: index,
+        num_tokens: 7,
+        note: "x",
+      },
+    });
+  return series;
+}
+
+const size = { columns: 60, rows: 24 };
+
+test("shows the state, how far it is, a chart of the loss and a line for each metric", () => {
+  const lines = renderJob({ job, series: stepsOf(5), notice: null }, size);
+  assert.equal(lines[0], "job job-1  sft  running, training");
+  assert.match(lines[1], /^▕█+[▏▎▍▌▋▊▉]? *▏ 5 of 20 steps, about 2 min left$/);
+  assert.deepEqual(lines.slice(2, 4), ["", "loss"]);
+  assert.match(lines[4], /^ +5 ┤/);
+  const names = lines.slice(-3).map((line) => line.split(" ")[0]);
+  // A learning rate that never changes is no curve, and counts are none either.
+  assert.deepEqual(names, ["loss", "entropy", "grad_norm"]);
+  assert.match(lines.at(-1) ?? "", /^grad_norm +4 {2}▁▃▅▆█$/);
+});
+
+test("fits any terminal", () => {
+  const warnings = ["w".repeat(500)];
+  for (const columns of [1, 20, 80, 300])
+    for (const rows of [2, 5, 12, 60]) {
+      const view = { job: { ...job, warnings }, series: stepsOf(300), notice: "n".repeat(500) };
+      const lines = renderJob(view, { columns, rows });
+      assert.ok(lines.length < rows && lines.every((line) => line.length <= columns), `${columns} x ${rows}`);
+    }
+});
+
+test("says what a job waits for, what it made, why it failed, and what else there is to say", () => {
+  const queued = {
+    ...job,
+    state: "queued",
+    phase: null,
+    progress: null,
+    waiting_for: "a base model",
+  } as const;
+  assert.deepEqual(renderJob({ job: queued, series: new Map(), notice: "connection lost" }, size), [
+    "job job-1  sft  queued",
+    "waits for a base model",
+    "connection lost",
+  ]);
+  const failed = {
+    ...job,
+    state: "failed",
+    phase: null,
+    progress: null,
+    error_message: "Lower it.",
+  } as const;
+  assert.ok(renderJob({ job: failed, series: new Map(), notice: null }, size).includes("Lower it."));
+  const ended = { ...job, state: "succeeded", phase: null, result_step: 3 } as const;
+  assert.ok(renderJob({ job: ended, series: new Map(), notice: null }, size).includes("version 3"));
+  assert.deepEqual(renderJob({ job: null, series: new Map(), notice: null }, size), [
+    "waiting for the server",
+  ]);
+});

@@ -1,0 +1,101 @@
+// What is seen of a job that is watched: its state, how far it is, and the curves of its metrics, as lines of text that fit
+// the terminal. Pure.
+import type { JobEventResource, TrainingJobResource } from "../../client/resources.ts";
+import { drawBar } from "../demo/draw-curve.ts";
+import { duration } from "../duration.ts";
+import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
+
+export interface JobView {
+  /** As the server showed it last; null before it has. */
+  readonly job: TrainingJobResource | null;
+  /** Metrics of the gradient steps so far, each oldest first. */
+  readonly series: ReadonlyMap<string, readonly number[]>;
+  /** What else there is to say, such as that the connection is lost. */
+  readonly notice: string | null;
+}
+
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The metrics worth a curve, the first ones first; of a job that has none of the others, these alone are shown. */
+const shownMetrics = [
+  "loss",
+  "reward",
+  "entropy",
+  "kl_div",
+  "kl_policy_ref",
+  "grad_norm",
+  "learning_rate",
+  "loss/importance_ratio_max",
+  "loss/clipped_token_fraction",
+  "tokens_per_second",
+];
+
+/** Of a step's event, what has a curve; see {@link JobView.series}. */
+export function addStep(series: Map<string, number[]>, { data }: JobEventResource): void {
+  for (const name of shownMetrics) {
+    const value = data[name];
+    if (typeof value !== "number") continue;
+    const values = series.get(name);
+    if (values === undefined) series.set(name, [value]);
+    else values.push(value);
+  }
+}
+
+const chartHeightMax = 10;
+const nameWidth = 28;
+
+/** No line is longer than the terminal is wide, and there are fewer lines than it is high. */
+export function renderJob(view: JobView, { columns, rows }: TerminalSize): readonly string[] {
+  const { job, series, notice } = view;
+  const head = [
+    ...(job === null ? ["waiting for the server"] : headOf(job, columns)),
+    ...(notice === null ? [] : [notice]),
+  ];
+  // The last line of a terminal stays free, so that nothing scrolls.
+  const room = rows - 1 - head.length;
+  const curves = shownMetrics.flatMap((name) => {
+    const values = series.get(name);
+    return values === undefined || isDull(name, values) ? [] : [{ name, values }];
+  });
+  const [main] = curves;
+  const chartHeight = Math.min(chartHeightMax, room - 2 - curves.length);
+  const chart =
+    main === undefined || main.values.length < 2 || chartHeight < 3
+      ? []
+      : ["", main.name, ...drawChart(main.values, { height: chartHeight, width: columns })];
+  const sparklines = curves.map(({ name, values }) => sparklineOf(name, values, columns));
+  return [...head, ...chart, ...(sparklines.length > 0 ? ["", ...sparklines] : [])]
+    .slice(0, rows - 1)
+    .map((line) => line.slice(0, columns));
+}
+
+/** What never changes has no curve, but for the loss. */
+function isDull(name: string, values: readonly number[]): boolean {
+  return name !== "loss" && values.every((value) => value === values[0]) && name === "learning_rate";
+}
+
+function headOf(job: TrainingJobResource, columns: number): readonly string[] {
+  const { progress, phase } = job;
+  const what = [job.state, ...(phase === null ? [] : [phase])].join(", ");
+  const waits = job.waiting_for === null ? [] : [`waits for ${job.waiting_for}`];
+  const lines = [`job ${job.id}  ${job.kind}  ${what}`, ...waits];
+  if (progress !== null) {
+    const { gradient_steps: done, gradient_steps_total: total } = progress;
+    const counted = ` ${done} of ${total} steps`;
+    const left = job.seconds_left === null ? "" : `, about ${duration(job.seconds_left)} left`;
+    const width = Math.max(10, Math.min(40, columns - counted.length - left.length - 2));
+    lines.push(`▕${drawBar(total === 0 ? 1 : done / total, width)}▏${counted}${left}`);
+  }
+  if (job.result_step !== null) lines.push(`version ${job.result_step}`);
+  if (job.error_message !== null) lines.push(job.error_message);
+  return [...lines, ...job.warnings.map((warning) => `warning: ${warning}`)];
+}
+
+function sparklineOf(name: string, values: readonly number[], columns: number): string {
+  const last = shortNumber(values.at(-1) ?? 0).padStart(10);
+  const width = Math.max(1, columns - nameWidth - last.length - 2);
+  return `${name.slice(0, nameWidth - 1).padEnd(nameWidth)}${last}  ${drawSparkline(values, width)}`;
+}
