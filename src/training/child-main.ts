@@ -24,11 +24,14 @@ import type {
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
-import { pinnedSettings } from "./settings.ts";
+import { memoryLimit, pinnedSettings } from "./settings.ts";
 import { compareVersions } from "./replay/compare-versions.ts";
 import { createTurnRenderer } from "./turn-renderer.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
+
+/** Jobs of a series follow one another within less. */
+const programsKeptMs = 2000;
 
 interface LoadedModel {
   readonly trainers: EmbeddedTrainers;
@@ -37,16 +40,30 @@ interface LoadedModel {
 
 serveParent<TrainingProtocol>(async (options, emit) => {
   const model = await load(options);
+  let idling = new AbortController();
   return {
     ready: null,
     receive: (request) => {
-      run({ model, options, emit }, request).then(emit, (error: unknown) =>
-        emit({ kind: "failed", ...failureOf(error, internalMessage) }),
-      );
+      idling.abort();
+      run({ model, options, emit }, request)
+        .then(emit, (error: unknown) => emit({ kind: "failed", ...failureOf(error, internalMessage) }))
+        .finally(() => {
+          idling = new AbortController();
+          freeWhenIdle(model, idling.signal);
+        });
     },
     stop: async () => undefined,
   };
 });
+
+/** Programs keep the memory that they have had; the next job makes them again. */
+function freeWhenIdle({ trainers }: LoadedModel, signal: AbortSignal): void {
+  systemClock.sleep(programsKeptMs, { signal }).then(
+    () => trainers.close(),
+    // There is another job: the sleep has no other reason to reject.
+    () => undefined,
+  );
+}
 
 interface Context {
   readonly model: LoadedModel;
@@ -145,6 +162,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       dataFolder,
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,
+      memoryBytes: memoryLimit(settings),
       sharesPrefixes: settings.algorithm === "packed-2",
       threads: settings.threads === 0 ? availableParallelism() : settings.threads,
     }),

@@ -66,6 +66,7 @@ export async function runTrainingJob(
   const secondsSpent = (): number => (clock.monotonicMs() - startMs) / 1000;
   const plan = await planJob(dependencies, input);
   const { batches, counts, told } = plan;
+  trainers.requireMemory(batches, plan.loss);
   await report.started(batches.length, counts, told.start);
   for (const warning of plan.warnings) await report.warned(warning);
   const start = startOf(input);

@@ -1,5 +1,6 @@
 // What an operator may set of training: defaults, ranges, one sentence each. What a job may set is
 // domain/training-config.ts.
+import { totalmem } from "node:os";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
 import { type PackingAlgorithm, firstPackingAlgorithm, packingAlgorithms } from "./packing/algorithm.ts";
@@ -39,15 +40,23 @@ export const trainingSettings = {
     default: 2048,
     min: 1,
     max: 1_048_576,
-    about: "Tokens computed at once; fewer need less memory and change no step but by rounding.",
+    about:
+      "Tokens computed at once; a longer sequence is computed alone, and fewer need less memory and change no step but by rounding.",
+  },
+  memoryBytes: {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    about:
+      "Resident memory that a training process may need, its weights included: a job that is estimated above it is refused before its first step; 0 allows three quarters of the machine's.",
   },
   sequenceLengthMax: {
     kind: "integer",
     default: 4096,
     min: 2,
     max: 1_048_576,
-    about:
-      "A longer sequence is left out, as is one longer than the model's context; memory grows with its square.",
+    about: "A longer sequence is left out, as is one longer than the model's context.",
   },
   weightDecay: { kind: "number", default: 0.1, min: 0, max: 10, about: "Weight decay of AdamW." },
   gradientNormMax: {
@@ -102,6 +111,15 @@ export const trainingSettings = {
     about: "How long a training process keeps its model loaded for the next job; 0 ends it at once.",
   },
 } as const satisfies SettingsSchema;
+
+/** The limit in bytes: what the operator set, else a share of what the machine or the process's control group has. */
+export function memoryLimit({ memoryBytes }: Pick<TrainingSettings, "memoryBytes">): number {
+  if (memoryBytes > 0) return memoryBytes;
+  // 0 or more than the machine has where nothing constrains the process.
+  const constrained = process.constrainedMemory();
+  const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return Math.floor(0.75 * available);
+}
 
 export type TrainingSettings = SettingsOf<typeof trainingSettings>;
 

@@ -152,6 +152,12 @@ export interface TrainerProvider {
   };
   /** Longest sequence that can train, in tokens. */
   readonly sequenceLengthMax: number;
+  /**
+   * Refuses batches whose gradients would need more memory than trainers may take, before anything is computed.
+   *
+   * @throws ServiceError `unsupported` with what is too large, the estimate, the limit and the cure
+   */
+  requireMemory(batches: readonly (readonly TrainingSequence[])[], loss: Loss): void;
   /** Throws `invalid`, `not_found` or `unsupported` when the version's files or state cannot be used. */
   open(start: TrainerStart): Promise<Trainer>;
 }

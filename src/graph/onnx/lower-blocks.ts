@@ -4,17 +4,9 @@
  * sizes of operands and results alone.
  */
 import type { OpAttributes } from "../graph.ts";
+import { queriesPerBlock, rowsPerBlock } from "./block-sizes.ts";
 import type { OnnxModelWriter } from "./onnx-model.ts";
 import { CONTRIB_DOMAIN } from "./onnx-model.ts";
-
-/**
- * Queries of a block: many enough for fast products, few enough that scores stay in the cache, and that little is
- * computed of what the mask takes away.
- */
-const queriesPerBlock = 128;
-
-/** Rows of a block of scores over the vocabulary. */
-const rowsPerBlock = 256;
 
 /** Far below any score, yet finite. */
 const masked = -1e30;

@@ -37,6 +37,7 @@ import {
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
 import { type Microbatch, lossFeeds, splitBySequence, tokenFeeds } from "./feeds.ts";
+import { estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
 import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
@@ -57,6 +58,8 @@ export interface EmbeddedTrainerOptions {
   readonly sequenceLengthMax: number;
   /** Tokens that are computed at once; a longer sequence is computed alone. Memory grows with it. */
   readonly microbatchTokens: number;
+  /** The resident memory that a job may need at most, as it is estimated before its first step; absent allows any. */
+  readonly memoryBytes?: number;
   /** Whether what sequences begin with alike is computed once. */
   readonly sharesPrefixes: boolean;
   /** Compute threads. */
@@ -77,6 +80,29 @@ export class EmbeddedTrainers implements TrainerProvider {
   constructor(options: EmbeddedTrainerOptions) {
     this.#options = options;
     this.sequenceLengthMax = Math.min(options.sequenceLengthMax, options.config.contextLength);
+  }
+
+  requireMemory(batches: readonly (readonly TrainingSequence[])[], loss: Loss): void {
+    const { config, lora, memoryBytes = Infinity } = this.#options;
+    const microbatches = batches.flatMap((batch) => this.cut(batch));
+    const adapter = { ...lora, scale: 1 };
+    const uses = (["list", "prefixed"] as const).flatMap((layout) => {
+      const largest = largestOf(microbatches.filter(({ kind }) => kind === layout));
+      if (largest.length === 0) return [];
+      const options = { adapter, layout };
+      return {
+        graphs: [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)],
+        largest,
+      };
+    });
+    if (uses.length > 0) requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses));
+  }
+
+  /** What is computed at once, one after another. */
+  cut(data: readonly TrainingSequence[]): readonly Microbatch[] {
+    const { microbatchTokens, sharesPrefixes } = this.#options;
+    const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
+    return cutIntoPacks(groups, microbatchTokens).map((pack) => layoutOf(pack));
   }
 
   async open({ from, seed }: TrainerStart): Promise<Trainer> {
@@ -152,7 +178,7 @@ class EmbeddedTrainer implements Trainer {
       requireTrainable(data, this.#trainers);
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const feeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
-      await this.#eachMicrobatch(this.#cut(data), call.signal, async (microbatch) => {
+      await this.#eachMicrobatch(this.#trainers.cut(data), call.signal, async (microbatch) => {
         const session = await this.#logprobSession(microbatch);
         const outputs = await session.run({ ...tokenFeeds(microbatch), ...feeds });
         collect(logprobs, microbatch, outputs);
@@ -169,7 +195,7 @@ class EmbeddedTrainer implements Trainer {
     return this.#calls.run("forwardBackward", call, async () => {
       requireTrainable(data, this.#trainers);
       requireReference(data, loss);
-      const microbatches = this.#cut(data);
+      const microbatches = this.#trainers.cut(data);
       const klElsewhere = await this.#klElsewhere(microbatches, loss, call.signal);
       const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
       const logprobs = new Map<TrainingSequence, Float32Array>();
@@ -224,13 +250,6 @@ class EmbeddedTrainer implements Trainer {
   async close(): Promise<void> {
     await this.#calls.close();
     this.#gradients = null;
-  }
-
-  /** What is computed at once, one after another. */
-  #cut(data: readonly TrainingSequence[]): readonly Microbatch[] {
-    const { microbatchTokens, sharesPrefixes } = this.#options;
-    const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
-    return cutIntoPacks(groups, microbatchTokens).map((pack) => layoutOf(pack));
   }
 
   /** An abort is noticed between microbatches. */

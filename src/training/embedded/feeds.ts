@@ -1,6 +1,12 @@
 // Packs as the tensors that the training programs take.
 import { type Tensor, float32Tensor, int64Tensor } from "../../graph/tensor.ts";
-import { type PackLayout, type TrainedToken, paddedRows, placesInRows } from "../packing/pack-layout.ts";
+import {
+  type PackLayout,
+  type Segment,
+  type TrainedToken,
+  paddedRows,
+  placesInRows,
+} from "../packing/pack-layout.ts";
 import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 
@@ -20,6 +26,22 @@ export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {
     places: vector(trained_N.map(({ place }) => place)),
     targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
   };
+}
+
+/** The sizes of a microbatch's tensors, by the symbols of the programs. */
+export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
+  const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
+  const longest = (segments: readonly Segment[]): number =>
+    Math.max(0, ...segments.map(({ length }) => length));
+  return new Map([
+    ["L", tokenIds_L.length],
+    ["G", prefixes_G.length],
+    ["P", longest(prefixes_G)],
+    ["R", rows_R.length],
+    ["T", longest(rows_R)],
+    ["N", trained_N.length],
+    ["S", sequences_S.length],
+  ]);
 }
 
 function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, Tensor> {

@@ -58,6 +58,9 @@ export class NaiveTrainers implements TrainerProvider {
     this.sequenceLengthMax = options.sequenceLengthMax;
   }
 
+  /** It is given tiny models. */
+  requireMemory(): void {}
+
   async open({ from, seed }: TrainerStart): Promise<Trainer> {
     const { config, lora, dataFolder } = this.#options;
     const adapter =

@@ -39,6 +39,10 @@ export class RecordingTrainers implements TrainerProvider {
     return this.#trainers.sequenceLengthMax;
   }
 
+  requireMemory(...batches: Parameters<TrainerProvider["requireMemory"]>): void {
+    this.#trainers.requireMemory(...batches);
+  }
+
   async open(start: TrainerStart): Promise<Trainer> {
     this.calls.push({ kind: "open", start });
     const trainer = await this.#trainers.open(start);
