@@ -278,10 +278,12 @@ test("the same version, data and pins give the same adapter, byte for byte, and 
   assert.notDeepEqual(bench.published(1), first);
 });
 
-test("goes on from a version with its optimizer", async (t) => {
+test("goes on from a version with its optimizer, and tells how old the data is by then", async (t) => {
   const bench = new Bench(t);
   await bench.run(1);
-  await bench.run(2, { from: 1, precalculateLogprobs: true });
+  const { steps } = await bench.run(2, { from: 1, precalculateLogprobs: true });
+  // The rollouts say that they were made with version 0.
+  for (const step of steps) assert.equal(step["offpolicy/policy_staleness_mean"], 1);
   await bench.run(3, { from: 1 });
   const versions = [1, 2, 3].map((step) => bench.published(step)["adapter_model.safetensors"]);
   assert.equal(new Set(versions).size, 3);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { sql } from "kysely";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { EarlierLogs } from "../../domain/trajectory.ts";
 import { sampleFeedback, sampleKey, sampleLog } from "../contract/storage-under-test.ts";
 import { openDatabase } from "../database.ts";
@@ -44,6 +45,8 @@ test("a database of version 1 gets what it lacked, and its lists go on", async (
   const content = '{"ppo":true}\n{"a":1}\n{"b":2}\n';
   assert.equal(job?.contentHash, createHash("sha256").update(content).digest("hex"));
   assert.equal(job.pins, null);
+  // What it could not say then is at its default.
+  assert.deepEqual(job.task, { kind: "rl", config: resolveTrainingConfig({ ppo: true }) });
   assert.equal((await models.findVersion("m", 0))?.trainerState, null);
   assert.equal((await models.findVersion("m", 1))?.trainerState, "adapters/m/1/optimizer.safetensors");
   await keys.create(sampleKey("later"));

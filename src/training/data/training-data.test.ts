@@ -129,6 +129,23 @@ test("a reason counts once for a trajectory, however often it holds there", asyn
   await check(groups, { sequences: 0, groupsTrainable: 0, ...tooLong }, sequence.token_ids.length - 1);
 });
 
+test("texts train beside recorded choices where the job allows it", async () => {
+  const [sequence] = readGoldenTraining().sequences;
+  const plain = trajectoryOf(sequence, 1);
+  const said = { role: "assistant", content: "ok" };
+  const given = [
+    { ...plain, messagesAndChoices: [...plain.messagesAndChoices, said] },
+    trajectoryOf(sequence, 0),
+  ];
+  const speaking = { ...tokenizer, encode: () => [7, 8], renderPrompt: () => [1, 2, 3] };
+  const countWith = async (allowTrainingWithoutLogprobs: boolean): Promise<number> => {
+    const config = resolveTrainingConfig({ allowTrainingWithoutLogprobs });
+    const model = { tokenizer: speaking, sequenceLengthMax: 48 };
+    return (await prepareTrainingData([groupOf(given)], config, model)).counts.trainableTokens;
+  };
+  assert.equal(await countWith(true), (await countWith(false)) + 2);
+});
+
 test("warns of what does not train and might have, with the first place of each reason", async () => {
   const [sequence] = readGoldenTraining().sequences;
   const good = trajectoryOf(sequence, 0);
