@@ -56,10 +56,13 @@ test("two runs of a recipe make the same files byte for byte, in one piece and i
   assert.notEqual(digest("other", "model.safetensors"), digest("whole", "model.safetensors"));
 });
 
-test("a run does not go on with another recipe", async () => {
-  await goOn("changed", 1);
-  await assert.rejects(goOn("changed", 1, { ...recipe, tokenCount: 9 * 800 }), {
+test("a run does not go on with another recipe, nor from a checkpoint of unknown origin", async () => {
+  const refused = {
     code: "conflict",
     message: /holds a run of another recipe or corpus; remove the folder/,
-  });
+  };
+  await goOn("changed", 1);
+  await assert.rejects(goOn("changed", 1, { ...recipe, tokenCount: 9 * 800 }), refused);
+  rmSync(join(folder, "changed", "fingerprint"));
+  await assert.rejects(goOn("changed", 1), refused);
 });

@@ -46,9 +46,9 @@ export async function openRun(folder: string, recipe: Recipe): Promise<TrainingR
   if (!existsSync(join(folder, "fingerprint"))) writeSmallFiles(modelFolder, recipe);
   const config = readModelConfig(modelFolder);
   const tokenizer = await loadTokenizer(modelFolder);
-  keepFingerprint(folder, fingerprintOf(modelFolder, tokenizer, recipe));
-  const start = readCheckpoint(folder) ?? beginning(config, recipe);
-  return { recipe, modelFolder, config, tokenizer, start };
+  const kept = readCheckpoint(folder);
+  keepFingerprint(folder, fingerprintOf(modelFolder, tokenizer, recipe), kept !== null);
+  return { recipe, modelFolder, config, tokenizer, start: kept ?? beginning(config, recipe) };
 }
 
 function writeSmallFiles(modelFolder: string, { seed, sizes, vocabularyChats }: Recipe): void {
@@ -68,10 +68,11 @@ function fingerprintOf(modelFolder: string, tokenizer: Tokenizer, recipe: Recipe
   return hash.digest("hex");
 }
 
-function keepFingerprint(folder: string, fingerprint: string): void {
+function keepFingerprint(folder: string, fingerprint: string, hasCheckpoint: boolean): void {
   const file = join(folder, "fingerprint");
-  if (!existsSync(file)) return writeFileSync(file, fingerprint);
-  if (readFileSync(file, "utf8") === fingerprint) return;
+  const known = existsSync(file) ? readFileSync(file, "utf8") : null;
+  if (known === null && !hasCheckpoint) return writeFileSync(file, fingerprint);
+  if (known === fingerprint) return;
   throw new ServiceError({
     code: "conflict",
     message: `${folder} holds a run of another recipe or corpus; remove the folder to begin again, or name another with --state.`,
