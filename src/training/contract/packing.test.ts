@@ -15,6 +15,8 @@ import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import { createRandomWeights } from "../../model/random-weights.ts";
 import { weightsInMemory } from "../../model/weights.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
+import { cutIntoPacks } from "../packing/packs.ts";
+import { groupByPrefix } from "../packing/prefix-groups.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import type { Loss, Trainer, TrainerCall, TrainerProvider, TrainingSequence } from "../trainer.ts";
 import { tinyConfig } from "./tiny-model.ts";
@@ -55,10 +57,14 @@ const losses: readonly Loss[] = [
   { kind: "cross-entropy" },
 ];
 
-/** Prompts of several problems with several answers each, among them equal and nested ones, and sequences of two tokens. */
+/**
+ * The turns of a trajectory, and prompts of several problems with several answers each, among them equal and nested ones,
+ * and sequences of two tokens.
+ */
 function randomBatch(random: Random): readonly TrainingSequence[] {
   const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(11));
-  const batch: TrainingSequence[] = [];
+  const said = ids(9);
+  const batch = [3, 6, 9].map((length) => trained(random, [...said.slice(0, length), ...ids(2)], 9));
   for (let group = 0; group < 2 + random.index(2); group++) {
     const prompt = ids(1 + random.index(7));
     const known: (readonly number[])[] = [];
@@ -136,38 +142,60 @@ async function compute(
   };
 }
 
+/** Sequences of one length that share nothing, the last token of each among those that train. */
+function evenBatch(random: Random): readonly TrainingSequence[] {
+  return [0, 1, 2, 3, 4].map((first) => {
+    const tokenIds = [first, ...Array.from({ length: 6 }, () => random.index(11))];
+    const sequence = trained(random, tokenIds, first);
+    return { ...sequence, mask: sequence.mask.with(6, 1) };
+  });
+}
+
+/** The layouts that a batch is computed in; `branched` where rows leave a prefix at several places. */
+function layoutsOf(batch: readonly TrainingSequence[], microbatchTokens: number): readonly string[] {
+  return cutIntoPacks(groupByPrefix(batch), microbatchTokens).map(({ kind, groups }) => {
+    const isBranched = groups.some((group) => new Set(group.map((row) => row.prefixLength)).size > 1);
+    return isBranched ? "branched" : kind;
+  });
+}
+
 for (const [name, config] of Object.entries({ plain: tinyConfig, sliding: slidingConfig })) {
   test(`packed sequences give what each gives alone, on a ${name} model`, async (t) => {
     const dataFolder = dataFolderOf(config, t);
     const weights = createRandomWeights(config, { seed: "packing", deviation: 0.4 });
     const oracle = new NaiveTrainers({ config, weights, lora, dataFolder, sequenceLengthMax });
-    for (const microbatchTokens of [9, 1000]) {
-      const embedded = new EmbeddedTrainers({
-        config,
-        weights: weightsInMemory(config, weights),
-        lora: { ...lora, targets: projectionNames },
-        baseModelName: "tiny",
-        dataFolder,
-        sequenceLengthMax,
-        microbatchTokens,
-        sharesPrefixes: true,
-        threads: 1,
-      });
-      t.after(() => embedded.close());
-      for (const [index, loss] of losses.entries()) {
-        const seed = `${microbatchTokens}, loss ${index}`;
-        const batch = randomBatch(seededRandom("packed batch", name, seed));
-        const where = { config, dataFolder };
-        const expected = await compute(oracle, where, { batch, loss });
-        const actual = await compute(embedded, where, { batch, loss });
+    const sizes = [9, 1000];
+    const embedded = sizes.map(
+      (microbatchTokens) =>
+        new EmbeddedTrainers({
+          config,
+          weights: weightsInMemory(config, weights),
+          lora: { ...lora, targets: projectionNames },
+          baseModelName: "tiny",
+          dataFolder,
+          sequenceLengthMax,
+          microbatchTokens,
+          sharesPrefixes: true,
+          threads: 1,
+        }),
+    );
+    t.after(() => Promise.all(embedded.map((trainers) => trainers.close())));
+    const layouts = new Set<string>();
+    const where = { config, dataFolder };
+    for (const [index, loss] of losses.entries()) {
+      const random = seededRandom("packed batch", name, index);
+      const batch = index === 1 ? evenBatch(random) : randomBatch(random);
+      const expected = await compute(oracle, where, { batch, loss });
+      for (const [size, trainers] of embedded.entries()) {
+        for (const layout of layoutsOf(batch, sizes[size])) layouts.add(layout);
+        const actual = await compute(trainers, where, { batch, loss });
         assertClose(actual.logprobs, expected.logprobs, 1e-5);
         assertClose(actual.gradient, expected.gradient, 1e-5);
         const difference = Math.abs(actual.loss - expected.loss);
-        assert.ok(
-          difference <= 1e-5 * Math.max(Math.abs(expected.loss), 0.1),
-          `${seed}: off by ${difference}`,
-        );
+        const allowed = 1e-5 * Math.max(Math.abs(expected.loss), 0.1);
+        assert.ok(difference <= allowed, `loss ${index} is off by ${difference}`);
       }
     }
+    assert.deepEqual(layouts, new Set(["branched", "list", "prefixed", "rows"]));
   });
 }

@@ -64,11 +64,9 @@ function partsOf(group: readonly TrainingSequence[], batchTokens: number, random
   const tokenCount = packed.reduce((count, each) => count + computedTokenCount(each), 0);
   if (tokenCount <= batchTokens) return [{ sequences: group, tokenCount }];
   return packed
-    .flatMap(({ prefixLength, rows }) =>
-      cutGroup({ prefixLength, rows: shuffled(random, rows) }, batchTokens),
-    )
+    .flatMap((rows) => cutGroup(shuffled(random, rows), batchTokens))
     .map((part) => ({
-      sequences: part.rows.flatMap((row) => row.sequences),
+      sequences: part.flatMap((row) => row.sequences),
       tokenCount: computedTokenCount(part),
     }));
 }

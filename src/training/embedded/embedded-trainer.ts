@@ -14,7 +14,7 @@ import { type Session, createSession } from "../../runtime/session.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
-import { cutIntoPacks } from "../packing/packs.ts";
+import { cutIntoPacks, packKinds } from "../packing/packs.ts";
 import { groupByPrefix, ungrouped } from "../packing/prefix-groups.ts";
 import {
   type ForwardBackwardResult,
@@ -86,7 +86,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { config, lora, memoryBytes = Infinity } = this.#options;
     const microbatches = batches.flatMap((batch) => this.cut(batch));
     const adapter = { ...lora, scale: 1 };
-    const uses = (["list", "prefixed"] as const).flatMap((layout) => {
+    const uses = packKinds.flatMap((layout) => {
       const largest = largestOf(microbatches.filter(({ kind }) => kind === layout));
       if (largest.length === 0) return [];
       const options = { adapter, layout };

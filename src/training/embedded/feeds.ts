@@ -15,16 +15,26 @@ export type Microbatch = PackLayout<TrainingSequence>;
 
 /** The tensors that every program takes, as `tokenInputs` declares them. */
 export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {
-  const { tokenIds_L, positions_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;
+  const { kind, sequences_S, trained_N } = layout;
+  return {
+    ...(kind === "rows" ? rowFeeds(layout) : listFeeds(layout)),
+    ...(kind === "prefixed" ? prefixFeeds(layout) : {}),
+    places: vector(trained_N.map(({ place }) => place)),
+    targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
+  };
+}
+
+function rowFeeds({ tokenIds_L, rows_R }: Microbatch): Record<string, Tensor> {
+  return { tokens: int64Tensor([rows_R.length, rows_R[0].length], tokenIds_L) };
+}
+
+function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch): Record<string, Tensor> {
   const rows = paddedRows(rows_R);
   return {
     tokens: vector(tokenIds_L),
     positions: vector(positions_L),
     rows: int64Tensor([rows.count, rows.length], rows.ids),
     row_places: vector(placesInRows([prefixes_G, rows_R])),
-    ...(prefixes_G.length === 0 ? {} : prefixFeeds(layout)),
-    places: vector(trained_N.map(({ place }) => place)),
-    targets: vector(trained_N.map(({ sequence, index }) => sequences_S[sequence].tokenIds[index])),
   };
 }
 
@@ -47,11 +57,11 @@ export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
 function prefixFeeds({ prefixes_G, prefixOfRow_R }: Microbatch): Record<string, Tensor> {
   const prefixes = paddedRows(prefixes_G);
   const prefixOfRow_RG = new Float32Array(prefixOfRow_R.length * prefixes.count);
-  prefixOfRow_R.forEach((prefix, row) => (prefixOfRow_RG[row * prefixes.count + prefix] = 1));
+  prefixOfRow_R.forEach(({ prefix }, row) => (prefixOfRow_RG[row * prefixes.count + prefix] = 1));
   return {
     prefixes: int64Tensor([prefixes.count, prefixes.length], prefixes.ids),
     prefix_of_row: float32Tensor([prefixOfRow_R.length, prefixes.count], prefixOfRow_RG),
-    prefix_lengths: vector(prefixOfRow_R.map((prefix) => prefixes_G[prefix].length)),
+    prefix_lengths: vector(prefixOfRow_R.map(({ length }) => length)),
   };
 }
 

@@ -24,7 +24,7 @@ import { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { type Pack, cutIntoPacks } from "../packing/packs.ts";
-import { groupByPrefix, ungrouped } from "../packing/prefix-groups.ts";
+import { groupByPrefix, prefixOf, ungrouped } from "../packing/prefix-groups.ts";
 import { type Microbatch, lossFeeds, tokenFeeds } from "./feeds.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
@@ -75,7 +75,7 @@ function packOf(
   if (kind === "list") return { kind, groups: ungrouped(batch) };
   const [pack, ...others] = cutIntoPacks(groupByPrefix(batch), 1000);
   assert.deepEqual(
-    [pack.kind, others, pack.groups.map(({ prefixLength }) => prefixLength)],
+    [pack.kind, others, pack.groups.map((group) => prefixOf(group).length)],
     [kind, [], [9, 6]],
   );
   return pack;

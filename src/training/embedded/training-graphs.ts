@@ -1,6 +1,6 @@
 // The tensor programs of training: one that gives loss and gradients, one that gives log-probabilities alone.
 // Shapes are symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences), so one program
-// serves every microbatch, but for those whose rows have a prefix in common: attention is another one there.
+// serves every microbatch of a layout.
 import { present } from "../../domain/assert.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import { gradient } from "../../graph/gradient.ts";
@@ -66,7 +66,7 @@ function addForward(
   { adapter, layout, hasEntropy }: GraphOptions & { readonly hasEntropy: boolean },
 ): TrainingForward {
   const inputs = {
-    layout: layout === "list" ? listInputs(builder) : prefixedInputs(builder),
+    layout: layoutInputs[layout](builder),
     places_N: builder.input("places", "int64", ["N"]),
     targets_N: builder.input("targets", "int64", ["N"]),
   };
@@ -76,6 +76,12 @@ function addForward(
     hasEntropy,
   });
 }
+
+const layoutInputs: { readonly [Kind in GraphOptions["layout"]]: (builder: GraphBuilder) => TokenLayout } = {
+  rows: (builder) => ({ kind: "rows", tokens_BT: builder.input("tokens", "int64", ["R", "T"]) }),
+  list: listInputs,
+  prefixed: prefixedInputs,
+};
 
 function listInputs(builder: GraphBuilder): TokenLayout & { kind: "list" } {
   return {

@@ -2,11 +2,18 @@
 // makes of them. Numbers alone; tensors are made of it by whoever computes.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Pack } from "./packs.ts";
-import type { PackedSequence } from "./prefix-groups.ts";
+import { type PackedSequence, prefixOf } from "./prefix-groups.ts";
 
 /** Tokens that follow one another in the list. */
 export interface Segment {
   readonly start: number;
+  readonly length: number;
+}
+
+/** The beginning of a prefix that a row goes on from. */
+export interface RowPrefix {
+  /** Index of the prefix. */
+  readonly prefix: number;
   readonly length: number;
 }
 
@@ -19,8 +26,8 @@ export interface PackLayout<Sequence extends PackedSequence> {
   readonly prefixes_G: readonly Segment[];
   /** What follows a row's prefix. */
   readonly rows_R: readonly Segment[];
-  /** Index of each row's prefix; empty in a pack without prefixes. */
-  readonly prefixOfRow_R: readonly number[];
+  /** What each row goes on from; empty in a pack without prefixes. */
+  readonly prefixOfRow_R: readonly RowPrefix[];
   /** In the order of the rows. */
   readonly sequences_S: readonly Sequence[];
   /** Of all sequences, one behind another. */
@@ -43,19 +50,17 @@ export function layoutOf<Sequence extends PackedSequence>({
   groups,
 }: Pack<Sequence>): PackLayout<Sequence> {
   const list = new TokenList();
-  const prefixes_G =
-    kind === "list"
-      ? []
-      : groups.map(({ prefixLength, rows }) => list.append(rows[0].inputIds, 0, prefixLength));
+  const isPrefixed = kind === "prefixed";
+  const prefixes_G = isPrefixed ? groups.map((group) => list.append(prefixOf(group))) : [];
   const rows_R: Segment[] = [];
-  const prefixOfRow_R: number[] = [];
+  const prefixOfRow_R: RowPrefix[] = [];
   const sequences_S: Sequence[] = [];
   const trained_N: TrainedToken[] = [];
-  for (const [group, { prefixLength, rows }] of groups.entries()) {
-    for (const { inputIds, sequences } of rows) {
+  for (const [group, rows] of groups.entries()) {
+    for (const { inputIds, prefixLength, sequences } of rows) {
       const segment = list.append(inputIds, prefixLength);
       rows_R.push(segment);
-      if (kind === "prefixed") prefixOfRow_R.push(group);
+      if (isPrefixed) prefixOfRow_R.push({ prefix: group, length: prefixLength });
       const placeOf = (index: number): number =>
         index < prefixLength ? prefixes_G[group].start + index : segment.start + index - prefixLength;
       for (const sequence of sequences) {
@@ -110,10 +115,10 @@ class TokenList {
   readonly tokenIds_L: number[] = [];
   readonly positions_L: number[] = [];
 
-  /** Appends the part [start, end) of a sequence's tokens. */
-  append(tokenIds: Int32Array, start: number, end = tokenIds.length): Segment {
-    const segment = { start: this.tokenIds_L.length, length: end - start };
-    for (let position = start; position < end; position++) {
+  /** Appends tokens from position `start` on. */
+  append(tokenIds: Int32Array, start = 0): Segment {
+    const segment = { start: this.tokenIds_L.length, length: tokenIds.length - start };
+    for (let position = start; position < tokenIds.length; position++) {
       this.tokenIds_L.push(tokenIds[position]);
       this.positions_L.push(position);
     }

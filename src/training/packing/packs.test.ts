@@ -4,7 +4,13 @@ import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { layoutOf, paddedRows, placesInRows } from "./pack-layout.ts";
 import { type Pack, cutGroup, cutIntoPacks } from "./packs.ts";
-import { type PackedSequence, type PrefixGroup, computedTokenCount, groupByPrefix } from "./prefix-groups.ts";
+import {
+  type PackedSequence,
+  type PrefixGroup,
+  computedTokenCount,
+  groupByPrefix,
+  prefixOf,
+} from "./prefix-groups.ts";
 
 /** All but the first token train. */
 function sequenceOf(tokenIds: readonly number[]): PackedSequence {
@@ -34,14 +40,11 @@ test("every sequence is in one pack, and no pack has more tokens than it may, bu
     const sequences = problems(seed);
     for (const tokensMax of [1, 60, 150, 10_000]) {
       const packs = cutIntoPacks(groupByPrefix(sequences), tokensMax);
-      const served = packs.flatMap(({ groups }) =>
-        groups.flatMap(({ rows }) => rows.flatMap((row) => row.sequences)),
-      );
+      const served = packs.flatMap(({ groups }) => groups.flat().flatMap((row) => row.sequences));
       assert.deepEqual([served.length, new Set(served)], [sequences.length, new Set(sequences)]);
       for (const pack of packs) {
-        const rowCount = pack.groups.reduce((count, { rows }) => count + rows.length, 0);
-        assert.ok(tokenCountOf(pack) <= tokensMax || rowCount === 1, `seed ${seed}, at most ${tokensMax}`);
-        for (const { prefixLength } of pack.groups) assert.equal(prefixLength > 0, pack.kind === "prefixed");
+        assert.ok(tokenCountOf(pack) <= tokensMax || pack.groups.flat().length === 1, `seed ${seed}`);
+        for (const group of pack.groups) assert.equal(group.length > 1, pack.kind === "prefixed");
       }
     }
   }
@@ -51,7 +54,7 @@ test("a group of too many tokens is cut, and each part computes the prefix", () 
   const prompt = Array.from({ length: 10 }, (_, index) => index);
   const [group] = groupByPrefix([20, 30, 40, 50].map((id) => sequenceOf([...prompt, id, id + 1, id + 2])));
   const sizes = (tokensMax: number): readonly (readonly number[])[] =>
-    cutGroup(group, tokensMax).map((part) => [part.prefixLength, part.rows.length, computedTokenCount(part)]);
+    cutGroup(group, tokensMax).map((part) => [prefixOf(part).length, part.length, computedTokenCount(part)]);
   assert.deepEqual(sizes(18), [[10, 4, 18]]);
   assert.deepEqual(sizes(17), [
     [10, 3, 16],
@@ -116,7 +119,38 @@ test("a prefix stands once in the list, before all rows", () => {
     { start: 3, length: 2 },
     { start: 5, length: 1 },
   ]);
-  assert.deepEqual(prefixOfRow_R, [0, 0]);
+  assert.deepEqual(prefixOfRow_R, [
+    { prefix: 0, length: 3 },
+    { prefix: 0, length: 3 },
+  ]);
+});
+
+test("a short row is not padded to a long one of its group, where that costs more than the prefix again", () => {
+  const prompt = Array.from({ length: 200 }, (_, index) => index);
+  const answers = [900, ...Array.from({ length: 12 }, () => 20)].map((length, index) =>
+    sequenceOf([...prompt, ...Array.from({ length }, (_, at) => 1000 * (index + 1) + at)]),
+  );
+  const packs = cutIntoPacks(groupByPrefix(answers), 100_000);
+  assert.deepEqual(
+    packs.map(({ kind, groups }) => [kind, groups.flat().length]),
+    [
+      ["prefixed", 12],
+      ["list", 1],
+    ],
+  );
+});
+
+test("rows of one length are told, where all that share nothing are", () => {
+  const kindsOf = (...lengths: readonly number[]): readonly string[] =>
+    cutIntoPacks(
+      groupByPrefix(
+        lengths.map((length, index) => sequenceOf(Array.from({ length }, (_, at) => 100 * index + at))),
+      ),
+      120,
+    ).map(({ kind }) => kind);
+  assert.deepEqual(kindsOf(30, 30, 30, 30, 20, 20, 20, 20), ["rows", "rows"]);
+  assert.deepEqual(kindsOf(30, 30, 30), ["list"]);
+  assert.deepEqual(kindsOf(30, 30, 30, 30, 20), ["list", "list"]);
 });
 
 test("the same groups give the same packs", () => {

@@ -1,15 +1,19 @@
 // What is computed at once: groups of rows, packed as a list of tokens without padding. Attention alone makes rows of the
-// list, so those of a pack are of like length.
-import { type PackedSequence, type PrefixGroup, type Row, computedTokenCount } from "./prefix-groups.ts";
+// list, and pads them: groups lie together where that costs less than apart.
+import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
-/** Groups that are computed at once: all with a prefix, or all without. */
+/** `prefixed` where all groups have a prefix; else `rows` where all of some rows are equally long, or `list`. */
+export const packKinds = ["rows", "list", "prefixed"] as const;
+
+/** Groups that are computed at once. */
 export interface Pack<Sequence extends PackedSequence> {
-  readonly kind: "list" | "prefixed";
+  readonly kind: (typeof packKinds)[number];
   readonly groups: readonly PrefixGroup<Sequence>[];
 }
 
 /**
- * Cuts groups into packs. A group of more tokens is cut, and its prefix computed again for each part.
+ * Cuts groups into packs. Groups are cut too, where they have more tokens or rows of too different lengths; each part then
+ * computes the prefix again.
  *
  * @param tokensMax the computed tokens of a pack stay within this unless one row alone exceeds it
  */
@@ -17,34 +21,42 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
   tokensMax: number,
 ): readonly Pack<Sequence>[] {
-  const parts = groups.flatMap(({ prefixLength, rows }) =>
-    cutGroup({ prefixLength, rows: [...rows].sort(byLength) }, tokensMax),
+  const parts = groups.flatMap((group) => cutGroup([...group].sort(byOwnLength), tokensMax, isCheaperJoined));
+  const prefixed = fill(
+    parts.filter((part) => part.length > 1),
+    tokensMax,
   );
-  const withPrefix = parts.filter(({ prefixLength }) => prefixLength > 0);
-  const without = parts.filter(({ prefixLength }) => prefixLength === 0);
+  const alone = fill(
+    parts.filter((part) => part.length === 1),
+    tokensMax,
+  );
+  // One program for all of them, since each holds memory of its own.
+  const kind = alone.every((pack) => isEven(pack)) ? "rows" : "list";
   return [
-    ...fill(withPrefix, tokensMax).map((filled) => ({ kind: "prefixed", groups: filled }) as const),
-    ...fill(without, tokensMax).map((filled) => ({ kind: "list", groups: filled }) as const),
+    ...prefixed.map((pack) => ({ kind: "prefixed", groups: pack }) as const),
+    ...alone.map((pack) => ({ kind, groups: pack }) as const),
   ];
 }
 
-/** Cuts a group into groups of at most so many computed tokens, or of one row; the rows keep their order. */
+/**
+ * Cuts a group into groups of at most so many computed tokens, or of one row; the rows keep their order.
+ *
+ * @param isJoined whether a row goes with those before it, where there is room
+ */
 export function cutGroup<Sequence extends PackedSequence>(
-  { prefixLength, rows }: PrefixGroup<Sequence>,
+  group: PrefixGroup<Sequence>,
   tokensMax: number,
+  isJoined: (part: PackSize, withRow: PackSize, row: PackSize) => boolean = () => true,
 ): readonly PrefixGroup<Sequence>[] {
   const parts: Row<Sequence>[][] = [];
-  let tokenCount = Infinity;
-  for (const row of rows) {
-    const ownCount = row.inputIds.length - prefixLength;
-    if (tokenCount + ownCount > tokensMax) {
-      parts.push([]);
-      tokenCount = prefixLength;
-    }
-    parts[parts.length - 1].push(row);
-    tokenCount += ownCount;
+  for (const row of group) {
+    const part = parts.at(-1);
+    const joined = part && sizeOf([...part, row]);
+    const hasRoom = part && joined && joined.tokenCount <= tokensMax;
+    if (hasRoom && isJoined(sizeOf(part), joined, sizeOf([row]))) part.push(row);
+    else parts.push([row]);
   }
-  return parts.map((part) => ({ prefixLength: part.length === 1 ? 0 : prefixLength, rows: part }));
+  return parts.map((part) => (part.length === 1 ? [{ ...part[0], prefixLength: 0 }] : part));
 }
 
 /** Groups of like length together, the longest first; those of one length in the order given. */
@@ -52,58 +64,89 @@ function fill<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
   tokensMax: number,
 ): readonly (readonly PrefixGroup<Sequence>[])[] {
-  const sorted = [...groups].sort((left, right) => byLength(longestOf(left), longestOf(right)));
-  const packs: PrefixGroup<Sequence>[][] = [];
-  let size = emptySize;
-  for (const group of sorted) {
-    const grown = grownBy(size, group);
-    if (packs.length === 0 || !fits(grown, tokensMax)) {
-      packs.push([]);
-      size = grownBy(emptySize, group);
-    } else size = grown;
-    packs[packs.length - 1].push(group);
+  const sized = groups.map((group) => ({ group, size: sizeOf(group) }));
+  sized.sort((left, right) => rowLength(right.size) - rowLength(left.size));
+  const packs: { groups: PrefixGroup<Sequence>[]; size: PackSize }[] = [];
+  for (const { group, size } of sized) {
+    const pack = packs.at(-1);
+    const together = pack && sumOf(pack.size, size);
+    if (pack && together && together.tokenCount <= tokensMax && isCheaperJoined(pack.size, together, size)) {
+      pack.groups.push(group);
+      pack.size = together;
+    } else packs.push({ groups: [group], size });
   }
-  return packs;
+  return packs.map((pack) => pack.groups);
 }
 
-/** What the rows of attention are like that a pack is made into. */
+/** What attention's rows are like. */
 interface PackSize {
   /** Without padding. */
   readonly tokenCount: number;
-  readonly groupCount: number;
+  readonly prefixCount: number;
   readonly longestPrefix: number;
   readonly rowCount: number;
   /** After the prefix. */
   readonly longestRow: number;
 }
 
-const emptySize: PackSize = { tokenCount: 0, groupCount: 0, longestPrefix: 0, rowCount: 0, longestRow: 0 };
-
-function grownBy(size: PackSize, group: PrefixGroup<PackedSequence>): PackSize {
-  const { prefixLength, rows } = group;
+function sizeOf(group: PrefixGroup<PackedSequence>): PackSize {
+  const isAlone = group.length === 1;
+  const prefixLength = isAlone ? 0 : prefixOf(group).length;
+  const own = group.map((row) => (isAlone ? row.inputIds.length : ownLength(row)));
   return {
-    tokenCount: size.tokenCount + computedTokenCount(group),
-    groupCount: size.groupCount + 1,
-    longestPrefix: Math.max(size.longestPrefix, prefixLength),
-    rowCount: size.rowCount + rows.length,
-    longestRow: Math.max(size.longestRow, longestOf(group).inputIds.length - prefixLength),
+    tokenCount: own.reduce((count, length) => count + length, prefixLength),
+    prefixCount: isAlone ? 0 : 1,
+    longestPrefix: prefixLength,
+    rowCount: group.length,
+    longestRow: Math.max(...own),
   };
 }
 
-/** How much attention may be padded: a part of the tokens, and what costs less than a pack more. */
-const PADDED_SHARE_MAX = 0.25;
-const PADDED_COUNT_MIN = 256;
-
-function fits(size: PackSize, tokensMax: number): boolean {
-  const { tokenCount, groupCount, longestPrefix, rowCount, longestRow } = size;
-  const paddingCount = groupCount * longestPrefix + rowCount * longestRow - tokenCount;
-  return tokenCount <= tokensMax && paddingCount <= Math.max(PADDED_COUNT_MIN, PADDED_SHARE_MAX * tokenCount);
+function sumOf(one: PackSize, other: PackSize): PackSize {
+  return {
+    tokenCount: one.tokenCount + other.tokenCount,
+    prefixCount: one.prefixCount + other.prefixCount,
+    longestPrefix: Math.max(one.longestPrefix, other.longestPrefix),
+    rowCount: one.rowCount + other.rowCount,
+    longestRow: Math.max(one.longestRow, other.longestRow),
+  };
 }
 
-function longestOf<Sequence extends PackedSequence>({ rows }: PrefixGroup<Sequence>): Row<Sequence> {
-  return rows.reduce((longest, row) => (row.inputIds.length > longest.inputIds.length ? row : longest));
+/** Pairs of tokens, padding included, that attention computes in the time of one token's products; measured, roughly. */
+const PAIRS_PER_TOKEN = 400;
+
+/** What a pack more costs, in tokens. */
+const TOKENS_PER_PACK = 64;
+
+/** The time that a pack takes, in tokens. */
+function costOf({ tokenCount, prefixCount, longestPrefix, rowCount, longestRow }: PackSize): number {
+  const prefixPairs = (prefixCount * longestPrefix ** 2) / 2;
+  const rowPairs = rowCount * longestRow * (longestPrefix + longestRow / 2);
+  return TOKENS_PER_PACK + tokenCount + (prefixPairs + rowPairs) / PAIRS_PER_TOKEN;
 }
 
-function byLength(left: Row<PackedSequence>, right: Row<PackedSequence>): number {
-  return right.inputIds.length - left.inputIds.length;
+function isCheaperJoined(one: PackSize, together: PackSize, other: PackSize): boolean {
+  return costOf(together) <= costOf(one) + costOf(other);
+}
+
+/** Fewer rows are equally long by chance, and not worth a program. */
+const EVEN_ROWS_MIN = 4;
+
+function isEven(groups: readonly PrefixGroup<PackedSequence>[]): boolean {
+  const [[first]] = groups;
+  return (
+    groups.length >= EVEN_ROWS_MIN && groups.every(([row]) => row.inputIds.length === first.inputIds.length)
+  );
+}
+
+function rowLength({ longestPrefix, longestRow }: PackSize): number {
+  return longestPrefix + longestRow;
+}
+
+function ownLength({ inputIds, prefixLength }: Row<PackedSequence>): number {
+  return inputIds.length - prefixLength;
+}
+
+function byOwnLength(left: Row<PackedSequence>, right: Row<PackedSequence>): number {
+  return ownLength(right) - ownLength(left);
 }
