@@ -52,7 +52,7 @@ export async function runEpisode(
       tool_choice: "auto",
       parallel_tool_calls: false,
       temperature,
-      max_tokens: 48,
+      max_tokens: 80,
       seed: seed + turn,
     });
     const [choice] = choices;
