@@ -213,6 +213,7 @@ export interface TrainingConfigBody {
   readonly kl_penalty_coef?: number;
   readonly allow_training_without_logprobs?: boolean;
   readonly packed_sequence_length?: number;
+  readonly truncated_importance_sampling?: number;
 }
 
 /** A conversation to learn from; `weight: 0` makes an assistant's message context. */

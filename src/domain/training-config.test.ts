@@ -17,6 +17,7 @@ const defaults: TrainingConfig = {
   ppo: false,
   precalculateLogprobs: false,
   scaleRewards: true,
+  truncatedImportanceSampling: 0,
 };
 
 test("what is not given, or null, takes its default; those of PPO are tighter", () => {
@@ -48,6 +49,7 @@ test("what is given holds, field by field", () => {
     ppo: true,
     precalculateLogprobs: true,
     scaleRewards: false,
+    truncatedImportanceSampling: 2,
   };
   assert.deepEqual(resolveTrainingConfig(given), given);
   for (const zero of [{ epsilon: 0 }, { epsilonHigh: 0 }, { ppo: false }] satisfies Partial<TrainingConfig>[])

@@ -29,6 +29,11 @@ export interface TrainingConfig {
   readonly ppo: boolean;
   readonly precalculateLogprobs: boolean;
   readonly scaleRewards: boolean;
+  /**
+   * At least 0; 0 is off. Where log-probabilities are computed before the first step, tokens count by how much likelier they
+   * are than the recorded ones say, up to this much.
+   */
+  readonly truncatedImportanceSampling: number;
 }
 
 /** What a request may give; null and absent mean the default. */
@@ -53,5 +58,6 @@ export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfi
     ppo,
     precalculateLogprobs: input.precalculateLogprobs ?? false,
     scaleRewards: input.scaleRewards ?? true,
+    truncatedImportanceSampling: input.truncatedImportanceSampling ?? 0,
   };
 }

@@ -298,6 +298,29 @@ test("precalculated log-probabilities take the place of the recorded ones before
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
 });
 
+test("truncated importance sampling weighs each token by how far the recorded log-probability was off", async (t) => {
+  const bench = new Bench(t);
+  await bench.run({ config: { precalculateLogprobs: true, truncatedImportanceSampling: 1.25 } });
+  const [, recorded] = bench.trainers.calls;
+  const gradient = bench.trainers.calls.find(({ kind }) => kind === "forwardBackward");
+  assert.ok(recorded.kind === "forward" && gradient?.kind === "forwardBackward");
+  const weights: number[] = [];
+  gradient.data.forEach((sequence, row) =>
+    trainedIndices(sequence).forEach((at) => {
+      const ratio = Math.exp(sequence.oldLogprobs[at] - recorded.data[row].oldLogprobs[at]);
+      const expected = Number.isNaN(ratio) ? 1 : Math.min(ratio, 1.25);
+      assert.ok(Math.abs((sequence.tokenWeights?.[at] ?? NaN) - expected) < 1e-6);
+      weights.push(expected);
+    }),
+  );
+  assert.ok(weights.includes(1.25) && weights.some((weight) => weight < 1.25));
+  const plain = new Bench(t);
+  await plain.run({ config: { precalculateLogprobs: true } });
+  const unweighed = plain.trainers.calls.find(({ kind }) => kind === "forwardBackward");
+  assert.ok(unweighed?.kind === "forwardBackward");
+  assert.ok(unweighed.data.every(({ tokenWeights }) => tokenWeights === undefined));
+});
+
 test("with a KL penalty every step compares with the base model, whatever the job starts from", async (t) => {
   const bench = new Bench(t);
   const first = await bench.run({ config: { klPenaltyCoefficient: 0.1 } });

@@ -20,7 +20,7 @@ export type PolicyLossConfig = Pick<
 
 /**
  * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
- * their number + 1e-6, with w_t the weight of the token's sequence. L_t is the policy gradient's loss (CISPO,
+ * their number + 1e-6, with w_t the weight of the token's sequence, times its own where it has one. L_t is the policy gradient's loss (CISPO,
  * arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative log-probability, which ignores advantages.
  *
  * With a KL penalty β every advantage A_t of the policy gradient is A_t + β · (k̄ - k_t), where k_t is the token's current
@@ -34,6 +34,8 @@ export type Loss =
 export interface TrainingSequence extends TokenSequence {
   readonly advantage: number;
   readonly weight: number;
+  /** At trained tokens: what each counts for beside the sequence's weight, finite and at least 0; 1 where absent. */
+  readonly tokenWeights?: Float32Array;
   /** At trained tokens: what the base model gives them, finite; what is elsewhere does not count. For a KL penalty alone. */
   readonly referenceLogprobs?: Float32Array;
   /** Index of the trajectory group it came from: sequences of one group tend to begin alike. */

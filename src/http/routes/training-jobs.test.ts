@@ -137,6 +137,7 @@ const resolved = {
   ppo: false,
   precalculate_logprobs: false,
   scale_rewards: true,
+  truncated_importance_sampling: 0,
 };
 
 /** What a job says of the configuration it was sent with. */
@@ -236,6 +237,9 @@ test("options of other trainers are named as not applied, unless what they ask f
   assert.deepEqual(notApplied, keys);
   assert.equal(ignored, keys.map((key) => `experimental_config.${key}`).join(", "));
   assert.deepEqual((await configured({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 0 })).notApplied, []);
+  const truncated = { truncated_importance_sampling: 2, precalculate_logprobs: true };
+  const applied = { effective: { ...resolved, ...truncated }, notApplied: [], ignored: undefined };
+  assert.deepEqual(await configured(truncated), applied);
 });
 
 test("refuses a log-probability that training's numbers cannot hold, and what a prompt cannot be made with", async () => {
@@ -431,6 +435,7 @@ test("names every fault of a job at once", async () => {
         loss_fn: "grpo",
         kl_penalty_coef: -0.1,
         packed_sequence_length: 1,
+        truncated_importance_sampling: -1,
       },
     },
     [
@@ -447,6 +452,7 @@ test("names every fault of a job at once", async () => {
       ["experimental_config.loss_fn", /'cispo' or 'ppo'/],
       ["experimental_config.kl_penalty_coef", /greater than or equal to 0/],
       ["experimental_config.packed_sequence_length", /greater than or equal to 2/],
+      ["experimental_config.truncated_importance_sampling", /greater than or equal to 0/],
       ["experimental_config.kimi_k2_tau", /two spellings/],
       ["trajectory_groups.0.trajectories.0.messages_and_choices.1.role", /valid string/],
       ["trajectory_groups.0.trajectories.0.messages_and_choices.2.token_ids.0", /valid integer/],

@@ -69,6 +69,7 @@ export function tinyBatch(): readonly TrainingSequence[] {
       referenceLogprobs: Float32Array.from(mask, (trains) =>
         trains === 1 ? -1 - 2 * random.uniform() : NaN,
       ),
+      ...(index % 3 === 0 ? { tokenWeights: Float32Array.from(mask, () => 1.5 * random.uniform()) } : {}),
       group: index % 2,
     };
   });

@@ -84,7 +84,11 @@ export function lossFeeds(
       [trained_N.length],
       Float32Array.from(trained_N, (token) => value(sequences_S[token.sequence], token)),
     );
-  const weights = { loss_weights: floats(({ weight }) => weight / (tokenCount + 1e-6)) };
+  const weightOf = ({ weight, tokenWeights }: TrainingSequence, { index }: TrainedToken): number =>
+    weight * (tokenWeights?.[index] ?? 1);
+  const weights = {
+    loss_weights: floats((sequence, token) => weightOf(sequence, token) / (tokenCount + 1e-6)),
+  };
   if (!needsOldLogprobs(loss)) return weights;
   const isKnown = ({ sequence, index }: TrainedToken): boolean =>
     !Number.isNaN(sequences_S[sequence].oldLogprobs[index]);

@@ -11,6 +11,8 @@ export interface TrainingPlan {
   readonly batches: readonly OptimizerBatch[];
   /** Whether what the model gives before the first step takes the place of the recorded log-probabilities. */
   readonly precalculatesLogprobs: boolean;
+  /** With that, what the ratio of the two may weigh a token with; 0 does not weigh. */
+  readonly importanceTruncation: number;
   readonly loss: Loss;
   /** Of each batch the rows that are also computed with the base model; all of them where the loss has a KL penalty. */
   readonly comparedRows: readonly (readonly number[])[];

@@ -47,6 +47,7 @@ export async function planReinforcement(
   return {
     batches,
     precalculatesLogprobs: config.precalculateLogprobs,
+    importanceTruncation: config.truncatedImportanceSampling,
     loss,
     comparedRows: baseSamples(batches, hasKlPenalty(loss) ? 1 : baseComparisonShare),
     optimizerStep: () => optimizer,

@@ -29,6 +29,7 @@ export async function planSupervised(
   return {
     batches,
     precalculatesLogprobs: false,
+    importanceTruncation: 0,
     loss: { kind: "cross-entropy" },
     comparedRows: batches.map(() => []),
     optimizerStep: (index) => ({ ...supervisedAdamW, learningRate: cut[index].learningRate }),

@@ -17,10 +17,16 @@ export async function currentLogprobs(
   return result;
 }
 
-/** The same batches with these log-probabilities in place of what was recorded. */
+/**
+ * The same batches with these log-probabilities in place of what was recorded.
+ *
+ * @param truncation where above 0, each token counts for the ratio of the new to the recorded probability, up to this much:
+ *   what was sampled by another policy is weighed as if it were of this one (truncated importance sampling, Ionides, 2008)
+ */
 export function withOldLogprobs(
   batches: readonly OptimizerBatch[],
   logprobs: readonly Float32Array[],
+  { truncation }: { readonly truncation: number },
 ): readonly OptimizerBatch[] {
   const remaining = logprobs.values();
   return batches.map((batch) =>
@@ -28,7 +34,17 @@ export function withOldLogprobs(
       const { value: ofSequence = new Float32Array() } = remaining.next();
       const oldLogprobs = new Float32Array(sequence.mask.length).fill(NaN);
       trainedIndices(sequence).forEach((at, position) => (oldLogprobs[at] = ofSequence[position]));
-      return { ...sequence, oldLogprobs };
+      if (truncation === 0) return { ...sequence, oldLogprobs };
+      const tokenWeights = oldLogprobs.map((old, at) =>
+        truncatedRatio(old, sequence.oldLogprobs[at], truncation),
+      );
+      return { ...sequence, oldLogprobs, tokenWeights };
     }),
   );
+}
+
+/** 1 where nothing was recorded, and at what does not train. */
+function truncatedRatio(old: number, recorded: number, truncation: number): number {
+  const ratio = Math.min(Math.exp(old - recorded), truncation);
+  return Number.isNaN(ratio) ? 1 : ratio;
 }

@@ -88,12 +88,12 @@ export async function tellAgain(
 /** The batches with the log-probabilities that the loss compares to. */
 async function withOldLogprobsOf(
   trainer: Trainer,
-  { batches, precalculatesLogprobs }: TrainingPlan,
+  { batches, precalculatesLogprobs, importanceTruncation: truncation }: TrainingPlan,
   { snapshots, signal }: StepContext,
 ): Promise<readonly OptimizerBatch[]> {
   if (!precalculatesLogprobs) return batches;
   const compute = (): Promise<readonly Float32Array[]> => currentLogprobs(trainer, batches, { signal });
-  return withOldLogprobs(batches, await snapshots.once(currentLogprobsName, compute));
+  return withOldLogprobs(batches, await snapshots.once(currentLogprobsName, compute), { truncation });
 }
 
 function tokenCountOf(batch: OptimizerBatch): number {

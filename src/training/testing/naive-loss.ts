@@ -7,7 +7,7 @@ import { trainedIndices } from "../../trajectories/sequences.ts";
 export interface LossInput {
   readonly sequence: Pick<
     TrainingSequence,
-    "mask" | "oldLogprobs" | "advantage" | "weight" | "referenceLogprobs"
+    "mask" | "oldLogprobs" | "advantage" | "weight" | "tokenWeights" | "referenceLogprobs"
   >;
   readonly logprobs: ArrayLike<number>;
 }
@@ -64,8 +64,12 @@ interface Logprobs {
 }
 
 function lossOf(sequence: LossInput["sequence"], { live, frozen, klMean }: Logprobs, loss: Loss): number {
-  const { advantage, weight } = sequence;
-  if (loss.kind === "cross-entropy") return Array.from(live).reduce((sum, each) => sum - each * weight, 0);
+  const { advantage } = sequence;
+  const weights = trainedIndices(sequence).map(
+    (index) => sequence.weight * (sequence.tokenWeights?.[index] ?? 1),
+  );
+  if (loss.kind === "cross-entropy")
+    return Array.from(live).reduce((sum, each, at) => sum - each * weights[at], 0);
   const { config } = loss;
   const old = trainedIndices(sequence).map((index) => sequence.oldLogprobs[index]);
   const differences = (logprobs: ArrayLike<number>): number[] =>
@@ -82,7 +86,7 @@ function lossOf(sequence: LossInput["sequence"], { live, frozen, klMean }: Logpr
     const token = config.ppo
       ? -Math.min(ratio * adjusted, clip(ratio) * adjusted)
       : -clip(frozenRatios[at]) * adjusted * live[at];
-    return sum + token * weight;
+    return sum + token * weights[at];
   }, 0);
 }
 

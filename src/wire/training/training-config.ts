@@ -85,6 +85,11 @@ const appliedProperties = {
       "Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.",
     default: defaults.allowTrainingWithoutLogprobs,
   }),
+  truncated_importance_sampling: nullable(Type.Number({ minimum: 0 }), {
+    description:
+      "With precalculate_logprobs each token counts for the ratio of the computed to the recorded probability, up to this much; 0 is off. Not applied without.",
+    default: defaults.truncatedImportanceSampling,
+  }),
   packed_sequence_length: nullable(Type.Integer({ minimum: 2, maximum: 1_048_576 }), {
     description: "Tokens of a packed row; a longer sequence is left out.",
     "x-default": "left to the server",
@@ -108,7 +113,6 @@ const foreignFields = {
   num_trajectories_learning_rate_multiplier_power: foreign(is(0), "Applied where it is 0."),
   plot_tensors: foreign(is(false), "Applied where it is false."),
   scale_learning_rate_by_reward_std_dev: foreign(is(false), "Applied where it is false."),
-  truncated_importance_sampling: foreign(is(0), "Applied where it is 0."),
 } as const;
 
 const foreignProperties: TProperties = Object.fromEntries(
@@ -143,6 +147,7 @@ const configFields = {
   precalculate_logprobs: "precalculateLogprobs",
   scale_rewards: "scaleRewards",
   normalize_advantages: "scaleRewards",
+  truncated_importance_sampling: "truncatedImportanceSampling",
 } as const satisfies { readonly [Field in keyof AppliedBody]-?: keyof TrainingConfig };
 
 /** Of a field with two spellings, the one that answers do without. */
@@ -164,6 +169,8 @@ export function toTrainingConfig(body: Static<typeof trainingConfigSchema>): Tra
     const value = body[wire] ?? null;
     if (value !== null) given[field] = wire === "loss_fn" ? value === "ppo" : value;
   }
+  // There is nothing to take the ratio of.
+  if (body.precalculate_logprobs !== true) delete given["truncatedImportanceSampling"];
   // The schema gives each field the type that its domain field has.
   return resolveTrainingConfig(given);
 }
@@ -171,7 +178,10 @@ export function toTrainingConfig(body: Static<typeof trainingConfigSchema>): Tra
 /** The keys that were sent and ask for something that is not done, in their order. */
 export function keysNotApplied(body: Static<typeof trainingConfigSchema>): readonly string[] {
   const hasPenalty = (body.kl_penalty_coef ?? 0) > 0;
+  const isTruncationLost =
+    (body.truncated_importance_sampling ?? 0) > 0 && body.precalculate_logprobs !== true;
   return Object.entries(body).flatMap(([key, value]) => {
+    if (key === "truncated_importance_sampling") return isTruncationLost ? [key] : [];
     if (Object.hasOwn(configFields, key)) return [];
     const isInert = value === null || (key.startsWith("kl_") && !hasPenalty);
     return isInert || asksNothing(key, value) ? [] : [key];
