@@ -5,18 +5,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../src/domain/clock.ts";
-import { seededRandom } from "../src/domain/random.ts";
 import { resolveTrainingConfig } from "../src/domain/training-config.ts";
 import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
-import { projectionNames } from "../src/model/parameters.ts";
 import { createRandomWeights } from "../src/model/random-weights.ts";
-import { readModelWeights, writeModelWeights } from "../src/model/weights.ts";
+import { writeModelWeights } from "../src/model/weights.ts";
 import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
-import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import { trainingSettings } from "../src/training/settings.ts";
 import { compareWithBase } from "../src/training/steps/reference-logprobs.ts";
 import type { Trainer, TrainingSequence } from "../src/training/trainer.ts";
 import { llama135mFile } from "./llama-135m.ts";
+import { benchTrainers, randomRows } from "./random-training.ts";
 import { ownFolder, runBench } from "./run-bench.ts";
 
 const help = `Usage: node dist/bench/base-comparison.js [flags]
@@ -75,20 +73,9 @@ async function measure(
   folder: string,
   { rounds, threads }: { readonly rounds: number; readonly threads: number },
 ): Promise<Measurement> {
-  const config = readModelConfig(folder);
-  const trainers = new EmbeddedTrainers({
-    config,
-    weights: readModelWeights(folder, config, { cacheFolder: null }),
-    lora: { rank: 8, alpha: 16, targets: projectionNames },
-    baseModelName: "bench",
-    dataFolder: ".",
-    sequenceLengthMax: length,
-    microbatchTokens: rows * length,
-    sharesPrefixes: false,
-    threads,
-  });
+  const trainers = benchTrainers(folder, { rows, length }, { rank: 8, threads });
   const trainer = await trainers.open({ from: null, seed: "bench" });
-  const batch = randomBatch(rows, config.vocabularySize);
+  const batch = randomRows({ rows, length }, readModelConfig(folder).vocabularySize);
   const comparedCounts = [0, Math.floor(usualShare * rows), rows];
   const best = comparedCounts.map(() => Infinity);
   // The first round warms up.
@@ -101,18 +88,6 @@ async function measure(
   await trainers.close();
   const [stepMs, usualMs, allMs] = best;
   return { name, stepMs, usualRatio: usualMs / stepMs, allRatio: allMs / stepMs };
-}
-
-function randomBatch(rows: number, vocabularySize: number): readonly TrainingSequence[] {
-  const random = seededRandom("base comparison bench");
-  return Array.from({ length: rows }, (_, row) => ({
-    tokenIds: Int32Array.from({ length }, () => random.index(vocabularySize)),
-    mask: Uint8Array.from({ length }, (_each, index) => (index === 0 ? 0 : 1)),
-    oldLogprobs: new Float32Array(length).fill(NaN),
-    advantage: row % 2 === 0 ? 1 : -1,
-    weight: 1,
-    group: 0,
-  }));
 }
 
 async function takeStep(

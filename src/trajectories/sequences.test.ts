@@ -24,6 +24,21 @@ const toyTokenizer: ConversationTokenizer = {
   },
 };
 
+/** The toy tokenizer, and what it was asked to render with. */
+function watched() {
+  const tools: unknown[] = [];
+  const promptArguments: unknown[] = [];
+  const tokenizer: ConversationTokenizer = {
+    ...toyTokenizer,
+    renderPrompt: (messages, givenTools, givenArguments) => {
+      tools.push(givenTools);
+      promptArguments.push(givenArguments);
+      return toyTokenizer.renderPrompt(messages, givenTools, givenArguments);
+    },
+  };
+  return { tokenizer, tools, promptArguments };
+}
+
 function trajectory(items: readonly JsonObject[], more: Partial<Trajectory> = {}): Trajectory {
   return {
     messagesAndChoices: items as readonly HistoryItem[],
@@ -231,14 +246,7 @@ test("where texts may train, assistant messages and choices without tokens train
 });
 
 test("the text of a choice stands behind the prompt that its record asked for", () => {
-  const seen: unknown[] = [];
-  const tokenizer: ConversationTokenizer = {
-    ...toyTokenizer,
-    renderPrompt: (messages, tools, promptArguments) => {
-      seen.push(promptArguments);
-      return toyTokenizer.renderPrompt(messages, tools, promptArguments);
-    },
-  };
+  const { tokenizer, promptArguments: seen } = watched();
   const asked = choice("a", { logprobs: null, chat_template_kwargs: { enable_thinking: false } });
   trajectorySequences(trajectory([user("x"), asked]), tokenizer, { trainsTexts: true });
   assert.deepEqual(seen, [{ templateArguments: { enable_thinking: false } }]);
@@ -306,14 +314,7 @@ test("refusals train as answers do, and the first token of a sequence does not",
 });
 
 test("functions that stand by themselves are rendered as tools, and an empty list as none", () => {
-  const seen: unknown[] = [];
-  const tokenizer: ConversationTokenizer = {
-    ...toyTokenizer,
-    renderPrompt: (messages, tools, promptArguments) => {
-      seen.push(tools);
-      return toyTokenizer.renderPrompt(messages, tools, promptArguments);
-    },
-  };
+  const { tokenizer, tools: seen } = watched();
   const bare = { name: "f", description: "does", parameters: {} };
   const whole = { type: "function", function: bare };
   for (const tools of [[bare], [whole], [], null])
@@ -322,14 +323,7 @@ test("functions that stand by themselves are rendered as tools, and an empty lis
 });
 
 test("a prompt is rendered with what its record says of it, the choice's own word before the trajectory's", () => {
-  const seen: unknown[] = [];
-  const tokenizer: ConversationTokenizer = {
-    ...toyTokenizer,
-    renderPrompt: (messages, tools, promptArguments) => {
-      seen.push(promptArguments);
-      return toyTokenizer.renderPrompt(messages, tools, promptArguments);
-    },
-  };
+  const { tokenizer, promptArguments: seen } = watched();
   const named = (fields: JsonObject): JsonObject => choice("a", { logprobs: logprobsOf(["a"]), ...fields });
   const extra = { chat_template_kwargs: { enable_thinking: false }, documents: null };
   const goesOn = { continue_final_message: true, chat_template_kwargs: { other: 1 } };

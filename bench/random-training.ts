@@ -1,0 +1,48 @@
+// What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
+import { seededRandom } from "../src/domain/random.ts";
+import { readModelConfig } from "../src/model/config/read-config.ts";
+import { projectionNames } from "../src/model/parameters.ts";
+import { readModelWeights } from "../src/model/weights.ts";
+import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
+import type { TrainingSequence } from "../src/training/trainer.ts";
+
+export interface RandomRows {
+  readonly rows: number;
+  /** Of each row, in tokens. */
+  readonly length: number;
+}
+
+export function randomRows(
+  { rows, length }: RandomRows,
+  vocabularySize: number,
+): readonly TrainingSequence[] {
+  const random = seededRandom("rows of a benchmark");
+  return Array.from({ length: rows }, (_, row) => ({
+    tokenIds: Int32Array.from({ length }, () => random.index(vocabularySize)),
+    mask: Uint8Array.from({ length }, (_each, index) => (index === 0 ? 0 : 1)),
+    oldLogprobs: new Float32Array(length).fill(NaN),
+    advantage: row % 2 === 0 ? 1 : -1,
+    weight: 1,
+    group: 0,
+  }));
+}
+
+/** Trainers that compute all of these rows at once, each whole. */
+export function benchTrainers(
+  folder: string,
+  { rows, length }: RandomRows,
+  { rank, threads }: { readonly rank: number; readonly threads: number },
+): EmbeddedTrainers {
+  const config = readModelConfig(folder);
+  return new EmbeddedTrainers({
+    config,
+    weights: readModelWeights(folder, config, { cacheFolder: null }),
+    lora: { rank, alpha: 16, targets: projectionNames },
+    baseModelName: "bench",
+    dataFolder: ".",
+    sequenceLengthMax: length,
+    microbatchTokens: rows * length,
+    sharesPrefixes: false,
+    threads,
+  });
+}
