@@ -106,7 +106,7 @@ export interface TrainingJob {
   readonly errorMessage: string | null;
   /** Attempts begun, but for those that were given back. */
   readonly attemptCount: number;
-  /** Of them, how many were lost with their training process; limited by itself. */
+  /** Of them, how many were lost with their training process since one kept further steps; limited by itself. */
   readonly lostCount: number;
   /** Of them, how many were lost with their server; limited by itself. */
   readonly restartCount: number;
@@ -139,8 +139,11 @@ export interface JobRelease {
   readonly at: Date;
   /** Not claimed before. */
   readonly notBefore: Date;
-  /** `lost` with its process, or `returned`, which takes it off the count: its end says nothing of the job. */
-  readonly attempt: "lost" | "returned";
+  /**
+   * `lost` with its process; `advanced` before that, which ends the row of losses; or `returned`, which takes it off the
+   * count: its end says nothing of the job.
+   */
+  readonly attempt: "lost" | "advanced" | "returned";
   readonly waitingFor: string | null;
 }
 

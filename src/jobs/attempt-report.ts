@@ -1,7 +1,7 @@
 // What an attempt reports, made durable: the job's events, its progress with the time it has left, its warnings.
 import { assert, present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobCounts, JobProgress, JobReport, JobStore } from "../domain/job.ts";
+import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../domain/job.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
 export interface ReportDependencies {
@@ -11,10 +11,15 @@ export interface ReportDependencies {
   readonly logger: Logger;
   /** Called after every event is durable. */
   readonly onEvent: () => void;
+  /** Called when so many steps are kept for another attempt. */
+  readonly onSaved: (stepCount: number) => void;
 }
 
 /** The report of one attempt at the job. */
-export function createReport(jobId: string, { jobs, clock, logger, onEvent }: ReportDependencies): JobReport {
+export function createReport(
+  { id: jobId, progress: earlier }: TrainingJob,
+  { jobs, clock, logger, onEvent, onSaved }: ReportDependencies,
+): JobReport {
   let start: { readonly progress: JobProgress; readonly counts: JobCounts } | null = null;
   const advance = async (change: Partial<JobProgress>): Promise<void> => {
     const { progress, counts } = present(start, "a runner reports its start first");
@@ -25,8 +30,10 @@ export function createReport(jobId: string, { jobs, clock, logger, onEvent }: Re
     started: async (gradientStepCountTotal, counts, metrics) => {
       requireFinite(metrics);
       await jobs.appendEvent(jobId, 0, { type: "training_started", data: metrics });
-      const none = { gradientStepCount: 0, savedStepCount: 0, endsAt: null };
-      start = { progress: { phase: "preparing", gradientStepCountTotal, ...none }, counts };
+      // What an earlier attempt kept was told by then; this one says at once if it cannot go on behind it.
+      const savedStepCount = earlier?.savedStepCount ?? 0;
+      const steps = { gradientStepCount: savedStepCount, savedStepCount, gradientStepCountTotal };
+      start = { progress: { phase: "preparing", ...steps, endsAt: null }, counts };
       await advance({});
       onEvent();
     },
@@ -43,7 +50,10 @@ export function createReport(jobId: string, { jobs, clock, logger, onEvent }: Re
       await advance({ gradientStepCount: index + 1, endsAt });
       onEvent();
     },
-    saved: (stepCount) => advance({ gradientStepCount: stepCount, savedStepCount: stepCount }),
+    saved: async (stepCount) => {
+      await advance({ gradientStepCount: stepCount, savedStepCount: stepCount });
+      onSaved(stepCount);
+    },
     warned: async (warning) => {
       logger.warn({ warning }, "a job was warned of");
       await jobs.addWarning(jobId, warning);

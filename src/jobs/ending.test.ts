@@ -4,7 +4,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { backoffMs, endingOf } from "./ending.ts";
 
 const settings = { attemptsMax: 3, backoffMs: 100, backoffMsMax: 1000 };
-const none = { lostCount: 0, waitCount: 0 };
+const none = { lostCount: 0, waitCount: 0, hasAdvanced: false };
 const threw = (error: Error) => ({ kind: "threw", error }) as const;
 const died = new ServiceError({ code: "unavailable", message: "It died." });
 const full = new ServiceError({ code: "unavailable", message: "The disk is full.", obstacle: "full-disk" });
@@ -22,14 +22,20 @@ test("a cancelled attempt is cancelled, and one that is parked goes back, whatev
 });
 
 test("an obstacle is waited for however often it was met, and a loss is tried again up to a limit", () => {
-  const met = endingOf(threw(full), null, { lostCount: 9, waitCount: 2 }, settings);
+  const met = endingOf(threw(full), null, { ...none, lostCount: 9, waitCount: 2 }, settings);
   assert.deepEqual(met, { kind: "wait", waitMs: 400, reason: "The disk is full." });
-  assert.deepEqual(endingOf(threw(died), null, { lostCount: 1, waitCount: 0 }, settings), {
+  assert.deepEqual(endingOf(threw(died), null, { ...none, lostCount: 1 }, settings), {
     kind: "retry",
     waitMs: 200,
+    attempt: "lost",
   });
-  const last = endingOf(threw(died), null, { lostCount: 2, waitCount: 0 }, settings);
+  const last = endingOf(threw(died), null, { ...none, lostCount: 2 }, settings);
   assert.ok(last.kind === "end" && last.state === "failed" && /after 3 attempts/.test(last.message));
+});
+
+test("an attempt that kept further steps before it was lost is none of those that are given up after", () => {
+  const ending = endingOf(threw(died), null, { lostCount: 2, waitCount: 0, hasAdvanced: true }, settings);
+  assert.deepEqual(ending, { kind: "retry", waitMs: 100, attempt: "advanced" });
 });
 
 test("waits double up to their greatest", () => {

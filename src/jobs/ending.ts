@@ -13,8 +13,8 @@ export type AttemptResult =
 export type Ending =
   | { readonly kind: "succeed"; readonly outcome: JobOutcome }
   | { readonly kind: "end"; readonly state: "failed" | "cancelled"; readonly message: string }
-  /** Back in the queue; another attempt comes after the wait. */
-  | { readonly kind: "retry"; readonly waitMs: number }
+  /** Back in the queue; another attempt comes after the wait, and goes on behind what this one kept. */
+  | { readonly kind: "retry"; readonly waitMs: number; readonly attempt: "lost" | "advanced" }
   /** Back in the queue as if it had not been tried, until the machine lets it run. */
   | { readonly kind: "wait"; readonly waitMs: number; readonly reason: string }
   /** Back in the queue as if it had not been tried. */
@@ -24,7 +24,7 @@ export type Ending =
 
 /** How often a job was tried before, by how it ended. */
 export interface EarlierAttempts {
-  /** Lost with their process. */
+  /** Lost with their process, one after the other until now, without having kept further steps. */
   readonly lostCount: number;
   /** One after the other until now, that met an obstacle. */
   readonly waitCount: number;
@@ -34,7 +34,14 @@ export interface EarlierAttempts {
 export function endingOf(
   result: AttemptResult,
   interruption: Interruption | null,
-  { lostCount, waitCount }: EarlierAttempts,
+  {
+    lostCount,
+    waitCount,
+    hasAdvanced,
+  }: EarlierAttempts & {
+    /** Whether the attempt itself kept further steps. */
+    readonly hasAdvanced: boolean;
+  },
   settings: Pick<JobSettings, "attemptsMax" | "backoffMs" | "backoffMsMax">,
 ): Ending {
   if (interruption === "lost") return { kind: "leave" };
@@ -55,11 +62,13 @@ export function endingOf(
   // An attempt that says "cancelled" unasked was broken off from outside: lost like one whose process died.
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
+  // However often a process dies, a job ends that keeps more steps each time.
+  if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings), attempt: "advanced" };
   if (lostCount + 1 >= settings.attemptsMax) {
     const message = `The job was given up after ${lostCount + 1} attempts that were lost, the last one so: ${error.message}`;
     return { kind: "end", state: "failed", message };
   }
-  return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
+  return { kind: "retry", waitMs: backoffMs(lostCount, settings), attempt: "lost" };
 }
 
 /** The wait after the attempt that `earlierCount` of its kind came before, in milliseconds. */

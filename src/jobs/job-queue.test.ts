@@ -401,6 +401,27 @@ test("a job is given up after its last attempt, and says why", async (t) => {
   assert.deepEqual(await bench.events("a"), [["training_failed", { error_message: message }]]);
 });
 
+test("a job whose attempts are lost goes on for as long as each keeps further steps", async (t) => {
+  const bench = await Bench.open(t);
+  const upTo =
+    (savedCount: number): Run =>
+    async (_assignment, report) => {
+      await report.started(9, counts, startedEvent);
+      await report.saved(savedCount);
+      throw new ServiceError({ code: "unavailable", message: "The training process died." });
+    };
+  const runs = [0, 0, 1, 1, 2, 3, 3, 4].map(upTo);
+  const queue = await bench.start([...runs, twoSteps], { attemptsMax: 3, backoffMs: 10 });
+  await bench.submit(queue, "a");
+  await bench.clock.advance(60_000);
+  assert.equal(await bench.state("a"), "succeeded");
+  const stuck = await bench.start([...[1, 1, 1].map(upTo), twoSteps], { attemptsMax: 2, backoffMs: 10 });
+  await queue.stop();
+  await bench.submit(stuck, "b");
+  await bench.clock.advance(60_000);
+  assert.equal(await bench.state("b"), "failed");
+});
+
 test("a job that cannot work fails at once with the runner's message", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([

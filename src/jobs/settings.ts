@@ -15,7 +15,7 @@ export const jobSettings = {
     min: 1,
     max: 100,
     about:
-      "How many attempts at a job may be lost with their training process before it fails; restarts of the server are not counted.",
+      "How many attempts at a job may be lost with their training process, one after the other and without keeping further steps, before it fails; restarts of the server are not counted.",
   },
   startsMax: {
     kind: "integer",

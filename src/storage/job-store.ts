@@ -147,7 +147,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
           waits_since: at.toISOString(),
           waiting_for: waitingFor,
           attempt_count: row("attempt_count", "-", attempt === "returned" ? 1 : 0),
-          lost_count: row("lost_count", "+", attempt === "lost" ? 1 : 0),
+          lost_count: attempt === "advanced" ? 0 : row("lost_count", "+", attempt === "lost" ? 1 : 0),
         }))
         .where("id", "=", id)
         .where("state", "=", "running")

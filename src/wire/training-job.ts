@@ -140,7 +140,10 @@ export const trainingJobSchema = Type.Object(
         "How its sequences are packed: packed-2 or rows-1 (see the setting training.algorithm); null before its first attempt.",
     }),
     attempts: Type.Integer({ minimum: 0, description: "Attempts begun." }),
-    attempts_lost: Type.Integer({ minimum: 0, description: "Of them, lost with their training process." }),
+    attempts_lost: Type.Integer({
+      minimum: 0,
+      description: "Of them, lost with their training process since one kept further steps.",
+    }),
     attempts_lost_max: count,
     restarts: Type.Integer({ minimum: 0, description: "Of them, lost with their server." }),
     restarts_max: count,
@@ -162,7 +165,7 @@ export const trainingJobSchema = Type.Object(
     ),
     seconds_left: orNull(Type.Number({ minimum: 0 }), {
       description:
-        "Until its last step, by the speed of the last ones; null unless it runs and has taken a step since it went on.",
+        "Until its last step, by the speed of the last ones; null unless it runs and has taken two steps since it began or went on.",
     }),
     experimental_config: orNull(
       Type.Object(

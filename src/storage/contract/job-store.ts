@@ -340,6 +340,10 @@ function checkClaims(makeStorage: MakeStorage): void {
     }
     const { attemptCount, lostCount, restartCount } = present(await jobs.find("j"), "the job");
     assert.deepEqual([attemptCount, lostCount, restartCount], [3, 1, 2]);
+    await claimNow(jobs);
+    await jobs.release("j", "server", { ...lostNow, attempt: "advanced" });
+    const advanced = present(await jobs.find("j"), "the job");
+    assert.deepEqual([advanced.attemptCount, advanced.lostCount, advanced.restartCount], [4, 0, 2]);
   });
 
   test("a wait ends when the clock shows a time before it began, and when waits are ended", async (t) => {

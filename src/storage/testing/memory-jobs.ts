@@ -172,7 +172,7 @@ function attempts(
         const one = kept(tables, id);
         if (one === undefined || !runsFor(one, owner)) return false;
         const attemptCount = one.job.attemptCount - (attempt === "returned" ? 1 : 0);
-        const lostCount = one.job.lostCount + (attempt === "lost" ? 1 : 0);
+        const lostCount = attempt === "advanced" ? 0 : one.job.lostCount + (attempt === "lost" ? 1 : 0);
         const counts = { attemptCount, lostCount };
         const wait = { notBefore, waitsSince: at };
         change(tables, id, { state: "queued", ...counts, waitingFor }, { owner: null, ...wait });

@@ -73,7 +73,7 @@ export async function takeSteps(
   return steps;
 }
 
-/** Tells of steps that an earlier attempt took and kept, in case it was lost before it had told everything. */
+/** Tells how many steps an earlier attempt took and kept, and of those that it may have been lost before it could tell. */
 export async function tellAgain(
   { metrics, warnings }: PastSteps,
   { told }: TrainingPlan,
@@ -82,7 +82,7 @@ export async function tellAgain(
   for (const warning of warnings) await report.warned(warning);
   for (const [index, step] of metrics.entries())
     if (index >= toldCount) await report.stepped(index, told.event(index, step));
-  if (metrics.length > 0) await report.saved(metrics.length);
+  await report.saved(metrics.length);
 }
 
 /** The batches with the log-probabilities that the loss compares to. */

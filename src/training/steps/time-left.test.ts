@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TimeLeft } from "./time-left.ts";
 
-test("steps take as long as their tokens say, but for the first, which loads its program", () => {
+test("steps take as long as their tokens say, and the first, which loads its program, says nothing", () => {
   const timeLeft = new TimeLeft([100, 50, 100, 200]);
-  assert.equal(timeLeft.after(0, 10_000), 35);
+  assert.equal(timeLeft.after(0, 10_000), undefined);
   assert.equal(timeLeft.after(1, 50), 0.3);
   assert.equal(timeLeft.after(2, 100), 0.2);
   assert.equal(timeLeft.after(3, 200), 0);

@@ -6,7 +6,6 @@ const measuredMax = 16;
 export class TimeLeft {
   readonly #tokenCounts: readonly number[];
   readonly #measured: { readonly ms: number; readonly tokenCount: number }[] = [];
-  /** The first step of an attempt also loads its program. */
   #isFirst = true;
 
   /** @param tokenCounts of each step of the job: what its time grows with */
@@ -15,16 +14,16 @@ export class TimeLeft {
   }
 
   /**
-   * Seconds for the steps behind this one.
+   * Seconds for the steps behind this one; undefined behind the first of an attempt, which also loads its program and says
+   * nothing of the others.
    *
    * @param index of the step that is over
    * @param ms what it took, with all that was done beside it
    */
-  after(index: number, ms: number): number {
-    if (this.#measured.length === 1 && this.#isFirst) {
-      this.#measured.pop();
-      this.#isFirst = false;
-    }
+  after(index: number, ms: number): number | undefined {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (isFirst) return undefined;
     this.#measured.push({ ms, tokenCount: this.#tokenCounts[index] });
     if (this.#measured.length > measuredMax) this.#measured.shift();
     const tokensLeft = sumOf(this.#tokenCounts.slice(index + 1));
