@@ -147,6 +147,22 @@ test("opens, takes a step per batch, publishes and closes, each call with an id 
   assert.equal(bench.steps.length, 3);
 });
 
+test("packed_sequence_length is the tokens of a step and the longest sequence, whatever the server's settings", async (t) => {
+  const steps = async (packedSequenceLength: number | null): Promise<Bench> => {
+    const bench = new Bench(t);
+    await bench.run({ config: { packedSequenceLength } });
+    return bench;
+  };
+  assert.equal((await steps(null)).steps.length, 3);
+  assert.equal((await steps(24)).steps.length, 1);
+  const short = await steps(6);
+  const lengths = short.trainers.calls.flatMap((call) =>
+    call.kind === "forwardBackward" ? call.data.map(({ tokenIds }) => tokenIds.length) : [],
+  );
+  assert.deepEqual(new Set(lengths), new Set([5, 6]));
+  assert.match(short.warnings.join(), /too_long/);
+});
+
 test("a batch knows the groups of its sequences, and its step goes by the job's own numbers", async (t) => {
   const bench = new Bench(t);
   const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), weightDecay: 0.25, gradientNormMax: 7 };

@@ -66,8 +66,8 @@ export interface EmbeddedTrainerOptions {
   readonly threads: number;
 }
 
-/** Programs differ by layout, loss and adapter shape; a job has four at most, and jobs of one model mostly share them. */
-const SESSION_COUNT_MAX = 5;
+/** Programs differ by layout, loss and adapter shape; a job has six at most, and jobs of one model mostly share them. */
+const SESSION_COUNT_MAX = 6;
 
 /** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
 export class EmbeddedTrainers implements TrainerProvider {
