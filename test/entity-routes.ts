@@ -108,6 +108,20 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
         ],
       ]),
     ),
+    "GET /v1/preview/models/:model_id/trajectories/rows": [
+      ...["logs", "jobs"].flatMap((source) =>
+        ofModel(other, (id) => get(`${models}/${id}/trajectories/rows?source=${source}`, 200)),
+      ),
+      ...[`log_id=${other.logId}`, `job_id=${other.endedJobId}`].map((query) =>
+        get(`${models}/${own.modelId}/trajectories/rows?${query}`, 200),
+      ),
+      ...cursors(other).map((after) =>
+        get(`${models}/${own.modelId}/trajectories/rows?after=${after}.0.0.0`, 422),
+      ),
+    ],
+    "GET /v1/preview/models/:model_id/trajectories/export": ofModel(other, (id) =>
+      get(`${models}/${id}/trajectories/export?format=jsonl`, 200),
+    ),
     "GET /v1/preview/training-jobs": [
       ...lists(jobs, other),
       ...modelIds(other).map((id) => ({ ...get(`${jobs}?model_id=${id}`, 0), ...foreignId })),

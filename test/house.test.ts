@@ -56,7 +56,11 @@ const house: Readonly<Record<string, Room>> = {
     ],
     vendors: [],
   },
-  wire: { rank: 3, mayImport: ["domain", "validation", "trajectories", "feedback"], vendors: ["typebox"] },
+  wire: {
+    rank: 3,
+    mayImport: ["domain", "validation", "trajectories", "feedback"],
+    vendors: ["typebox", "hyparquet-writer"],
+  },
   http: {
     rank: 5,
     mayImport: [

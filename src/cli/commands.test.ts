@@ -1,7 +1,7 @@
 // Every command but `demo`, as its users type it: what it asks of the server and what it prints.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -136,6 +136,65 @@ test("hone models lists versions, pins one, and deletes one that is not pinned",
   assert.match(errors, /Say which version of m you mean/);
   assert.match(errors, /tiny:step0 is a base model/);
   assert.match(errors, /no such version/);
+});
+
+test("hone models writes stored trajectories, and a version as a folder", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  const folder = mkdtempSync(join(tmpdir(), "hone-commands-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const trajectories = [1, 2, 3].map((reward) => ({ reward, metadata: { scene: reward % 2, kind: "x" } }));
+  await server.ask({
+    method: "POST",
+    url: `/v1/preview/models/${modelId}/log`,
+    headers: { authorization: bearer(keys.member) },
+    payload: { trajectory_groups: [{ trajectories }] },
+  });
+  const [jsonl, parquet, out] = ["rows.jsonl", "rows.parquet", "out"].map((name) => join(folder, name));
+  writeFileSync(join(folder, "adapter_config.json"), "{}");
+  writeFileSync(join(folder, "adapter_model.safetensors"), "");
+  const { outputs, errors } = await run(
+    [
+      ["models", "trajectories", "m", "--reward-min", "2"],
+      ["models", "trajectories", "m:step0", "--out", jsonl, "--metadata", "scene=1", "kind=x"],
+      ["models", "trajectories", "m", "--out", parquet, "--format", "parquet"],
+      ["models", "trajectories", "m", "--out", jsonl],
+      ["models", "trajectories", "m", "--format", "parquet"],
+      ["models", "import", folder, "--name", "p/new", "--base", "tiny"],
+      ["models", "import", folder, "--name", "p/new", "--json"],
+      ["models", "export", "p/new", "--out", out],
+      ["models", "export", "p/new", "--out", out],
+      ["models", "import", folder, "--name", "p/other"],
+      ["models", "import", folder, "--name", "p/new", "--base", "small"],
+      ["models", "import", join(folder, "none"), "--name", "p/new"],
+    ],
+    member,
+  );
+  const [lines = "", , , , , imported, again = "", exported] = outputs;
+  const rewardsIn = (text: string) =>
+    text
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => (JSON.parse(line) as { reward: number }).reward);
+  assert.deepEqual(rewardsIn(lines), [2, 3]);
+  assert.deepEqual(rewardsIn(readFileSync(jsonl, "utf8")), [1, 3]);
+  assert.equal(readFileSync(parquet).subarray(-4).toString(), "PAR1");
+  assert.equal(imported, "imported acme/p/new:step1\nstatus 0");
+  assert.match(again, /"name": "acme\/p\/new:step2"/);
+  assert.equal(exported, `wrote version 2 of acme/p/new to ${out}\nstatus 0`);
+  assert.deepEqual(readdirSync(out), ["peft.json"]);
+  assert.deepEqual(
+    outputs.map((output) => output.endsWith("status 0")),
+    [true, true, true, false, false, true, true, true, false, false, false, false],
+  );
+  for (const message of [
+    /rows.jsonl exists/,
+    /A Parquet file needs a place/,
+    /out exists/,
+    /There is no model p\/other; name its base model/,
+    /p\/new is over the base model tiny, not small/,
+    /adapter_config.json does not exist/,
+  ])
+    assert.match(errors, message);
 });
 
 test("hone jobs lists, watches and cancels jobs; one that failed gives a status", async (t) => {

@@ -12,6 +12,7 @@ import type {
   ServedModelResource,
   TrainingConfigBody,
   TrainingJobResource,
+  TrajectoryFilterBody,
   TrajectoryGroupBody,
 } from "./resources.ts";
 import { readServerSentEvents } from "./server-sent-events.ts";
@@ -167,6 +168,17 @@ export class HoneClient {
       { body, ...options },
     );
     return answer.metrics;
+  }
+
+  /** Stored trajectories as a file, as it comes: a JSON object a line, or Parquet. */
+  async exportTrajectories(
+    modelId: string,
+    format: "jsonl" | "parquet",
+    filter: TrajectoryFilterBody = {},
+    options: Cancellable = {},
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/trajectories/export`;
+    return bodyOf(await this.#transport.open("GET", path, { query: { ...filter, format }, ...options }));
   }
 
   /** Creates a training job; it is on disk when this returns. */

@@ -191,6 +191,22 @@ export interface TrajectoryBody {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
+/** Which stored trajectories; what is left out lets all through. */
+export interface TrajectoryFilterBody {
+  readonly source?: "logs" | "jobs";
+  readonly log_id?: string;
+  readonly job_id?: string;
+  readonly split?: string;
+  readonly step?: number | string;
+  /** ISO 8601. */
+  readonly recorded_from?: string;
+  readonly recorded_before?: string;
+  readonly reward_min?: number | string;
+  readonly reward_max?: number | string;
+  /** `key=value`; all of several. */
+  readonly metadata?: readonly string[];
+}
+
 export interface TrajectoryGroupBody {
   readonly trajectories: readonly TrajectoryBody[];
 }

@@ -34,7 +34,8 @@ export interface CallOptions {
   readonly body?: unknown;
   /** A body that is no JSON, sent as it comes. */
   readonly upload?: { readonly type: string; readonly pieces: AsyncIterable<Uint8Array> };
-  readonly query?: Readonly<Record<string, string | number | null | undefined>>;
+  /** A list is a field that comes several times. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -53,7 +54,9 @@ export function createTransport(options: TransportOptions): Transport {
   const open: Transport["open"] = async (method, path, call = {}) => {
     const url = new URL(base + path);
     for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
+      if (value === null || value === undefined) continue;
+      for (const each of Array.isArray(value) ? (value as readonly string[]) : [value])
+        url.searchParams.append(name, String(each));
     }
     // Until the answer begins: it may then take as long as it needs.
     const late = new AbortController();

@@ -201,8 +201,10 @@ export interface JobStore {
   /**
    * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory at a time; null
    * when there is no such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
+   *
+   * @param from how many parts of the stored lines are left out; 0 unless given
    */
-  trajectoryLines(id: string): Promise<AsyncIterable<string> | null>;
+  trajectoryLines(id: string, from?: number): Promise<AsyncIterable<string> | null>;
   /** In the order they came; what is null in the filter lets all through. */
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**

@@ -84,6 +84,16 @@ export interface EarlierLogs {
 
 export type Metrics = Readonly<Record<string, number>>;
 
+/** Which logs of a model; what is left out, or null, lets all through. */
+export interface TrajectoryLogFilter {
+  readonly split: string | null;
+  readonly step?: number | null;
+  /** Recorded then or later. */
+  readonly recordedFrom?: Date | null;
+  /** Recorded before. */
+  readonly recordedBefore?: Date | null;
+}
+
 export interface TrajectoryStore {
   /**
    * Stores a log and lays its metrics over those of the version `log.step`, in one transaction. Logs of one model go one
@@ -94,15 +104,14 @@ export interface TrajectoryStore {
    * @throws ServiceError `not_found` when there is no such model
    */
   append(log: TrajectoryLogDraft, measure: (earlier: EarlierLogs) => Metrics): Promise<Metrics>;
-  /** In the order they came; a null split lets all through. The bytes of a page are those of the headers. */
-  list(
-    modelId: string,
-    filter: { readonly split: string | null },
-    page: PageRequest,
-  ): Promise<Page<TrajectoryLog>>;
+  find(logId: string): Promise<TrajectoryLog | null>;
+  /** In the order they came. The bytes of a page are those of the headers. */
+  list(modelId: string, filter: TrajectoryLogFilter, page: PageRequest): Promise<Page<TrajectoryLog>>;
   /**
    * What was logged: each group as the folded line of JSON it is stored as, one part in memory at a time; null when there
    * is no such log. Reading throws `not_found` when the log goes meanwhile, rather than end early.
+   *
+   * @param from how many parts of the stored lines are left out; 0 unless given
    */
-  lines(logId: string): Promise<AsyncIterable<string> | null>;
+  lines(logId: string, from?: number): Promise<AsyncIterable<string> | null>;
 }

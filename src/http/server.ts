@@ -38,6 +38,7 @@ import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/tokenization.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
+import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
 
 /**
@@ -127,6 +128,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     checkpointExportRoute(scope, dependencies);
     await checkpointImportRoute(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
+    trajectoryRowRoutes(scope, dependencies);
     trainingJobRoutes(scope, dependencies, bodies);
     supervisedJobRoutes(scope, dependencies, bodies, budget);
     await scope.register((forms) => fileRoutes(forms, dependencies));

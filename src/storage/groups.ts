@@ -39,14 +39,20 @@ export async function storeGroups(
   }
 }
 
-/** The folded lines that were stored for a job or a log, one row in memory at a time. @throws ServiceError `not_found` */
+/**
+ * The folded lines that were stored for a job or a log, one row in memory at a time.
+ *
+ * @param from how many rows are left out
+ * @throws ServiceError `not_found`
+ */
 export async function* storedLines(
   database: Kysely<Schema>,
   table: keyof typeof owners,
   ownerId: string,
+  from = 0,
 ): AsyncGenerator<string, void> {
   const owner = owners[table];
-  for (let groupIndex = 0; ; groupIndex++) {
+  for (let groupIndex = from; ; groupIndex++) {
     const { rows } = await sql<{ content: string }>`
       select content from ${sql.table(table)} where ${sql.ref(owner.column)} = ${ownerId} and group_index = ${groupIndex}
     `.execute(database);

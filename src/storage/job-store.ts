@@ -34,8 +34,8 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
       }
     },
     find: (id) => findJob(database, id),
-    trajectoryLines: async (id) =>
-      (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id),
+    trajectoryLines: async (id, from) =>
+      (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id, from),
     list: ({ entity, modelId, kind, state }, page) => {
       let places = database.selectFrom("jobs").selectAll();
       if (modelId !== null) places = places.where("model_id", "=", modelId);

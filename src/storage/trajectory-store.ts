@@ -23,11 +23,19 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
   return {
     append: (log, measure) =>
       database.transaction().execute((transaction) => appendLog(transaction, log, measure)),
-    list: (modelId, { split }, page) => {
-      const rows = database.selectFrom("trajectory_logs").selectAll().where("model_id", "=", modelId);
+    find: async (id) => {
+      const row = await findLog(id).selectAll().executeTakeFirst();
+      return row === undefined ? null : logOf(row);
+    },
+    list: (modelId, { split, step = null, recordedFrom = null, recordedBefore = null }, page) => {
+      let rows = database.selectFrom("trajectory_logs").selectAll().where("model_id", "=", modelId);
+      if (split !== null) rows = rows.where("split", "=", split);
+      if (step !== null) rows = rows.where("step", "=", step);
+      if (recordedFrom !== null) rows = rows.where("recorded_at", ">=", recordedFrom.toISOString());
+      if (recordedBefore !== null) rows = rows.where("recorded_at", "<", recordedBefore.toISOString());
       return readPage(
         {
-          rows: split === null ? rows : rows.where("split", "=", split),
+          rows,
           orderColumn: "sequence",
           contentColumns: ["metrics"],
           orderValueOf: async (id) =>
@@ -38,9 +46,9 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
         page,
       );
     },
-    lines: async (logId) => {
+    lines: async (logId, from) => {
       const log = await findLog(logId).select("id").executeTakeFirst();
-      return log === undefined ? null : storedLines(database, "trajectory_groups", logId);
+      return log === undefined ? null : storedLines(database, "trajectory_groups", logId, from);
     },
   };
 }

@@ -295,7 +295,8 @@ function historyBody(history: History): object {
   return { messages_and_choices: history.messagesAndChoices, tools: history.tools };
 }
 
-function trajectoryBody(trajectory: Trajectory): object {
+/** A trajectory as it was sent. */
+export function trajectoryBody(trajectory: Trajectory): object {
   return {
     ...historyBody(trajectory),
     additional_histories: trajectory.additionalHistories.map(historyBody),

@@ -5,6 +5,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";
+import { addTrajectoryCommand } from "./stored-trajectories.ts";
 import { addVersionCommands } from "./versions.ts";
 
 export function addModelsCommand(program: Command): void {
@@ -80,6 +81,7 @@ export function addModelsCommand(program: Command): void {
   });
   addVersionCommands(models);
   addFolderCommands(models);
+  addTrajectoryCommand(models);
 }
 
 /** @throws ServiceError `conflict` where the version stayed */

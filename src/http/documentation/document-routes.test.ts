@@ -30,6 +30,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/log": ["post"],
   "/v1/preview/models/{model_id}/metrics": ["get"],
   "/v1/preview/models/{model_id}/trajectories": ["get"],
+  "/v1/preview/models/{model_id}/trajectories/export": ["get"],
+  "/v1/preview/models/{model_id}/trajectories/rows": ["get"],
   "/v1/preview/sft-training-jobs": ["post"],
   "/v1/preview/structured-outputs/check": ["post"],
   "/v1/preview/training-jobs": ["get", "post"],

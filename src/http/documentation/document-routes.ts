@@ -5,7 +5,7 @@ import { fastifySwaggerUi } from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { errorSchema } from "../../wire/error.ts";
 
-/** What a route answers: JSON, events of a stream, a text of another kind, an archive, or bytes. */
+/** What a route answers: JSON, events of a stream, a text of another kind, a file, or bytes. */
 interface AnswerSchemas {
   readonly json?: object;
   /** Of each event's data. */
@@ -13,6 +13,8 @@ interface AnswerSchemas {
   readonly text?: object;
   readonly tar?: object;
   readonly bytes?: object;
+  readonly lines?: object;
+  readonly parquet?: object;
 }
 
 const mediaTypes = {
@@ -21,6 +23,8 @@ const mediaTypes = {
   text: "text/plain",
   tar: "application/x-tar",
   bytes: "application/octet-stream",
+  lines: "application/jsonl",
+  parquet: "application/vnd.apache.parquet",
 } as const;
 
 /** The `response` of a route's schema: its answer, and the one body that every error has. */

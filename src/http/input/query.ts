@@ -1,4 +1,5 @@
-// Reads a query string against a schema: texts that spell an integer become one where the schema wants one.
+// Reads a query string against a schema: texts that spell a number become one where the schema wants one, and a field that
+// comes once is a list where the schema wants that.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { nameIgnored } from "./ignored-fields.ts";
 import type { SchemaNode } from "../../validation/schema.ts";
@@ -16,11 +17,18 @@ export function readQuery<Schema extends ObjectSchema>(
 ): ValueOf<Schema> {
   const properties = schema.properties as Readonly<Record<string, SchemaNode>>;
   const values = Object.entries(request.query as Readonly<Record<string, unknown>>).map(([name, text]) => {
-    const isInteger = Object.hasOwn(properties, name) && properties[name]?.type === "integer";
-    const reads = isInteger && typeof text === "string" && /^-?\d+$/.test(text);
-    return [name, reads ? Number(text) : text] as const;
+    return [name, Object.hasOwn(properties, name) ? valueOf(text, properties[name]?.type) : text] as const;
   });
   const { value, ignored } = checked(schema, Object.fromEntries(values), "query");
   nameIgnored(reply, ignored);
   return value;
+}
+
+function valueOf(given: unknown, type: SchemaNode["type"]): unknown {
+  if (type === "array") return Array.isArray(given) ? given : [given];
+  if (typeof given !== "string") return given;
+  const isNumber =
+    (type === "integer" && /^-?\d+$/.test(given)) ||
+    (type === "number" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given));
+  return isNumber ? Number(given) : given;
 }

@@ -16,6 +16,7 @@ import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { silentLogger, type Logger } from "../../telemetry/logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
+import { newUuid } from "../../domain/ids.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { createFileService } from "../../files/file-service.ts";
@@ -159,7 +160,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],
       import: async ({ id: modelId }, archive) => {
         for await (const _ of archive);
-        const draft = { id: "imported", modelId, metrics: {}, createdAt: new Date(1000) };
+        const draft = { id: newUuid(), modelId, metrics: {}, createdAt: new Date(1000) };
         const version = await models.addVersion(draft, async (step) => `adapters/${modelId}/${step}`);
         return { version, ignored: ["README.md"] };
       },

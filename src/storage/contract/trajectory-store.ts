@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unfoldedLines } from "../../domain/text/folded-lines.ts";
-import type { EarlierLogs, Metrics, TrajectoryStore } from "../../domain/trajectory.ts";
+import type { EarlierLogs, Metrics, TrajectoryLogFilter, TrajectoryStore } from "../../domain/trajectory.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -103,6 +103,47 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await idsOf(trajectories, null, { bytesMax: 1000 }), [["d"], true]);
     assert.deepEqual(await idsOf(trajectories, null, { bytesMax: 1000, after: "d" }), [["c"], true]);
     await assert.rejects(idsOf(trajectories, null, { after: "x" }), { code: "invalid" });
+  });
+
+  test("logs are found by id, and listed by step and time", async (t) => {
+    const { trajectories, models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    for (const [id, step, seconds] of [
+      ["a", 0, 1],
+      ["b", 1, 2],
+      ["c", 1, 3],
+    ] as const) {
+      const log = sampleLog(id, { step, recordedAt: moment(seconds) });
+      await trajectories.append(log, () => ({ [id]: step }));
+    }
+    assert.deepEqual((await trajectories.find("b"))?.metrics, { b: 1 });
+    assert.equal(await trajectories.find("x"), null);
+    const ids = async (filter: Omit<TrajectoryLogFilter, "split">, split: string | null = null) =>
+      (await trajectories.list("m", { split, ...filter }, firstPage)).items.map(({ id }) => id);
+    assert.deepEqual(await ids({ step: 1 }), ["b", "c"]);
+    assert.deepEqual(await ids({ step: null, recordedFrom: null, recordedBefore: null }), ["a", "b", "c"]);
+    assert.deepEqual(await ids({ recordedFrom: moment(2) }), ["b", "c"]);
+    assert.deepEqual(await ids({ recordedFrom: moment(2), recordedBefore: moment(3) }), ["b"]);
+    assert.deepEqual(await ids({ step: 0 }, "train"), []);
+    const page = { ...firstPage, after: "a", limit: 1 };
+    assert.equal((await trajectories.list("m", { split: null, step: 1 }, page)).items[0]?.id, "b");
+  });
+
+  test("what was logged is read from a part of it on", async (t) => {
+    const { trajectories, models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    const groups = [1, 2, 3].map(sampleGroup);
+    await trajectories.append(sampleLog("l", { groups }), () => ({}));
+    const from = async (count: number) => {
+      const rest: string[] = [];
+      for await (const line of (await trajectories.lines("l", count)) ?? []) rest.push(line);
+      return rest;
+    };
+    assert.deepEqual(
+      await from(1),
+      groups.slice(1).map((group) => JSON.stringify(group)),
+    );
+    assert.deepEqual(await from(3), []);
   });
 
   test("a log of no model is not found, and one of no version is kept", async (t) => {

@@ -61,11 +61,11 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         return { id: job.id, isNew: true };
       }),
     find,
-    trajectoryLines: async (id) => {
+    trajectoryLines: async (id, from = 0) => {
       const lines = await exclusively((tables) => kept(tables, id)?.lines ?? null);
       if (lines === null) return null;
       const isThere = async () => (await find(id)) !== null;
-      return linesWhile(lines, isThere, () => notFound("training job", id));
+      return linesWhile(lines.slice(from), isThere, () => notFound("training job", id));
     },
     list: ({ entity, modelId, kind, state }, page) =>
       exclusively((tables) => {

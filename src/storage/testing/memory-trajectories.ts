@@ -22,18 +22,25 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
         layMetrics(tables, modelId, log.step, metrics);
         return metrics;
       }),
-    list: (modelId, { split }, page) =>
+    find: (id) => exclusively(({ logs }) => logs.find(({ log }) => log.id === id)?.log ?? null),
+    list: (modelId, { split, step, recordedFrom, recordedBefore }, page) =>
       exclusively((tables) => {
         const logs = tables.logs.map(({ log }) => log).filter((log) => log.modelId === modelId);
-        const listed = logs.filter((log) => log.split === (split ?? log.split));
+        const listed = logs.filter(
+          (log) =>
+            log.split === (split ?? log.split) &&
+            log.step === (step ?? log.step) &&
+            log.recordedAt >= (recordedFrom ?? log.recordedAt) &&
+            (recordedBefore === undefined || recordedBefore === null || log.recordedAt < recordedBefore),
+        );
         return pageOf(listed, page, { places: logs, bytesOf: ({ metrics }) => jsonBytes(metrics) });
       }),
-    lines: async (logId) => {
+    lines: async (logId, from = 0) => {
       const find = () => exclusively(({ logs }) => logs.find(({ log }) => log.id === logId) ?? null);
       const stored = await find();
       if (stored === null) return null;
       const isThere = async () => (await find()) !== null;
-      return linesWhile(stored.lines, isThere, () => notFound("log of trajectories", logId));
+      return linesWhile(stored.lines.slice(from), isThere, () => notFound("log of trajectories", logId));
     },
   };
 }

@@ -1,0 +1,225 @@
+// Stored trajectories one by one: filters, pages, and the files they are exported as, read back by another library.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parquetReadObjects } from "hyparquet";
+import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+type Row = Readonly<Record<string, unknown>>;
+
+const ask = (server: Server, url: string, payload?: object, key: string = keys.member) =>
+  server.ask({
+    method: payload === undefined ? "GET" : "POST",
+    url,
+    headers: { authorization: bearer(key) },
+    ...(payload === undefined ? {} : { payload }),
+  });
+
+const trajectory = (reward: number, metadata: object = {}, extra: object = {}) => ({
+  messages_and_choices: [{ role: "user", content: `worth ${reward}` }],
+  reward,
+  metadata,
+  metrics: { won: reward > 0 },
+  ...extra,
+});
+
+/** A model with two logs, at steps 0 and 1, and a job that waits. */
+async function stored(): Promise<{ readonly server: Server; readonly url: string; readonly jobId: string }> {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  const url = `/v1/preview/models/${id}`;
+  const groups = [
+    { trajectories: [trajectory(0, { scene: 7 }), trajectory(1, { scene: "b" })], metadata: { kind: "x" } },
+    { trajectories: [], metadata: { kind: "x" } },
+    { trajectories: [trajectory(-2.5, { nested: { a: [1] } }, { initial_policy_version: 3, note: "é" })] },
+  ];
+  const log = async (split: string, trajectoryGroups: readonly object[]) => {
+    const answer = await ask(server, `${url}/log`, { split, trajectory_groups: trajectoryGroups });
+    assert.equal(answer.statusCode, 200, answer.body);
+  };
+  await log("val", groups);
+  const draft = { id: "v1", modelId: id, metrics: {}, createdAt: new Date(1000) };
+  await server.models.addVersion(draft, async () => "folder");
+  await log("train", [{ trajectories: [trajectory(5, {}, { logs: ["l".repeat(3 << 20)] }), trajectory(6)] }]);
+  const job = { model_id: id, trajectory_groups: [{ trajectories: [trajectory(9), trajectory(8)] }] };
+  const created = await ask(server, "/v1/preview/training-jobs", job);
+  return { server, url, jobId: created.json<{ id: string }>().id };
+}
+
+async function rewards({ server, url }: { readonly server: Server; readonly url: string }, query: string) {
+  const answer = await ask(server, `${url}/trajectories/rows?limit=100&${query}`);
+  assert.equal(answer.statusCode, 200, answer.body);
+  const { data, has_more: hasMore } = answer.json<{ data: Row[]; has_more: boolean }>();
+  assert.equal(hasMore, false);
+  return data.map((row) => row["reward"]);
+}
+
+test("lists logged trajectories with where they lie and all that was sent of them", async () => {
+  const world = await stored();
+  const answer = await ask(world.server, `${world.url}/trajectories/rows?limit=3`);
+  const { data } = answer.json<{ data: Row[] }>();
+  const { id, source_id: sourceId, recorded_at: recordedAt, ...row } = data[2];
+  assert.equal(id, `${String(sourceId)}.2.2.0`);
+  assert.match(String(recordedAt), /Z$/);
+  assert.deepEqual(row, {
+    source: "log",
+    split: "val",
+    step: 0,
+    group_index: 2,
+    index: 0,
+    group_metadata: {},
+    group_metrics: {},
+    messages_and_choices: [{ role: "user", content: "worth -2.5" }],
+    tools: null,
+    additional_histories: [],
+    reward: -2.5,
+    initial_policy_version: 3,
+    final_policy_version: null,
+    metrics: { won: false },
+    metadata: { nested: { a: [1] } },
+    logs: [],
+    start_time: null,
+    note: "é",
+  });
+  await world.server.close();
+});
+
+test("filters by split, step, reward, metadata, time, and log or job", async () => {
+  const world = await stored();
+  const { data } = (await ask(world.server, `${world.url}/trajectories/rows`)).json<{ data: Row[] }>();
+  const logId = String(data[0]["source_id"]);
+  for (const [query, expected] of [
+    ["", [0, 1, -2.5, 5, 6]],
+    ["split=val", [0, 1, -2.5]],
+    ["step=1", [5, 6]],
+    ["reward_min=1", [1, 5, 6]],
+    ["reward_min=-2.5&reward_max=0.5", [0, -2.5]],
+    ["reward_max=-1e0", [-2.5]],
+    ["metadata=scene=7", [0]],
+    ["metadata=scene=b", [1]],
+    ["metadata=scene=%22b%22", [1]],
+    ["metadata=kind=x", [0, 1]],
+    ["metadata=kind=x&metadata=scene=b", [1]],
+    ["metadata=nested=%7B%22a%22:[1]%7D", [-2.5]],
+    [`log_id=${logId}`, [0, 1, -2.5]],
+    [`log_id=${logId}&split=train`, []],
+    ["recorded_from=2000-01-01T00:00:00Z", [0, 1, -2.5, 5, 6]],
+    ["recorded_before=2000-01-01T00:00:00Z", []],
+    ["source=jobs", [9, 8]],
+    [`job_id=${world.jobId}`, [9, 8]],
+    ["source=jobs&split=val", []],
+    ["source=jobs&step=0", []],
+    [`job_id=${world.jobId}&reward_min=8.5`, [9]],
+  ] as const) {
+    assert.deepEqual(await rewards(world, query), expected, query);
+  }
+  await world.server.close();
+});
+
+test("pages go on behind the last row, whatever its group and its log", async () => {
+  const world = await stored();
+  for (const [source, expected] of [
+    ["logs", [0, 1, -2.5, 5, 6]],
+    ["jobs", [9, 8]],
+  ] as const) {
+    for (const limit of [1, 2]) {
+      const found: unknown[] = [];
+      for (let after = "", hasMore = true; hasMore;) {
+        const url = `${world.url}/trajectories/rows?source=${source}&limit=${limit}&after=${after}`;
+        const page = (await ask(world.server, url)).json<{
+          data: Row[];
+          last_id: string;
+          has_more: boolean;
+        }>();
+        assert.ok(page.data.length <= limit);
+        found.push(...page.data.map((row) => row["reward"]));
+        ({ last_id: after, has_more: hasMore } = page);
+      }
+      assert.deepEqual(found, expected);
+    }
+  }
+  await world.server.close();
+});
+
+test("a page has no more bytes than fit, and one row whatever its size", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  const url = `/v1/preview/models/${id}`;
+  const large = [1, 2, 3].map((reward) => trajectory(reward, {}, { logs: ["x".repeat(2 << 20)] }));
+  const huge = trajectory(4, {}, { logs: ["x".repeat(5 << 20)] });
+  await ask(server, `${url}/log`, { trajectory_groups: [{ trajectories: large }, { trajectories: [huge] }] });
+  const sizes: number[] = [];
+  for (let after = "", hasMore = true; hasMore;) {
+    const answer = await ask(server, `${url}/trajectories/rows?after=${after}`);
+    const page = answer.json<{ data: Row[]; last_id: string; has_more: boolean }>();
+    sizes.push(page.data.length);
+    ({ last_id: after, has_more: hasMore } = page);
+  }
+  assert.deepEqual(sizes, [1, 1, 1, 1]);
+  await server.close();
+});
+
+test("JSON lines have a row for each trajectory, as a page does", async () => {
+  const world = await stored();
+  const { data } = (await ask(world.server, `${world.url}/trajectories/rows`)).json<{ data: Row[] }>();
+  const answer = await ask(world.server, `${world.url}/trajectories/export?format=jsonl`);
+  assert.equal(answer.headers["content-disposition"], 'attachment; filename="m-trajectories.jsonl"');
+  const lines = answer.body.split("\n");
+  assert.equal(lines.pop(), "");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line) as unknown),
+    data,
+  );
+  const none = await ask(world.server, `${world.url}/trajectories/export?format=jsonl&reward_min=99`);
+  assert.deepEqual([none.statusCode, none.body], [200, ""]);
+  await world.server.close();
+});
+
+test("another library reads the Parquet file, also one without rows", async () => {
+  const world = await stored();
+  const read = async (query: string): Promise<readonly Row[]> => {
+    const { rawPayload } = await ask(world.server, `${world.url}/trajectories/export?format=parquet${query}`);
+    const file = rawPayload.buffer.slice(rawPayload.byteOffset, rawPayload.byteOffset + rawPayload.length);
+    return (await parquetReadObjects({ file: file as ArrayBuffer })) as readonly Row[];
+  };
+  const { data } = (await ask(world.server, `${world.url}/trajectories/rows`)).json<{ data: Row[] }>();
+  const rows = await read("");
+  assert.equal(rows.length, data.length);
+  rows.forEach((row, index) => {
+    const { note, ...sent } = data[index];
+    for (const [name, value] of Object.entries(sent)) {
+      const found = row[name];
+      const isText = ["id", "source", "source_id", "split"].includes(name);
+      if (typeof value === "number" || value === null || isText) {
+        const expected = value === null && name === "tools" ? "null" : value;
+        assert.deepEqual(typeof found === "bigint" ? Number(found) : (found ?? null), expected, name);
+      } else if (name === "recorded_at") assert.deepEqual(found, new Date(value as string));
+      else assert.deepEqual(JSON.parse(String(found)), value, name);
+    }
+    assert.deepEqual(JSON.parse(String(row["extra"])), note === undefined ? {} : { note });
+  });
+  assert.deepEqual(await read("&reward_min=99"), []);
+  await world.server.close();
+});
+
+test("refuses what is wrong with a query, and what belongs to others", async () => {
+  const { server, url, jobId } = await stored();
+  for (const [query, place] of [
+    ["rows?after=x", "query,after"],
+    [`rows?after=${jobId}.0.0.0`, "query,after"],
+    ["rows?limit=0", "query,limit"],
+    ["rows?reward_min=low", "query,reward_min"],
+    ["rows?metadata=scene", "query,metadata"],
+    ["rows?recorded_from=yesterday", "query,recorded_from"],
+    [`rows?source=logs&job_id=${jobId}`, "query,job_id"],
+    ["rows?source=elsewhere", "query,source"],
+    ["export", "query,format"],
+    ["export?format=csv", "query,format"],
+  ]) {
+    const answer = await ask(server, `${url}/trajectories/${query}`);
+    assert.equal(answer.statusCode, 422, `${query}: ${answer.body}`);
+    assert.equal(answer.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc.join(), place, query);
+  }
+  assert.equal((await ask(server, `${url}/trajectories/rows`, undefined, keys.other)).statusCode, 403);
+  await server.close();
+});

@@ -1,0 +1,102 @@
+// The stored trajectories of a model one by one, by what they are: pages to read, and files to keep.
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ServiceError } from "../../../domain/service-error.ts";
+import { cursorRefusal } from "../../../wire/page.ts";
+import {
+  rowExportQuerySchema,
+  rowPageQuerySchema,
+  rowSelection,
+} from "../../../wire/trajectories/row-query.ts";
+import { rowPageSchema, rowPlace, type RowPlace } from "../../../wire/trajectories/rows.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { answered } from "../../documentation/document-routes.ts";
+import { readQuery } from "../../input/query.ts";
+import { sendPieces } from "../../patient-answer.ts";
+import { jsonLines, parquetFile } from "../../rows/row-export.ts";
+import { rowPage } from "../../rows/row-page.ts";
+import { RowReader } from "../../rows/row-reader.ts";
+import { storedRows, type RowRequest } from "../../rows/stored-rows.ts";
+import { modelParameters, reachModel } from "../reach.ts";
+
+const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
+
+interface ModelPath {
+  Params: { model_id: string };
+}
+
+export function trajectoryRowRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+  const { trajectories, jobs, settings } = dependencies;
+  const reader = new RowReader();
+  app.addHook("onClose", () => reader.close());
+  const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
+  const found = async (request: FastifyRequest<ModelPath>) => ({
+    model: await reachModel(dependencies, request.caller, request.params.model_id),
+    client: request.caller.keyId,
+  });
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/trajectories/rows",
+    {
+      schema: {
+        summary: "List stored trajectories one by one",
+        params: modelParameters,
+        querystring: rowPageQuerySchema,
+        response: answered(
+          "A page of them in the order they came. One that looked through much and found little may be empty, and has more.",
+          { json: rowPageSchema },
+        ),
+        ...documented,
+      },
+    },
+    async (request, reply) => {
+      const query = readQuery(rowPageQuerySchema, request, reply);
+      const selection = rowSelection(query);
+      const after = placeIn(query.after);
+      const groups = rowsOf({ ...(await found(request)), selection, after });
+      const page = await rowPage(groups, { limit: query.limit ?? 20 }).catch((error: unknown) => {
+        throw cursorRefusal(error);
+      });
+      reply.type("application/json; charset=utf-8");
+      return reply.send(Readable.from(page));
+    },
+  );
+  app.get<ModelPath>(
+    "/v1/preview/models/:model_id/trajectories/export",
+    {
+      schema: {
+        summary: "Export stored trajectories as a file",
+        params: modelParameters,
+        querystring: rowExportQuerySchema,
+        response: answered("A row for each trajectory, in the order they came.", {
+          lines: { type: "string" },
+          parquet: { type: "string", format: "binary" },
+        }),
+        ...documented,
+      },
+    },
+    async (request, reply) => {
+      const { format, ...query } = readQuery(rowExportQuerySchema, request, reply);
+      const selection = rowSelection(query);
+      const { model, client } = await found(request);
+      const groups = rowsOf({ model, client, selection, after: null });
+      const type = format === "jsonl" ? "application/jsonl" : "application/vnd.apache.parquet";
+      const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-trajectories.${format}`;
+      reply.type(type).header("content-disposition", `attachment; filename="${name}"`);
+      return sendPieces(
+        reply,
+        format === "jsonl" ? jsonLines(groups) : parquetFile(groups, reader, client),
+        settings,
+      );
+    },
+  );
+}
+
+function placeIn(after: string | undefined): RowPlace | null {
+  // An empty cursor is what clients send back from an empty page.
+  if (after === undefined || after === "") return null;
+  const place = rowPlace(after);
+  if (place !== null) return place;
+  const message = "after is no place of a list of trajectories. Use last_id of the page before";
+  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
+}

@@ -1,0 +1,47 @@
+// All rows of a selection as a file that is made as it is read: JSON lines, or Apache Parquet.
+import { parquetMagic, type WrittenGroup } from "../../wire/trajectories/parquet.ts";
+import type { RowReader } from "./row-reader.ts";
+import type { ReadGroup } from "./stored-rows.ts";
+
+/** A JSON object a line. */
+export async function* jsonLines(groups: AsyncIterable<ReadGroup>): AsyncGenerator<Uint8Array, void> {
+  for await (const { bytes } of groups) if (bytes.length > 0) yield bytes;
+}
+
+/** A row group has about so many bytes of JSON: what is in memory of a file. */
+const rowGroupBytes = 8 * 1024 * 1024;
+
+/** A Parquet file. */
+export async function* parquetFile(
+  groups: AsyncIterable<ReadGroup>,
+  reader: RowReader,
+  client: string,
+): AsyncGenerator<Uint8Array, void> {
+  const written: WrittenGroup[] = [];
+  let offset = parquetMagic.length;
+  yield parquetMagic;
+  for await (const lines of inPortions(groups)) {
+    const { bytes, group } = await reader.run("row group", { lines, offset }, client);
+    written.push(group);
+    offset += bytes.length;
+    yield bytes;
+  }
+  yield (await reader.run("parquet end", { groups: written, offset }, client)).bytes;
+}
+
+async function* inPortions(
+  groups: AsyncIterable<ReadGroup>,
+): AsyncGenerator<readonly Uint8Array<ArrayBuffer>[], void> {
+  let portion: Uint8Array<ArrayBuffer>[] = [];
+  let byteCount = 0;
+  for await (const { bytes } of groups) {
+    if (bytes.length === 0) continue;
+    portion.push(bytes);
+    byteCount += bytes.length;
+    if (byteCount < rowGroupBytes) continue;
+    yield portion;
+    portion = [];
+    byteCount = 0;
+  }
+  if (portion.length > 0) yield portion;
+}

@@ -1,0 +1,156 @@
+// Goes over the stored trajectories of a model, a group at a time, from a place on: logs or jobs in the order they came.
+import type { JobStore, TrainingJob } from "../../domain/job.ts";
+import type { TrainedModel } from "../../domain/model.ts";
+import { allItems, type PageRequest } from "../../domain/page.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
+import { unfoldedLines } from "../../domain/text/folded-lines.ts";
+import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
+import type { RowSelection } from "../../wire/trajectories/row-query.ts";
+import type { WrittenRows } from "../../wire/trajectories/row-tasks.ts";
+import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
+import type { RowReader } from "./row-reader.ts";
+
+export interface RowDependencies {
+  readonly trajectories: TrajectoryStore;
+  readonly jobs: Pick<JobStore, "find" | "list" | "trajectoryLines">;
+  readonly reader: RowReader;
+}
+
+export interface RowRequest {
+  readonly model: TrainedModel;
+  readonly selection: RowSelection;
+  /** The place of the last row that was read; null for the first. */
+  readonly after: RowPlace | null;
+  /** Whose turn it is; see `RowReader.run`. */
+  readonly client: string;
+}
+
+/** What a group came to. */
+export interface ReadGroup extends WrittenRows {
+  /** Of its last trajectory, wanted or not. */
+  readonly last: RowPlace;
+  /** Bytes that were read for it. */
+  readonly byteCount: number;
+}
+
+/**
+ * Reads group after group; one is in memory at a time.
+ *
+ * @throws ServiceError `invalid` at `after` for a place that the model does not have; `not_found` when what is read goes
+ *   meanwhile
+ */
+export async function* storedRows(
+  dependencies: RowDependencies,
+  request: RowRequest,
+): AsyncGenerator<ReadGroup, void> {
+  const { after } = request;
+  if (after !== null) {
+    const source = await sourceOf(dependencies, request, after.sourceId);
+    if (source === null) throw unknownPlace();
+    yield* groupsOf(dependencies, request, source, after);
+  }
+  if (after !== null && request.selection.sourceId !== null) return;
+  for await (const source of sourcesAfter(dependencies, request))
+    yield* groupsOf(dependencies, request, source, null);
+}
+
+async function* groupsOf(
+  { trajectories, jobs, reader }: RowDependencies,
+  { selection, client }: RowRequest,
+  source: RowSource,
+  after: RowPlace | null,
+): AsyncGenerator<ReadGroup, void> {
+  let part = after?.part ?? 0;
+  let groupIndex = after?.group ?? 0;
+  let from = after === null ? 0 : after.index + 1;
+  const lines =
+    source.kind === "log"
+      ? await trajectories.lines(source.id, part)
+      : await jobs.trajectoryLines(source.id, part);
+  if (lines === null)
+    throw notFound(source.kind === "log" ? "log of trajectories" : "training job", source.id);
+  const encoder = new TextEncoder();
+  for await (const pieces of unfoldedLines(lines, (text) => encoder.encode(text))) {
+    const partCount = pieces.length;
+    const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const task = { pieces, source, part, groupIndex, from, filter: selection.filter };
+    const rows = await reader.run("rows", task, client);
+    const index = Math.max(0, rows.trajectoryCount - 1);
+    yield { ...rows, byteCount, last: { sourceId: source.id, part, group: groupIndex, index } };
+    part += partCount;
+    groupIndex += 1;
+    from = 0;
+  }
+}
+
+/** The logs or jobs behind the place, as far as the selection wants them. */
+async function* sourcesAfter(
+  dependencies: RowDependencies,
+  request: RowRequest,
+): AsyncGenerator<RowSource, void> {
+  const { trajectories, jobs } = dependencies;
+  const { model, selection, after } = request;
+  if (selection.sourceId !== null) {
+    const source = await sourceOf(dependencies, request, selection.sourceId);
+    if (source !== null) yield source;
+    return;
+  }
+  // The list goes on behind what the place is in.
+  const behind = (page: PageRequest): PageRequest => ({
+    ...page,
+    after: page.after ?? after?.sourceId ?? null,
+  });
+  if (selection.source === "logs") {
+    for await (const log of allItems((page) => trajectories.list(model.id, selection, behind(page))))
+      yield ofLog(log);
+    return;
+  }
+  const filter = { entity: null, modelId: model.id, kind: "rl", state: null } as const;
+  for await (const job of allItems((page) => jobs.list(filter, behind(page)))) {
+    const source = ofJob(job);
+    if (isWanted(source, selection)) yield source;
+  }
+}
+
+/** The log or job of this id, when it is the model's and the selection wants it. */
+async function sourceOf(
+  { trajectories, jobs }: RowDependencies,
+  { model, selection }: RowRequest,
+  id: string,
+): Promise<RowSource | null> {
+  if (selection.sourceId !== null && selection.sourceId !== id) return null;
+  const found = selection.source === "logs" ? await trajectories.find(id) : await jobs.find(id);
+  if (found === null || found.modelId !== model.id) return null;
+  const source = "split" in found ? ofLog(found) : ofJob(found);
+  return isWanted(source, selection) ? source : null;
+}
+
+function ofLog({ id, split, step, recordedAt }: TrajectoryLog): RowSource {
+  return { kind: "log", id, split, step, recordedAt: recordedAt.toISOString() };
+}
+
+function ofJob({ id, pins, createdAt }: TrainingJob): RowSource {
+  return {
+    kind: "job",
+    id,
+    split: "train",
+    step: pins?.startStep ?? null,
+    recordedAt: createdAt.toISOString(),
+  };
+}
+
+function isWanted(source: RowSource, { split, step, recordedFrom, recordedBefore }: RowSelection): boolean {
+  if (source.split !== (split ?? source.split) || source.step !== (step ?? source.step)) return false;
+  const at = new Date(source.recordedAt);
+  return at >= (recordedFrom ?? at) && (recordedBefore === null || at < recordedBefore);
+}
+
+function unknownPlace(): ServiceError {
+  const message =
+    "after is no place of these trajectories. Use last_id of the page before, with the same filters";
+  return new ServiceError({
+    code: "invalid",
+    message: `${message}.`,
+    faults: [{ location: ["after"], message, type: "value_error" }],
+  });
+}

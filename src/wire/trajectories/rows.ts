@@ -1,0 +1,115 @@
+// Stored trajectories as rows, one for each: where it was stored, and everything that was sent of it. Pure; a row's place
+// is its id, and where the next page begins.
+import { Type } from "typebox";
+import type { Json, JsonObject, Trajectory, TrajectoryGroup } from "../../domain/trajectory.ts";
+import { orNull } from "../nullable.ts";
+import { pageSchema } from "../page.ts";
+import { trajectoryBody } from "../trajectory.ts";
+
+/** A log, or a training job, that trajectories were sent with. */
+export interface RowSource {
+  readonly kind: "log" | "job";
+  readonly id: string;
+  readonly split: string;
+  /** Null for a job that has not begun. */
+  readonly step: number | null;
+  /** ISO 8601. */
+  readonly recordedAt: string;
+}
+
+/** Where a trajectory lies. */
+export interface RowPlace {
+  readonly sourceId: string;
+  /** How many parts of stored lines come before its group's. */
+  readonly part: number;
+  readonly group: number;
+  readonly index: number;
+}
+
+export interface RowFilter {
+  readonly rewardMin: number | null;
+  readonly rewardMax: number | null;
+  readonly metadata: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** Everything of a row beside what was sent of the trajectory. */
+const placeFields = {
+  id: Type.String({ description: "What `after` takes to go on behind it." }),
+  source: Type.Enum(["log", "job"]),
+  source_id: Type.String({ format: "uuid", description: "Of the log, or of the training job." }),
+  split: Type.String(),
+  step: orNull(Type.Integer({ minimum: 0 }), { description: "Null for a job that has not begun." }),
+  recorded_at: Type.String({ format: "date-time" }),
+  group_index: Type.Integer({ minimum: 0 }),
+  index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
+  group_metadata: Type.Object({}, { additionalProperties: true }),
+  group_metrics: Type.Object({}, { additionalProperties: true }),
+  reward: Type.Number(),
+};
+
+export const rowPageSchema = pageSchema(
+  Type.Object(placeFields, {
+    title: "StoredTrajectory",
+    additionalProperties: true,
+    description: "With every field of the trajectory as it was sent.",
+  }),
+);
+
+/** The rows of a group that the filter lets through, from the trajectory `from` on. */
+export function rowsOfGroup(
+  group: TrajectoryGroup,
+  {
+    source,
+    part,
+    groupIndex,
+  }: { readonly source: RowSource; readonly part: number; readonly groupIndex: number },
+  { from, filter }: { readonly from: number; readonly filter: RowFilter },
+): readonly JsonObject[] {
+  return group.trajectories.flatMap((trajectory, index) => {
+    if (index < from || !isWanted(trajectory, group, filter)) return [];
+    const place = { sourceId: source.id, part, group: groupIndex, index };
+    const row = {
+      // Before the rest: what clients call their own fields takes no place of a row's.
+      ...trajectoryBody(trajectory),
+      id: rowId(place),
+      source: source.kind,
+      source_id: source.id,
+      split: source.split,
+      step: source.step,
+      recorded_at: source.recordedAt,
+      group_index: groupIndex,
+      index,
+      group_metadata: group.metadata,
+      group_metrics: group.metrics,
+    };
+    return [row];
+  });
+}
+
+/** A place as a cursor. */
+export function rowId({ sourceId, part, group, index }: RowPlace): string {
+  return `${sourceId}.${part}.${group}.${index}`;
+}
+
+/** The place that a cursor names; null when it is none. */
+export function rowPlace(id: string): RowPlace | null {
+  const match = /^([0-9a-f-]{36})\.(\d{1,12})\.(\d{1,12})\.(\d{1,12})$/.exec(id);
+  if (match === null) return null;
+  const [, sourceId, part, group, index] = match;
+  return { sourceId, part: Number(part), group: Number(group), index: Number(index) };
+}
+
+function isWanted(trajectory: Trajectory, group: TrajectoryGroup, filter: RowFilter): boolean {
+  const { reward } = trajectory;
+  if (reward < (filter.rewardMin ?? reward) || reward > (filter.rewardMax ?? reward)) return false;
+  return filter.metadata.every(({ key, value }) =>
+    [trajectory.metadata, group.metadata].some(
+      (metadata) => Object.hasOwn(metadata, key) && spelled(metadata[key]).includes(value),
+    ),
+  );
+}
+
+/** How a value may be written in a filter: as JSON, and a text without its quotes too. */
+function spelled(value: Json): readonly string[] {
+  return typeof value === "string" ? [value, JSON.stringify(value)] : [JSON.stringify(value)];
+}
