@@ -29,6 +29,7 @@ const sections: Readonly<Record<string, string>> = {
   chat: "Chat",
   models: "Models",
   training: "Training",
+  files: "Files",
   trajectories: "Trajectories",
   feedback: "Feedback",
   health: "Health",
