@@ -414,6 +414,17 @@ test("a loss that is not finite ends the job in its own words, and nothing is pu
   assert.throws(() => bench.published, "there is not even a folder");
 });
 
+test("a model that its last step broke becomes no version, and the job names the learning rate", async (t) => {
+  const bench = new Bench(t);
+  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, batchTokens: 1000 };
+  await assert.rejects(
+    bench.run({ config: { learningRate: 1e200 }, input: { settings } }),
+    /does not give finite log-probabilities any more.*lower the learning rate, which is 1e\+200/,
+  );
+  assert.deepEqual(bench.kinds, ["open", "forwardBackward", "optimStep", "forward", "close"]);
+  assert.throws(() => bench.published, "there is not even a folder");
+});
+
 test("a version that cannot be read is not blamed on the job, and no path is shown", async (t) => {
   const from = { adapterFolder: "adapters/m/7", trainerState: null };
   const job = new Bench(t).run({ input: { from } });

@@ -79,6 +79,23 @@ test("a history that is too long still counts in its trajectory's weight", async
   assert.ok(Math.abs(ratio / expected - 1) < 1e-3, `${ratio} instead of ${expected}`);
 });
 
+test("groups of equal rewards change nothing of the others, however great or how little apart", async () => {
+  const [sequence] = readGoldenTraining().sequences;
+  const group = (rewards: readonly number[]): TrajectoryGroup =>
+    groupOf(rewards.map((reward) => trajectoryOf(sequence, reward)));
+  const normal = group([0, 0.25, 1]);
+  const alone = await prepare([normal]);
+  assert.ok(alone.sequences.length >= 2);
+  for (const rewards of [[0.1, 0.1, 0.1], [0.1, 0.1 + 5e-13, 0.1 - 5e-13], Array<number>(5).fill(7e199)]) {
+    const { sequences, counts } = await prepare([normal, group(rewards)]);
+    assert.deepEqual(sequences, alone.sequences);
+    assert.equal(counts.skipped["zero_variance"], rewards.length);
+    assert.equal(counts.groupsTrainable, 1);
+  }
+  const apart = await prepare([group([0, 2e-12, -2e-12])]);
+  assert.equal(apart.counts.groupsTrainable, 1);
+});
+
 test("counts what cannot train by its reason, in trajectories and in groups", async () => {
   const counts = (skipped: JobCounts["skipped"], skippedGroups: JobCounts["skipped"]) => ({
     skipped,
