@@ -53,7 +53,8 @@ function lowRankProduct(
 ): Value {
   const reduce = { transposeB: true, alpha: scale / 2 };
   const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
-  return builder.matMul(reduced, b, { transposeB: true, alpha: 2 });
+  // A few numbers a token, and a pass over x to compute them again for a gradient.
+  return builder.matMul(builder.kept(reduced), b, { transposeB: true, alpha: 2 });
 }
 
 /**

@@ -135,8 +135,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     // A reshape moves no data, and a size of 0 is that of the operand. Each signal gives a 0 that is read of its data:
     // what only read its shape could be computed before it.
     const { model } = lowering;
-    const zeros = signals.map((signal) => zeroOf(signal, model));
-    const [zero = ""] = zeros.length > 1 ? [model.node("Max", zeros)] : zeros;
+    const zero = zeroOf(signals, model);
     const { length: rank } = present(x, "an operand").shape;
     const target = model.node("Mul", [zero, model.constant("int64", [rank], Array<number>(rank).fill(0))]);
     emit(lowering, "Reshape", [present(value, "an operand"), target]);
@@ -278,15 +277,20 @@ function headSizeOf({ shape }: Value, { queryHeads }: { readonly queryHeads: num
   return width / queryHeads;
 }
 
-/** Names an int64 [1] of 0, made of the first element of a tensor, if it has one. */
-function zeroOf(tensor: string, model: OnnxModelWriter): string {
+/** Names an int64 [1] of 0, made of the first elements of tensors, where they have one. */
+function zeroOf(tensors: readonly string[], model: OnnxModelWriter): string {
   const [zero, one] = [model.constant("int64", [1], [0]), model.constant("int64", [1], [1])];
-  const flat = model.node("Reshape", [tensor, model.constant("int64", [1], [-1])]);
-  const first = model.node("Slice", [flat, zero, one]);
+  const flat = model.constant("int64", [1], [-1]);
   // By way of bool, so that no float is too large for an integer.
-  const isSet = model.node("Cast", [first], { attributes: { to: dataTypeNumbers.bool } });
-  const bit = model.node("Cast", [isSet], { attributes: { to: dataTypeNumbers.int64 } });
-  return model.node("Mul", [model.node("ReduceSum", [bit]), zero]);
+  const bits = tensors.map((tensor) => {
+    const first = model.node("Slice", [model.node("Reshape", [tensor, flat]), zero, one]);
+    return model.node("Cast", [first], { attributes: { to: dataTypeNumbers.bool } });
+  });
+  const joined = model.node("Concat", bits, { attributes: { axis: 0 } });
+  const sum = model.node("ReduceSum", [
+    model.node("Cast", [joined], { attributes: { to: dataTypeNumbers.int64 } }),
+  ]);
+  return model.node("Mul", [sum, zero]);
 }
 
 /**
