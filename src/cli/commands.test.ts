@@ -232,6 +232,41 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
   assert.match(errors, /^hone: 404: .*none/);
 });
 
+test("hone jobs sft submits the conversations of a file, and leaves no upload behind", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  const folder = mkdtempSync(join(tmpdir(), "hone-conversations-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const example = {
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Ho" },
+    ],
+  };
+  const [good, bad] = ["good.jsonl", "bad.jsonl"].map((name) => join(folder, name));
+  writeFileSync(good, `${JSON.stringify(example)}\n`);
+  writeFileSync(bad, `${JSON.stringify(example)}\n{}\n`);
+  const settings = ["--batch-size", "3", "--learning-rate", "0.002", "--epochs", "4", "--no-shuffle"];
+  const { outputs, errors } = await run(
+    [
+      ["jobs", "sft", modelId, good, ...settings],
+      ["jobs", "sft", modelId, bad],
+      ["jobs", "sft", modelId, join(folder, "none.jsonl")],
+      ["jobs", "list", "--kind", "rl"],
+    ],
+    member,
+  );
+  const [id, status] = outputs[0].split("\n");
+  assert.equal(status, "status 0");
+  assert.deepEqual((await server.jobs.find(id))?.task, {
+    kind: "sft",
+    config: { batchSize: 3, learningRate: 0.002, epochCount: 4, isShuffled: false },
+  });
+  assert.deepEqual(outputs.slice(1), ["status 1", "status 1", "none\nstatus 0"]);
+  assert.match(errors, /training_data_url\.line 2\.messages: Field required/);
+  assert.match(errors, /none\.jsonl cannot be read/);
+  assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
+});
+
 test("hone jobs show says of a job what trains and what does not, in groups and in trajectories", async (t) => {
   const { server, modelId, member } = await listening(t);
   const id = await submit(server, modelId);
@@ -258,6 +293,7 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
     [
       ["id", id],
       ["model", modelId],
+      ["kind", "rl"],
       ["state", "succeeded"],
       ["result step", "1"],
       ["groups", "4, 2 train"],

@@ -5,6 +5,7 @@ import type {
   ChatChunk,
   CheckpointDeletionResource,
   CheckpointResource,
+  FileResource,
   JobEventResource,
   ModelResource,
   PageResource,
@@ -202,6 +203,24 @@ export class HoneClient {
   async createSupervisedJob(body: SupervisedJobBody, options: Cancellable = {}): Promise<string> {
     const path = "/v1/preview/sft-training-jobs";
     return (await this.#transport.json<{ readonly id: string }>("POST", path, { body, ...options })).id;
+  }
+
+  /** Uploads a file that jobs can be made of, a conversation a line as JSON; it is on disk when this returns. */
+  uploadFile(content: Blob, name: string, options: Cancellable = {}): Promise<FileResource> {
+    const form = new FormData();
+    form.set("purpose", "fine-tune");
+    form.set("file", content, name);
+    return this.#transport.json("POST", "/v1/files", { form, ...options });
+  }
+
+  /** The newest last. */
+  listFiles(options: Cancellable = {}): Promise<readonly FileResource[]> {
+    return this.#all("/v1/files", { order: "asc" }, options);
+  }
+
+  /** Jobs that were made of it keep what they train on. */
+  deleteFile(fileId: string, options: Cancellable = {}): Promise<unknown> {
+    return this.#transport.json("DELETE", `/v1/files/${encodeURIComponent(fileId)}`, options);
   }
 
   findTrainingJob(jobId: string, options: Cancellable = {}): Promise<TrainingJobResource> {

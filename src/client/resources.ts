@@ -256,6 +256,16 @@ export type SupervisedJobBody = {
   readonly config?: SupervisedConfigBody;
 } & ({ readonly training_data: readonly ExampleBody[] } | { readonly training_data_url: string });
 
+/** An uploaded file. */
+export interface FileResource {
+  readonly id: string;
+  readonly bytes: number;
+  /** Seconds since 1970. */
+  readonly created_at: number;
+  readonly filename: string;
+  readonly purpose: string;
+}
+
 /** A page of any list. */
 export interface PageResource<T> {
   readonly data: readonly T[];

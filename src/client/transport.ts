@@ -32,6 +32,8 @@ export interface TransportOptions {
 
 export interface CallOptions {
   readonly body?: unknown;
+  /** A form; files in it are sent as they are read. */
+  readonly form?: FormData;
   /** A body that is no JSON, sent as it comes. */
   readonly upload?: { readonly type: string; readonly pieces: AsyncIterable<Uint8Array> };
   /** A list is a field that comes several times. */
@@ -74,6 +76,7 @@ export function createTransport(options: TransportOptions): Transport {
         ...call.headers,
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      ...(call.form === undefined ? {} : { body: call.form }),
       ...(call.upload === undefined ? {} : { body: streamOf(call.upload.pieces), duplex: "half" as const }),
       signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
     })

@@ -4,30 +4,37 @@ import type { TrainingJobResource } from "../../client/resources.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { duration } from "../duration.ts";
 import { addReplayCommand } from "./replay-job.ts";
+import { addTeachCommand } from "./teach-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Training jobs.");
   addConnectionFlags(jobs.command("list", { isDefault: true }).description("List training jobs."))
     .option("--model <id>", "those of one model")
+    .option("--kind <kind>", "rl or sft")
     .option("--state <state>", "queued, running, succeeded, failed or cancelled")
     .option("--json", "as JSON")
     .action(
       async (
         flags: ConnectionFlags & {
           readonly model?: string;
+          readonly kind?: string;
           readonly state?: string;
           readonly json?: boolean;
         },
       ) => {
         const filter = {
           ...(flags.model === undefined ? {} : { model_id: flags.model }),
+          ...(flags.kind === undefined ? {} : { kind: flags.kind }),
           ...(flags.state === undefined ? {} : { state: flags.state }),
         };
         const found = await connect(flags).listTrainingJobs(filter);
         printRows(
           found.map((job) => (flags.json === true ? { ...job } : listedJob(job))),
-          { ...flags, columns: ["id", "model_id", "state", "steps", "left", "result_step", "error_message"] },
+          {
+            ...flags,
+            columns: ["id", "model_id", "kind", "state", "steps", "left", "result_step", "error_message"],
+          },
         );
       },
     );
@@ -38,6 +45,7 @@ export function addJobsCommand(program: Command): void {
       if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
       else showJob(job);
     });
+  addTeachCommand(jobs);
   addWatchCommand(jobs);
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job.")).action(
     async (id: string, flags: ConnectionFlags) => {
@@ -61,9 +69,11 @@ function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> 
 
 function showJob(job: TrainingJobResource): void {
   const { counts, progress, warnings } = job;
+  const items = job.kind === "sft" ? "conversations" : "trajectories";
   const facts = {
     id: job.id,
     model: job.model_id,
+    kind: job.kind,
     state: job.state,
     replays: job.replay_of,
     "result step": job.result_step,
@@ -73,20 +83,24 @@ function showJob(job: TrainingJobResource): void {
     algorithm: job.algorithm,
     "gradient steps": progress && `${progress.gradient_steps} of ${progress.gradient_steps_total}`,
     "steps left": job.seconds_left && `about ${duration(job.seconds_left)}`,
-    groups: counts && `${counts.groups_submitted}, ${counts.groups_trainable} train`,
-    trajectories: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
+    groups:
+      counts === null || job.kind === "sft"
+        ? null
+        : `${counts.groups_submitted}, ${counts.groups_trainable} train`,
+    [items]: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
     tokens: counts && `${counts.trainable_tokens} train`,
   };
   for (const [name, value] of Object.entries(facts))
     if (value !== null) process.stdout.write(`${name.padEnd(16)}${value}\n`);
   if (counts !== null && Object.keys(counts.skipped).length > 0) {
-    const rows = Object.entries(counts.skipped).map(([reason, trajectories]) => ({
+    const rows = Object.entries(counts.skipped).map(([reason, count]) => ({
       "does not train": reason,
       groups: counts.skipped_groups[reason],
-      trajectories,
+      [items]: count,
     }));
     process.stdout.write("\n");
-    printRows(rows, { columns: ["does not train", "groups", "trajectories"] });
+    const columns = ["does not train", ...(job.kind === "sft" ? [] : ["groups"]), items];
+    printRows(rows, { columns });
   }
   for (const warning of warnings) process.stdout.write(`\nwarning: ${warning}\n`);
 }
