@@ -38,7 +38,7 @@ const base = baseInFloat32();
 const flags = ["--built-in-model", "off", "--engine-threads", "1"];
 const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`] });
 
-const question = { role: "user", content: "say yes, no or maybe" };
+const question = { role: "user", content: "tell me a story about the sea" };
 
 /** A greedy answer with the log-probabilities of its tokens. */
 async function answerOf({ url, apiKey }: RunningServer, model: string) {
@@ -78,6 +78,7 @@ async function train(name: string): Promise<number | null> {
     messages: [question],
     n: 4,
     seed: 1,
+    temperature: 1.2,
     max_tokens: 16,
   });
   const trajectories = choices.map((choice, index) => ({
@@ -132,4 +133,26 @@ test("an exported adapter comes back as a version of another model that says the
   assert.equal(await train("p/back"), 2);
   assert.notDeepEqual(await answerOf(server(), "p/back"), before);
   assert.deepEqual(await answerOf(server(), "p/back:step1"), before);
+});
+
+test("a request ends on the version it began with, and the name goes back to the newest that is left", async () => {
+  await trained();
+  await train("p/m");
+  const { url, apiKey } = server();
+  const client = new HoneClient({ baseUrl: url, apiKey });
+  const [{ id }] = await client.listModels({ project: "p", name: "m" });
+  const before = await answerOf(server(), "p/m:step1");
+  const body = { model: "p/m", messages: [question], max_tokens: 24, temperature: 0 };
+  const whole = (await client.chat(body)).choices[0]?.message.content;
+  let text = "";
+  let deletion: Awaited<ReturnType<typeof client.deleteCheckpoints>> | undefined;
+  for await (const { choices } of client.streamChat(body)) {
+    deletion ??= await client.deleteCheckpoints(id, [0, 2]);
+    text += choices[0]?.delta.content ?? "";
+  }
+  assert.deepEqual([deletion?.deleted_count, text], [2, whole]);
+  assert.deepEqual(await answerOf(server(), "p/m"), before);
+  await assert.rejects(client.chat({ ...body, model: "p/m:step2" }), /no such version/);
+  assert.ok((await client.chat({ ...body, model: "p/m:step0" })).choices.length > 0);
+  assert.equal(await train("p/m"), 3, "a step is used once");
 });

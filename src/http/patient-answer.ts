@@ -11,8 +11,25 @@ export function sendPieces(
   pieces: AsyncIterable<Uint8Array | string>,
   { idleStreamSeconds }: Pick<HttpSettings, "idleStreamSeconds">,
 ): FastifyReply {
-  const stream = Readable.from(watched(pieces, (error) => stream.destroy(error), idleStreamSeconds * 1000));
-  return reply.send(stream);
+  return reply.send(patientStream(pieces, idleStreamSeconds * 1000));
+}
+
+/** Of what is made, so much waits to be read; and a client that reads so much of it reads. */
+const chunkBytes = 1 << 16;
+
+/** The pieces as a stream, which makes no more than is read, and fails when nothing is read of it for `idleMs`. */
+export function patientStream(pieces: AsyncIterable<Uint8Array | string>, idleMs: number): Readable {
+  const chunks = watched(inChunks(pieces), (error) => stream.destroy(error), idleMs);
+  const stream = Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes });
+  return stream;
+}
+
+async function* inChunks(pieces: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of pieces) {
+    const bytes = typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
+    for (let start = 0; start < bytes.length; start += chunkBytes)
+      yield bytes.subarray(start, start + chunkBytes);
+  }
 }
 
 async function* watched<Piece>(

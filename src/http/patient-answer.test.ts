@@ -1,0 +1,57 @@
+// A long answer is made as it is read, and ends when nobody reads it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { patientStream } from "./patient-answer.ts";
+
+/** Pieces without end, what was made of them, and whether whoever made them knows that it is over. */
+function endless(pieceBytes: number) {
+  const seen = { madeBytes: 0, isOver: false };
+  const pieces = async function* (): AsyncGenerator<Uint8Array, void> {
+    try {
+      for (;;) {
+        seen.madeBytes += pieceBytes;
+        yield new Uint8Array(pieceBytes);
+      }
+    } finally {
+      seen.isOver = true;
+    }
+  };
+  return { seen, pieces: pieces() };
+}
+
+/** Resolves when what makes the pieces was told that nobody wants more. */
+async function over(seen: { readonly isOver: boolean }): Promise<void> {
+  while (!seen.isOver) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("sends all pieces, texts and bytes of any size", async () => {
+  const pieces = async function* (): AsyncGenerator<Uint8Array | string, void> {
+    yield "é";
+    yield new Uint8Array(0);
+    yield new Uint8Array(200_000).fill(7);
+  };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of patientStream(pieces(), 60_000)) chunks.push(chunk as Uint8Array);
+  assert.deepEqual(Buffer.concat(chunks), Buffer.concat([Buffer.from("é"), Buffer.alloc(200_000, 7)]));
+});
+
+test("makes no more than a piece ahead of what is read", async () => {
+  const { seen, pieces } = endless(1 << 22);
+  const stream = patientStream(pieces, 60_000);
+  let readBytes = 0;
+  for await (const chunk of stream) {
+    readBytes += (chunk as Uint8Array).length;
+    assert.ok(seen.madeBytes - readBytes <= 1 << 23, `${seen.madeBytes} made, ${readBytes} read`);
+    if (readBytes > 1 << 25) break;
+  }
+  await over(seen);
+});
+
+test("ends when nothing is read for too long, and what makes it ends too", async () => {
+  const { seen, pieces } = endless(1 << 22);
+  const stream = patientStream(pieces, 1);
+  const failure = new Promise<Error>((resolve) => stream.once("error", resolve));
+  stream.once("readable", () => undefined);
+  assert.match((await failure).message, /read nothing for 1 ms/);
+  await over(seen);
+});

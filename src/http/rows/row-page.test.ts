@@ -1,0 +1,43 @@
+// Where a page of rows ends: at its rows, at its bytes, or at what was read for it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rowPage } from "./row-page.ts";
+import type { ReadGroup } from "./stored-rows.ts";
+
+/** Groups of two rows each, of which those that are wanted come. */
+async function* groups(
+  count: number,
+  { isWanted = true, byteCount = 1 }: { readonly isWanted?: boolean; readonly byteCount?: number } = {},
+): AsyncGenerator<ReadGroup, void> {
+  for (let group = 0; group < count; group++) {
+    const lines = isWanted ? [`{"row":"${group}a"}\n`, `{"row":"${group}b"}\n`] : [];
+    const bytes = new TextEncoder().encode(lines.join(""));
+    const ends = lines.map((line, index) => (index + 1) * line.length);
+    const ids = lines.map((_, index) => `log.${group}.${group}.${index}`);
+    const last = { sourceId: "log", part: group, group, index: 1 };
+    yield { bytes, ends, ids, trajectoryCount: 2, last, byteCount };
+  }
+}
+
+async function pageOf(found: AsyncIterable<ReadGroup>, limit: number) {
+  const pieces = await rowPage(found, { limit });
+  const page = JSON.parse(Buffer.concat(pieces).toString()) as {
+    readonly data: readonly { readonly row: string }[];
+    readonly first_id: string;
+    readonly last_id: string;
+    readonly has_more: boolean;
+  };
+  return [page.data.map(({ row }) => row).join(" "), page.first_id, page.last_id, page.has_more];
+}
+
+test("a page ends at its limit, and says whether there is more", async () => {
+  assert.deepEqual(await pageOf(groups(2), 3), ["0a 0b 1a", "log.0.0.0", "log.1.1.0", true]);
+  assert.deepEqual(await pageOf(groups(2), 4), ["0a 0b 1a 1b", "log.0.0.0", "log.1.1.1", false]);
+  assert.deepEqual(await pageOf(groups(0), 4), ["", "", "", false]);
+});
+
+test("a page that looked through much and found little says where to go on", async () => {
+  const large = { byteCount: 33 * 1024 * 1024 };
+  assert.deepEqual(await pageOf(groups(9, { ...large, isWanted: false }), 4), ["", "", "log.1.1.1", true]);
+  assert.deepEqual(await pageOf(groups(9, large), 100), ["0a 0b 1a 1b", "log.0.0.0", "log.1.1.1", true]);
+});
