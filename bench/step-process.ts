@@ -30,9 +30,17 @@ export class StepProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
 
-  /** @param command a program and its arguments, which reads and answers lines as `train-step-worker.ts` says */
-  constructor([program, ...flags]: readonly [string, ...string[]], job: StepJob) {
-    this.#child = spawn(program, flags, { stdio: ["pipe", "pipe", "inherit"] });
+  /**
+   * @param command a program and its arguments, which reads and answers lines as `train-step-worker.ts` says
+   * @param environment what it has beside ours
+   */
+  constructor(
+    [program, ...flags]: readonly [string, ...string[]],
+    job: StepJob,
+    environment: Readonly<Record<string, string>> = {},
+  ) {
+    const env = { ...process.env, ...environment };
+    this.#child = spawn(program, flags, { stdio: ["pipe", "pipe", "inherit"], env });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
     this.#child.stdin.write(`${JSON.stringify(job)}\n`);
   }

@@ -10,6 +10,7 @@ import type { ModelConfig } from "../src/model/config.ts";
 import { loraProjections, modelParameters, projectionNames } from "../src/model/parameters.ts";
 import { createRandomWeights } from "../src/model/random-weights.ts";
 import { writeModelWeights } from "../src/model/weights.ts";
+import { computeEnvironment } from "../src/runtime/environment.ts";
 import { matMulRate } from "./limits.ts";
 import { llama135mFile } from "./llama-135m.ts";
 import { ownFolder, runBench, type BenchOptions } from "./run-bench.ts";
@@ -21,7 +22,7 @@ weights, and 16 rows of 128 tokens on models/hone-tiny. Reports tokens/s, the mo
 beside the rate of a plain MatMul.
 
 With --against-pytorch PyTorch 2 with PEFT takes the same steps (conformance/python/train_step.py), all but those of 4,096
-tokens, and both are compared. The interpreter needs conformance/python/requirements-train-step.txt.
+tokens, and both are compared. Our side has the environment that the server gives its processes. The interpreter needs conformance/python/requirements-train-step.txt.
 
 What counts as FLOPs, with P weights in products, N tokens, and every token trained but the first of each row:
   forward 2PN, gradient of inputs 2PN (the frozen weights have no gradient of their own);
@@ -74,7 +75,7 @@ await runBench<Measurement>({
       rmSync(folder, { recursive: true });
     }
   },
-  textOf: textOf,
+  textOf,
 });
 
 /** The folder of a shape's model; that of random weights is written where it is not there yet. */
@@ -99,7 +100,7 @@ async function measure(
   const job: StepJob = { folder, config: file, rows, length, rank, targets: projectionNames, threads };
   const worker = fileURLToPath(new URL("./train-step-worker.js", import.meta.url));
   const script = join(ownFolder, "conformance", "python", "train_step.py");
-  const sides = [new StepProcess([process.execPath, worker], job)];
+  const sides = [new StepProcess([process.execPath, worker], job, computeEnvironment)];
   if (pytorch !== null && shape.isCompared) sides.push(new StepProcess([pytorch, script], job));
   for (const side of sides) await side.step();
   const best = sides.map(() => Infinity);
