@@ -63,6 +63,7 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
     "jobs/3/step-2/snapshot.json",
     "jobs/unknown/step-2/snapshot.json",
     ".disk-check-7",
+    "imports/0190/adapter_model.safetensors",
     "cache/weights.7.partial",
     "adapters/m/2/adapter_config.json",
     "adapters/m/3/adapter_config.json",
