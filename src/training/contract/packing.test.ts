@@ -142,11 +142,12 @@ async function compute(
   };
 }
 
-/** Sequences of one length that share nothing, the last token of each among those that train. */
+/** Sequences of one length, of which two share a prompt, the last token of each among those that train. */
 function evenBatch(random: Random): readonly TrainingSequence[] {
-  return [0, 1, 2, 3, 4].map((first) => {
-    const tokenIds = [first, ...Array.from({ length: 6 }, () => random.index(11))];
-    const sequence = trained(random, tokenIds, first);
+  const beginnings = [[0], [1], [2], [3], [4], [9, 8, 7, 6, 5, 1], [9, 8, 7, 6, 5, 2]];
+  return beginnings.map((beginning, group) => {
+    const more = Array.from({ length: 7 - beginning.length }, () => random.index(11));
+    const sequence = trained(random, [...beginning, ...more], group);
     return { ...sequence, mask: sequence.mask.with(6, 1) };
   });
 }

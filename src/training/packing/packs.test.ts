@@ -107,17 +107,14 @@ function checkRows({ tokenIds_L, prefixes_G, rows_R }: ReturnType<typeof layoutO
 }
 
 test("a prefix stands once in the list, before all rows", () => {
-  const [pack] = cutIntoPacks(
-    groupByPrefix([sequenceOf([1, 2, 3, 4, 9]), sequenceOf([1, 2, 3, 5, 6, 9])]),
-    100,
-  );
+  const [pack] = cutIntoPacks(groupByPrefix([sequenceOf([1, 2, 3, 4, 9]), sequenceOf([1, 2, 3, 5, 9])]), 100);
   const { tokenIds_L, positions_L, prefixes_G, rows_R, prefixOfRow_R } = layoutOf(pack);
-  assert.deepEqual(tokenIds_L, [1, 2, 3, 5, 6, 4]);
-  assert.deepEqual(positions_L, [0, 1, 2, 3, 4, 3]);
+  assert.deepEqual(tokenIds_L, [1, 2, 3, 4, 5]);
+  assert.deepEqual(positions_L, [0, 1, 2, 3, 3]);
   assert.deepEqual(prefixes_G, [{ start: 0, length: 3 }]);
   assert.deepEqual(rows_R, [
-    { start: 3, length: 2 },
-    { start: 5, length: 1 },
+    { start: 3, length: 1 },
+    { start: 4, length: 1 },
   ]);
   assert.deepEqual(prefixOfRow_R, [
     { prefix: 0, length: 3 },
@@ -138,6 +135,25 @@ test("a short row is not padded to a long one of its group, where that costs mor
       ["list", 1],
     ],
   );
+});
+
+test("a prefix goes on into a row that is much longer than the others", () => {
+  const said = Array.from({ length: 300 }, (_, index) => index);
+  const turns = [100, 200, 300].map((length, turn) =>
+    sequenceOf([...said.slice(0, length), 900 + turn, 950, 960]),
+  );
+  const lengths = cutIntoPacks(groupByPrefix(turns), 1000).map(({ groups }) =>
+    groups.map((group) => group.map(({ prefixLength, inputIds }) => [prefixLength, inputIds.length])),
+  );
+  assert.deepEqual(lengths, [
+    [
+      [
+        [100, 102],
+        [200, 202],
+        [301, 302],
+      ],
+    ],
+  ]);
 });
 
 test("rows of one length are told, where all that share nothing are", () => {

@@ -21,7 +21,9 @@ export function cutIntoPacks<Sequence extends PackedSequence>(
   groups: readonly PrefixGroup<Sequence>[],
   tokensMax: number,
 ): readonly Pack<Sequence>[] {
-  const parts = groups.flatMap((group) => cutGroup([...group].sort(byOwnLength), tokensMax, isCheaperJoined));
+  const parts = groups.flatMap((group) =>
+    cutGroup([...withLongerPrefix(group)].sort(byOwnLength), tokensMax, isCheaperJoined),
+  );
   const prefixed = fill(
     parts.filter((part) => part.length > 1),
     tokensMax,
@@ -57,6 +59,22 @@ export function cutGroup<Sequence extends PackedSequence>(
     else parts.push([row]);
   }
   return parts.map((part) => (part.length === 1 ? [{ ...part[0], prefixLength: 0 }] : part));
+}
+
+/**
+ * The group with its prefix led on into the longest row that goes on from its end, but for the last token, where that is
+ * cheaper: attention then pads the other rows to less. No other token is computed.
+ */
+function withLongerPrefix<Sequence extends PackedSequence>(
+  group: PrefixGroup<Sequence>,
+): PrefixGroup<Sequence> {
+  if (group.length === 1) return group;
+  const { length } = prefixOf(group);
+  const [longest] = group.filter(({ prefixLength }) => prefixLength === length).sort(byOwnLength);
+  const longer = group.map((row) =>
+    row === longest ? { ...row, prefixLength: row.inputIds.length - 1 } : row,
+  );
+  return costOf(sizeOf(longer)) < costOf(sizeOf(group)) ? longer : group;
 }
 
 /** Groups of like length together, the longest first; those of one length in the order given. */
