@@ -445,6 +445,17 @@ test("sequences longer than the trainer or the job takes are left out", async (t
   );
 });
 
+test("a job that would need too much memory is refused before anything is reported or computed", async (t) => {
+  const bench = new Bench(t);
+  let batchCount = 0;
+  bench.trainers.requireMemory = (batches) => {
+    batchCount = batches.length;
+    throw new ServiceError({ code: "unsupported", message: "too much" });
+  };
+  await assert.rejects(bench.run(), rejectsWith("unsupported"));
+  assert.deepEqual([batchCount, bench.kinds, bench.started], [3, [], []]);
+});
+
 test("what a report throws ends the job", async (t) => {
   const bench = new Bench(t);
   const on = { stepped: () => Promise.reject(new Error("the parent is gone")) };
