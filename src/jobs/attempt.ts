@@ -66,8 +66,8 @@ export class Attempt {
     let kind: Ending["kind"] | null = null;
     try {
       const { assignment, ending } = await this.#attempt();
-      // With its model, which is why nothing was assigned.
-      const isGone = assignment === null;
+      // With its model: nothing was assigned, and nobody else has it.
+      const isGone = assignment === null && this.#interruption === null;
       this.#logger.info({ ending: ending.kind }, "attempt over");
       await this.#settleAtLast(ending, assignment);
       ({ kind } = ending);

@@ -445,14 +445,21 @@ function lossesOf({ metrics }: JobOutcome): object {
   return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith("loss/")));
 }
 
-test("an abort kills the process", async (t) => {
-  const bench = new Bench(t);
-  const controller = new AbortController();
-  const { signal } = controller;
-  const on = { started: async () => controller.abort() };
-  await assert.rejects(bench.run(1, {}, { on, signal }), rejectsWith("cancelled"));
-  assert.deepEqual(bench.runner.processIds(), []);
-  await assert.rejects(bench.run(1, {}, { signal }), rejectsWith("cancelled"));
+test("an abort kills the process, whatever it is about, and leaves no version", async (t) => {
+  for (const phase of ["preparing", "training", "publishing"]) {
+    const bench = new Bench(t);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const on = {
+      started: async () => void (phase === "preparing" && controller.abort()),
+      entered: async (entered: string) => void (phase === entered && controller.abort()),
+    };
+    await assert.rejects(bench.run(1, {}, { on, signal }), rejectsWith("cancelled"));
+    assert.deepEqual(bench.runner.processIds(), []);
+    await assert.rejects(bench.run(1, {}, { signal }), rejectsWith("cancelled"));
+    await bench.runner.discard(await assignmentOf(bench.runner, 1, {}));
+    assert.equal(existsSync(join(bench.dataFolder, "adapters", "m", "1")), false);
+  }
 });
 
 test("silence beyond the deadline is a lost attempt", async (t) => {

@@ -10,9 +10,9 @@ import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
+import { flush, makeFolder, writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { Trainer, TrainerStart } from "../trainer.ts";
-import { flush, makeFolder, writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 
 /** What a snapshot holds beside the trainer's files. */
 export interface PastSteps {
@@ -105,10 +105,7 @@ export class JobSnapshots {
     }
   }
 
-  /**
-   * What `compute` gives, kept under this name: another attempt reads it, since by then the trainer is further.
-   *
-   */
+  /** What `compute` gives, kept under this name: another attempt reads it, since by then the trainer is further. */
   async once(
     name: string,
     compute: () => Promise<readonly Float32Array[]>,
