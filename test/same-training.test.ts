@@ -53,6 +53,18 @@ async function submit(server: RunningServer, modelId: string, step: number): Pro
   });
 }
 
+/** Submits a supervised job, which shuffles. */
+function teach(server: RunningServer, modelId: string): Promise<string> {
+  const examples = [0, 1, 2, 3, 4].map((index) => ({
+    messages: [
+      { role: "user", content: `question ${index}` },
+      { role: "assistant", content: `answer ${index}` },
+    ],
+  }));
+  const config = { learning_rate: 0.01, epochs: 2 };
+  return clientOf(server).createSupervisedJob({ model_id: modelId, training_data: examples, config });
+}
+
 async function register(server: RunningServer): Promise<string> {
   return (await clientOf(server).registerModel({ project: "p", name: "m", base_model: "tiny" })).id;
 }
@@ -76,10 +88,15 @@ test("the same requests on two fresh servers give the same adapter bytes", async
       // Only the newest version keeps its optimizer's state.
       hashes.push(...hashesOf(server, modelId, step));
     }
+    const jobId = await teach(server, modelId);
+    await clientOf(server).waitForTrainingJob(jobId);
+    const { warnings } = await clientOf(server).findTrainingJob(jobId);
+    assert.match(warnings[0], /fresh optimizer: the version was made by a job of kind rl/);
+    hashes.push(...hashesOf(server, modelId, 3));
     outcomes.push(hashes);
   }
   assert.deepEqual(outcomes[1], outcomes[0]);
-  assert.equal(new Set(outcomes[0]).size, 4);
+  assert.equal(new Set(outcomes[0]).size, 6);
 });
 
 test("a job that a crash interrupted keeps its steps, whatever the settings are after the restart", async (t) => {
