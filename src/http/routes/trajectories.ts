@@ -1,5 +1,4 @@
 // Logging trajectories of a model under a split, and reading them and their metrics back.
-import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { logTrajectories } from "../../trajectories/log-trajectories.ts";
 import { present } from "../../domain/assert.ts";
@@ -10,6 +9,7 @@ import { linesIn } from "../../wire/packed-lines.ts";
 import { loggedSchema, logQuerySchema, logSchema } from "../../wire/read-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { sendPieces } from "../patient-answer.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { cursorRefusal, pageAnswer, pageRequest } from "../../wire/page.ts";
@@ -102,7 +102,8 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies
         const stored = { body: { pieces, byteCount }, caller, id, headers };
         return (await bodies.read("stored group", stored)).text;
       };
-      return reply.send(Readable.from(trajectoryPageText(withinContentBound(page), trajectories, respell)));
+      const text = trajectoryPageText(withinContentBound(page), trajectories, respell);
+      return sendPieces(reply, text, dependencies.settings);
     },
   );
   app.get<ModelPath>(
