@@ -10,6 +10,7 @@ import { type ChatTemplate, createChatTemplate } from "../src/tokenizer/chat-tem
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
 import { createConversationTokenizer } from "../src/training/conversation-tokenizer.ts";
 import type { ConversationTokenizer } from "../src/trajectories/conversation-tokenizer.ts";
+import { emptyTrajectory } from "../src/trajectories/log-summary.ts";
 import { promptArgumentsOf } from "../src/trajectories/prompt-arguments.ts";
 import { trajectorySequences } from "../src/trajectories/sequences.ts";
 
@@ -87,18 +88,7 @@ function recorded(
 }
 
 function trajectoryOf([main, ...additionalHistories]: readonly History[]): Trajectory {
-  return {
-    ...main,
-    additionalHistories,
-    reward: 0,
-    initialPolicyVersion: null,
-    finalPolicyVersion: null,
-    metrics: {},
-    metadata: {},
-    logs: [],
-    startTime: null,
-    extra: {},
-  };
+  return { ...emptyTrajectory, ...main, additionalHistories };
 }
 
 /** Every sequence as its text, with what trains in ⟦⟧; and the reasons for what does not. */

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import type { HistoryItem, JsonObject, Trajectory } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
+import { emptyTrajectory } from "./log-summary.ts";
 import { trajectorySequences } from "./sequences.ts";
 
 const encode = (text: string): number[] => Array.from(text, (letter) => letter.charCodeAt(0));
@@ -40,20 +41,7 @@ function watched() {
 }
 
 function trajectory(items: readonly JsonObject[], more: Partial<Trajectory> = {}): Trajectory {
-  return {
-    messagesAndChoices: items as readonly HistoryItem[],
-    tools: null,
-    additionalHistories: [],
-    reward: 0,
-    initialPolicyVersion: null,
-    finalPolicyVersion: null,
-    metrics: {},
-    metadata: {},
-    logs: [],
-    startTime: null,
-    extra: {},
-    ...more,
-  };
+  return { ...emptyTrajectory, messagesAndChoices: items as readonly HistoryItem[], ...more };
 }
 
 const user = (content: string): JsonObject => ({ role: "user", content });

@@ -38,6 +38,13 @@ export function trainedIndices({ mask }: Pick<TokenSequence, "mask">): readonly 
   return indices;
 }
 
+/** Values of the tokens that train, in their order, each at its token's place; NaN at all others. */
+export function atTrained(sequence: Pick<TokenSequence, "mask">, values: Float32Array): Float32Array {
+  const placed = new Float32Array(sequence.mask.length).fill(NaN);
+  trainedIndices(sequence).forEach((at, position) => (placed[at] = values[position]));
+  return placed;
+}
+
 /** A sequence and where it comes from. */
 export interface RecordedSequence {
   /** Has at least one token that trains. */

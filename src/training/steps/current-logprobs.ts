@@ -1,5 +1,5 @@
 // Old log-probabilities computed before the first step, in place of those that were recorded.
-import { trainedIndices } from "../../trajectories/sequences.ts";
+import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer } from "../trainer.ts";
 
@@ -32,8 +32,7 @@ export function withOldLogprobs(
   return batches.map((batch) =>
     batch.map((sequence) => {
       const { value: ofSequence = new Float32Array() } = remaining.next();
-      const oldLogprobs = new Float32Array(sequence.mask.length).fill(NaN);
-      trainedIndices(sequence).forEach((at, position) => (oldLogprobs[at] = ofSequence[position]));
+      const oldLogprobs = atTrained(sequence, ofSequence);
       if (truncation === 0) return { ...sequence, oldLogprobs };
       const tokenWeights = oldLogprobs.map((old, at) =>
         truncatedRatio(old, sequence.oldLogprobs[at], truncation),

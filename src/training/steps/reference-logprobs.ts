@@ -1,5 +1,5 @@
 // What the base model gives for the tokens of a batch: what a KL penalty compares with, and a metric on a part of them.
-import { trainedIndices } from "../../trajectories/sequences.ts";
+import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer, TrainerCall } from "../trainer.ts";
 
@@ -30,8 +30,6 @@ export function withReferenceLogprobs(
 ): OptimizerBatch {
   return rows.map((row, index) => {
     const sequence = batch[row];
-    const referenceLogprobs = new Float32Array(sequence.mask.length).fill(NaN);
-    trainedIndices(sequence).forEach((at, position) => (referenceLogprobs[at] = logprobs[index][position]));
-    return { ...sequence, referenceLogprobs };
+    return { ...sequence, referenceLogprobs: atTrained(sequence, logprobs[index]) };
   });
 }
