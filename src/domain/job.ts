@@ -108,7 +108,7 @@ export interface TrainingJob {
   readonly attemptCount: number;
   /** Of them, how many were lost with their training process since one kept further steps; limited by itself. */
   readonly lostCount: number;
-  /** Of them, how many were lost with their server; limited by itself. */
+  /** Of them, how many were lost with their server since one kept further steps; limited by itself. */
   readonly restartCount: number;
   /** What of the machine a queued job waits for, for people; null when it waits for its turn only. */
   readonly waitingFor: string | null;
@@ -139,11 +139,8 @@ export interface JobRelease {
   readonly at: Date;
   /** Not claimed before. */
   readonly notBefore: Date;
-  /**
-   * `lost` with its process; `advanced` before that, which ends the row of losses; or `returned`, which takes it off the
-   * count: its end says nothing of the job.
-   */
-  readonly attempt: "lost" | "advanced" | "returned";
+  /** `lost` with its process, or `returned`, which takes it off the count: its end says nothing of the job. */
+  readonly attempt: "lost" | "returned";
   readonly waitingFor: string | null;
 }
 
@@ -228,13 +225,17 @@ export interface JobStore {
   /** Extends the lease; false when the job is no longer this owner's to run. */
   heartbeat(id: string, owner: string, leaseUntil: Date): Promise<boolean>;
   /**
-   * Puts running jobs back in the queue whose server is gone, counts a restart for each, and returns their ids: all of an
-   * owner's, or those whose lease ended before `leaseBefore`, or ends so late that a clock must have stepped back since.
+   * Puts running jobs back in the queue whose server is gone, counts a restart for each whose attempt has not advanced,
+   * and returns their ids: all of an owner's, or those whose lease ended before `leaseBefore`, or ends so late that a
+   * clock must have stepped back since.
    */
   rescue(
     filter: { readonly leaseBefore: Date; readonly leaseAfter: Date } | { readonly owner: string },
   ): Promise<readonly string[]>;
-  /** Puts a job this owner runs back in the queue; false when it is not this owner's. */
+  /**
+   * Puts a job this owner runs back in the queue, and counts a lost attempt unless it has advanced; false when it is not
+   * this owner's.
+   */
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
   /** How many queued jobs wait for each of the things that `release` and `holdBack` named, the most first. */
   countWaiting(): Promise<readonly { readonly waitingFor: string; readonly count: number }[]>;
@@ -243,6 +244,11 @@ export interface JobStore {
   /** Adds to the job's warnings, once. */
   addWarning(id: string, warning: string): Promise<void>;
   updateProgress(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
+  /**
+   * The same, of an attempt that has kept further steps: it has advanced, however it ends. The losses before it no longer
+   * count, those of processes and of servers.
+   */
+  advance(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
   /**
    * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
    * so a resumed job repeats nothing (0 is `training_started`, then one per gradient step).

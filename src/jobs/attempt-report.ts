@@ -5,39 +5,43 @@ import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from ".
 import type { Logger } from "../telemetry/logger.ts";
 
 export interface ReportDependencies {
-  readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "addWarning">;
+  readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning">;
   readonly clock: Clock;
   /** Of the attempt. */
   readonly logger: Logger;
   /** Called after every event is durable. */
   readonly onEvent: () => void;
-  /** Called when so many steps are kept for another attempt. */
-  readonly onSaved: (stepCount: number) => void;
+  /** Called when it is durable that the attempt kept further steps for another one. */
+  readonly onAdvanced: () => void;
 }
 
 /** The report of one attempt at the job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
-  { jobs, clock, logger, onEvent, onSaved }: ReportDependencies,
+  { jobs, clock, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
+  const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let start: { readonly progress: JobProgress; readonly counts: JobCounts } | null = null;
-  const advance = async (change: Partial<JobProgress>): Promise<void> => {
+  const update = async (
+    change: Partial<JobProgress>,
+    how: "updateProgress" | "advance" = "updateProgress",
+  ): Promise<void> => {
     const { progress, counts } = present(start, "a runner reports its start first");
     start = { progress: { ...progress, ...change }, counts };
-    await jobs.updateProgress(jobId, start.progress, counts);
+    await jobs[how](jobId, start.progress, counts);
   };
   return {
     started: async (gradientStepCountTotal, counts, metrics) => {
       requireFinite(metrics);
       await jobs.appendEvent(jobId, 0, { type: "training_started", data: metrics });
       // What an earlier attempt kept was told by then; this one says at once if it cannot go on behind it.
-      const savedStepCount = earlier?.savedStepCount ?? 0;
-      const steps = { gradientStepCount: savedStepCount, savedStepCount, gradientStepCountTotal };
-      start = { progress: { phase: "preparing", ...steps, endsAt: null }, counts };
-      await advance({});
+      const steps = { gradientStepCount: savedEarlierCount, savedStepCount: savedEarlierCount };
+      const progress = { phase: "preparing", ...steps, gradientStepCountTotal, endsAt: null } as const;
+      start = { progress, counts };
+      await update({});
       onEvent();
     },
-    entered: (phase) => advance({ phase }),
+    entered: (phase) => update({ phase }),
     stepped: async (index, metrics, secondsLeft) => {
       const total = present(start, "a runner reports its start first").progress.gradientStepCountTotal;
       assert(
@@ -47,12 +51,14 @@ export function createReport(
       requireFinite(metrics);
       await jobs.appendEvent(jobId, index + 1, { type: "gradient_step", data: metrics });
       const endsAt = secondsLeft === undefined ? null : new Date(clock.now().getTime() + secondsLeft * 1000);
-      await advance({ gradientStepCount: index + 1, endsAt });
+      await update({ gradientStepCount: index + 1, endsAt });
       onEvent();
     },
     saved: async (stepCount) => {
-      await advance({ gradientStepCount: stepCount, savedStepCount: stepCount });
-      onSaved(stepCount);
+      const isFurther = stepCount > savedEarlierCount;
+      const kept = { gradientStepCount: stepCount, savedStepCount: stepCount };
+      await update(kept, isFurther ? "advance" : "updateProgress");
+      if (isFurther) onAdvanced();
     },
     warned: async (warning) => {
       logger.warn({ warning }, "a job was warned of");

@@ -30,8 +30,8 @@ export class Attempt {
   /** Aborts when the server stops: nothing waits any longer then. */
   readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
-  /** Steps that are kept for another attempt. */
-  #savedStepCount = 0;
+  /** Whether it kept further steps for another attempt. */
+  #hasAdvanced = false;
 
   constructor(
     dependencies: AttemptDependencies,
@@ -121,8 +121,8 @@ export class Attempt {
       if (this.#interruption === null) this.#logger.warn({ err: error.cause }, "attempt failed");
       result = { kind: "threw", error: error.cause };
     }
-    const hasAdvanced = this.#savedStepCount > (job.progress?.savedStepCount ?? 0);
-    const earlier = { lostCount: job.lostCount, waitCount: this.#waitCount, hasAdvanced };
+    const { lostCount } = job;
+    const earlier = { lostCount, waitCount: this.#waitCount, hasAdvanced: this.#hasAdvanced };
     return { assignment, ending: endingOf(result, this.#interruption, earlier, this.#settings) };
   }
 
@@ -130,8 +130,8 @@ export class Attempt {
     const { runner, jobs, clock } = this.#dependencies;
     const { signal } = this.#running;
     const logger = this.#logger;
-    const onSaved = (stepCount: number): void => void (this.#savedStepCount = stepCount);
-    const report = createReport(this.#job, { jobs, clock, logger, onEvent: this.#onEvent, onSaved });
+    const onAdvanced = (): void => void (this.#hasAdvanced = true);
+    const report = createReport(this.#job, { jobs, clock, logger, onEvent: this.#onEvent, onAdvanced });
     return ofRunner(async () => {
       signal.throwIfAborted();
       const outcome = await runner.run(assignment, report, { signal });
@@ -178,7 +178,7 @@ export class Attempt {
         await jobs.release(id, owner, {
           at: now,
           notBefore: new Date(now.getTime() + ending.waitMs),
-          attempt: ending.kind === "retry" ? ending.attempt : "returned",
+          attempt: ending.kind === "retry" ? "lost" : "returned",
           waitingFor: ending.kind === "retry" ? null : ending.reason,
         });
         return;

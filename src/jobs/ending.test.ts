@@ -27,7 +27,6 @@ test("an obstacle is waited for however often it was met, and a loss is tried ag
   assert.deepEqual(endingOf(threw(died), null, { ...none, lostCount: 1 }, settings), {
     kind: "retry",
     waitMs: 200,
-    attempt: "lost",
   });
   const last = endingOf(threw(died), null, { ...none, lostCount: 2 }, settings);
   assert.ok(last.kind === "end" && last.state === "failed" && /after 3 attempts/.test(last.message));
@@ -35,7 +34,7 @@ test("an obstacle is waited for however often it was met, and a loss is tried ag
 
 test("an attempt that kept further steps before it was lost is none of those that are given up after", () => {
   const ending = endingOf(threw(died), null, { lostCount: 2, waitCount: 0, hasAdvanced: true }, settings);
-  assert.deepEqual(ending, { kind: "retry", waitMs: 100, attempt: "advanced" });
+  assert.deepEqual(ending, { kind: "retry", waitMs: 100 });
 });
 
 test("waits double up to their greatest", () => {

@@ -14,7 +14,7 @@ export type Ending =
   | { readonly kind: "succeed"; readonly outcome: JobOutcome }
   | { readonly kind: "end"; readonly state: "failed" | "cancelled"; readonly message: string }
   /** Back in the queue; another attempt comes after the wait, and goes on behind what this one kept. */
-  | { readonly kind: "retry"; readonly waitMs: number; readonly attempt: "lost" | "advanced" }
+  | { readonly kind: "retry"; readonly waitMs: number }
   /** Back in the queue as if it had not been tried, until the machine lets it run. */
   | { readonly kind: "wait"; readonly waitMs: number; readonly reason: string }
   /** Back in the queue as if it had not been tried. */
@@ -63,12 +63,12 @@ export function endingOf(
   const isLost = error.code === "unavailable" || error.code === "cancelled";
   if (!isLost) return { kind: "end", state: "failed", message: error.message };
   // However often a process dies, a job ends that keeps more steps each time.
-  if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings), attempt: "advanced" };
+  if (hasAdvanced) return { kind: "retry", waitMs: backoffMs(0, settings) };
   if (lostCount + 1 >= settings.attemptsMax) {
     const message = `The job was given up after ${lostCount + 1} attempts that were lost, the last one so: ${error.message}`;
     return { kind: "end", state: "failed", message };
   }
-  return { kind: "retry", waitMs: backoffMs(lostCount, settings), attempt: "lost" };
+  return { kind: "retry", waitMs: backoffMs(lostCount, settings) };
 }
 
 /** The wait after the attempt that `earlierCount` of its kind came before, in milliseconds. */
@@ -82,9 +82,12 @@ export function backoffMs(
 /** How a job ends that somebody asked to cancel. */
 export const cancelled: Ending = { kind: "end", state: "cancelled", message: "The job was cancelled." };
 
-/** How a job ends whose servers died too often while it ran: it may be what ends them; null when it may go on. */
+/**
+ * How a job ends whose servers died too often while it ran, one after the other and without keeping further steps: it
+ * may be what ends them; null when it may go on.
+ */
 export function refusedStart(restartCount: number, settings: Pick<JobSettings, "startsMax">): Ending | null {
   if (restartCount < settings.startsMax) return null;
-  const message = `The job was started ${restartCount} times by servers that died while it ran; it is not started again.`;
+  const message = `The job was started ${restartCount} times by servers that died while it ran, and kept no further step; it is not started again.`;
   return { kind: "end", state: "failed", message };
 }

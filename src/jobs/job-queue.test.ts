@@ -80,6 +80,23 @@ function bounded(jobs: JobStore): JobStore {
   };
 }
 
+/** The store as a process sees it until it dies: from then on nothing reaches it. */
+function mortal(jobs: JobStore): { readonly store: JobStore; readonly die: () => void } {
+  let isDead = false;
+  const call = async (name: keyof JobStore, args: readonly unknown[]): Promise<unknown> => {
+    if (isDead) throw new Error("the process is dead");
+    // Every method of the interface takes what it was called with.
+    return await (jobs[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+  };
+  const store = new Proxy(jobs, {
+    get:
+      (_target, name) =>
+      (...args: readonly unknown[]) =>
+        call(name as keyof JobStore, args),
+  });
+  return { store, die: () => void (isDead = true) };
+}
+
 /** A database with models `m` and `n`, a clock, and queues on them. */
 class Bench {
   readonly clock = new FakeClock();
@@ -711,6 +728,32 @@ test("a job that ends every server is not started for ever", async (t) => {
   await bench.clock.advance(0);
   assert.equal(await bench.state("a"), "failed");
   assert.match(await bench.message("a"), /started 2 times/);
+});
+
+test("a job goes on for as long as each server that dies kept a further step of it", async (t) => {
+  const bench = await Bench.open(t);
+  const savesOneMore: Run = async ({ job }, report, { signal }) => {
+    const savedCount = job.progress?.savedStepCount ?? 0;
+    await report.started(9, counts, startedEvent);
+    await report.saved(savedCount);
+    if (savedCount < 5) await report.saved(savedCount + 1);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    throw new ServiceError({ code: "cancelled", message: "interrupted" });
+  };
+  await bench.submit(bench.build(twoSteps), "a");
+  for (let server = 0; server < 7; server++) {
+    const { store, die } = mortal(bench.database.jobs);
+    const queue = bench.build(savesOneMore, { startsMax: 2 }, "server", store);
+    await queue.start();
+    await bench.clock.advance(0);
+    die();
+    await queue.stop();
+    assert.equal(await bench.state("a"), "running");
+  }
+  await bench.start([twoSteps], { startsMax: 2 });
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "failed");
+  assert.match(await bench.message("a"), /started 2 times .* kept no further step/);
 });
 
 test("attempts lost with their process and with their server have limits of their own", async (t) => {

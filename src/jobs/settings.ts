@@ -23,7 +23,7 @@ export const jobSettings = {
     min: 1,
     max: 1000,
     about:
-      "How many servers may die while a job runs before it fails; lost training processes are not counted.",
+      "How many servers may die while a job runs, one after the other and without it keeping further steps, before it fails; lost training processes are not counted.",
   },
   backoffMs: {
     kind: "integer",

@@ -1,9 +1,11 @@
 // Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
 // transitions inside its transaction, so that whoever is late gets `conflict` and nothing is written.
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely, Transaction, Updateable } from "kysely";
 import { present } from "../domain/assert.ts";
 import {
+  type JobCounts,
   type JobPins,
+  type JobProgress,
   type JobState,
   type JobStore,
   jobTransitions,
@@ -18,7 +20,7 @@ import { beginning, jobOf } from "./job-rows.ts";
 import { createJob } from "./job-submission.ts";
 import { greatestStep, insertVersion, lockModel } from "./models/version-store.ts";
 import { readPage } from "./paging.ts";
-import type { Schema } from "./schema.ts";
+import type { JobTable, Schema } from "./schema.ts";
 
 /** The job store on a migrated database. */
 export function createJobStore({ queries: database, dialect }: Connection): JobStore {
@@ -80,6 +82,7 @@ type AttemptQueries = Pick<
   | "endWaits"
   | "addWarning"
   | "updateProgress"
+  | "advance"
   | "appendEvent"
 >;
 
@@ -120,7 +123,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
           state: "queued",
           owner: null,
           lease_until: null,
-          restart_count: row("restart_count", "+", 1),
+          restart_count: row("restart_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
         }))
         .where("state", "=", "running")
         .returning("id");
@@ -147,7 +150,9 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
           waits_since: at.toISOString(),
           waiting_for: waitingFor,
           attempt_count: row("attempt_count", "-", attempt === "returned" ? 1 : 0),
-          lost_count: attempt === "advanced" ? 0 : row("lost_count", "+", attempt === "lost" ? 1 : 0),
+          ...(attempt === "lost" && {
+            lost_count: row("lost_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
+          }),
         }))
         .where("id", "=", id)
         .where("state", "=", "running")
@@ -174,14 +179,14 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
           .where("id", "=", id)
           .execute();
       }),
-    updateProgress: async (id, progress, counts) => {
-      await database
-        .updateTable("jobs")
-        .set({ progress: JSON.stringify(progress), counts: JSON.stringify(counts) })
-        .where("id", "=", id)
-        .where("state", "=", "running")
-        .execute();
-    },
+    updateProgress: (id, progress, counts) => setRunning(database, id, progressColumns(progress, counts)),
+    advance: (id, progress, counts) =>
+      setRunning(database, id, {
+        ...progressColumns(progress, counts),
+        has_advanced: 1,
+        lost_count: 0,
+        restart_count: 0,
+      }),
     appendEvent: (id, sequence, event) =>
       database.transaction().execute(async (transaction) => {
         const { state } = await keepJob(transaction, id);
@@ -189,6 +194,23 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         await appendJobEvent(transaction, id, sequence, event);
       }),
   };
+}
+
+function progressColumns(progress: JobProgress, counts: JobCounts): Updateable<JobTable> {
+  return { progress: JSON.stringify(progress), counts: JSON.stringify(counts) };
+}
+
+async function setRunning(
+  database: Kysely<Schema>,
+  id: string,
+  columns: Updateable<JobTable>,
+): Promise<void> {
+  await database
+    .updateTable("jobs")
+    .set(columns)
+    .where("id", "=", id)
+    .where("state", "=", "running")
+    .execute();
 }
 
 async function pinJob(

@@ -101,6 +101,8 @@ export interface JobTable {
   readonly attempt_count: number;
   readonly lost_count: number;
   readonly restart_count: number;
+  /** Whether the attempt that runs, or ran last, kept further steps. */
+  readonly has_advanced: Generated<number>;
   readonly progress: string | null;
   readonly counts: string | null;
   readonly result_step: number | null;

@@ -145,7 +145,10 @@ export const trainingJobSchema = Type.Object(
       description: "Of them, lost with their training process since one kept further steps.",
     }),
     attempts_lost_max: count,
-    restarts: Type.Integer({ minimum: 0, description: "Of them, lost with their server." }),
+    restarts: Type.Integer({
+      minimum: 0,
+      description: "Of them, lost with their server since one kept further steps.",
+    }),
     restarts_max: count,
     waiting_for: orNull(Type.String(), { description: "What of the machine a queued job waits for." }),
     warnings: Type.Array(Type.String(), {

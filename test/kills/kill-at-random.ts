@@ -43,7 +43,11 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
   all: ["training", "engine"],
 };
 
-/** Small steps, all of them kept, and as many lives for a job and an engine as a long run of kills takes. */
+/**
+ * Small steps, all of them kept. A training process that is killed a few times within its first seconds has kept no step,
+ * which is what `jobs.attemptsMax` is for, and engines are killed more often than is healthy; how many servers may die
+ * is left as it comes.
+ */
 const flags = [
   ...model,
   "--training-batch-tokens=32",
@@ -51,7 +55,6 @@ const flags = [
   "--jobs-backoff-ms=50",
   "--jobs-backoff-ms-max=200",
   "--jobs-attempts-max=100",
-  "--jobs-starts-max=1000",
   "--engine-restart-count-max=1000",
 ];
 

@@ -26,6 +26,14 @@ const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(
 /** Lost at moment 10, to be tried again at once. */
 const lostNow = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
 
+const sampleProgress = {
+  phase: "training",
+  gradientStepCount: 2,
+  gradientStepCountTotal: 4,
+  savedStepCount: 1,
+  endsAt: moment(9),
+} as const;
+
 const succeedNow = (jobs: JobStore, id: string, step: number, owner = "server") =>
   jobs.succeed(id, {
     owner,
@@ -340,10 +348,35 @@ function checkClaims(makeStorage: MakeStorage): void {
     }
     const { attemptCount, lostCount, restartCount } = present(await jobs.find("j"), "the job");
     assert.deepEqual([attemptCount, lostCount, restartCount], [3, 1, 2]);
-    await claimNow(jobs);
-    await jobs.release("j", "server", { ...lostNow, attempt: "advanced" });
-    const advanced = present(await jobs.find("j"), "the job");
-    assert.deepEqual([advanced.attemptCount, advanced.lostCount, advanced.restartCount], [4, 0, 2]);
+  });
+
+  test("losses count anew behind an attempt that kept further steps, and it is none of them", async (t) => {
+    const open = await makeStorage(t);
+    let database = await open();
+    await storeModel(database.models, "m");
+    await database.jobs.create(sampleJob("j", "m"), [], null);
+    const ends = {
+      process: () => database.jobs.release("j", "server", lostNow),
+      server: async () => {
+        await database.close();
+        database = await open();
+        await database.jobs.rescue({ owner: "server" });
+      },
+    } as const;
+    const attempt = async (end: keyof typeof ends, hasAdvanced: boolean): Promise<readonly number[]> => {
+      await claimNow(database.jobs);
+      if (hasAdvanced) await database.jobs.advance("j", sampleProgress, sampleCounts);
+      await ends[end]();
+      const { lostCount, restartCount } = present(await database.jobs.find("j"), "the job");
+      return [lostCount, restartCount];
+    };
+    assert.deepEqual(await attempt("process", false), [1, 0]);
+    assert.deepEqual(await attempt("server", false), [1, 1]);
+    assert.deepEqual(await attempt("server", true), [0, 0]);
+    assert.deepEqual(await attempt("server", false), [0, 1]);
+    assert.deepEqual(await attempt("process", false), [1, 1]);
+    assert.deepEqual(await attempt("process", true), [0, 0]);
+    assert.deepEqual(await attempt("process", false), [1, 0]);
   });
 
   test("a wait ends when the clock shows a time before it began, and when waits are ended", async (t) => {
@@ -452,19 +485,17 @@ function checkClaims(makeStorage: MakeStorage): void {
   test("progress is kept while a job runs", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
-    const progress = {
-      phase: "training",
-      gradientStepCount: 2,
-      gradientStepCountTotal: 4,
-      savedStepCount: 1,
-      endsAt: moment(9),
-    } as const;
-    await jobs.updateProgress("j", progress, sampleCounts);
-    assert.equal((await jobs.find("j"))?.progress, null);
+    for (const update of ["updateProgress", "advance"] as const) {
+      await jobs[update]("j", sampleProgress, sampleCounts);
+      assert.equal((await jobs.find("j"))?.progress, null);
+    }
     await claimNow(jobs);
-    await jobs.updateProgress("j", progress, sampleCounts);
-    assert.deepEqual((await jobs.find("j"))?.progress, progress);
-    assert.deepEqual((await jobs.find("j"))?.counts, sampleCounts);
+    for (const [index, update] of (["updateProgress", "advance"] as const).entries()) {
+      const progress = { ...sampleProgress, gradientStepCount: index };
+      await jobs[update]("j", progress, sampleCounts);
+      assert.deepEqual((await jobs.find("j"))?.progress, progress);
+      assert.deepEqual((await jobs.find("j"))?.counts, sampleCounts);
+    }
   });
 }
 

@@ -11,6 +11,7 @@ import { addVersion6 } from "./version-6.ts";
 import { addVersion7 } from "./version-7.ts";
 import { addVersion8 } from "./version-8.ts";
 import { addVersion9 } from "./version-9.ts";
+import { addVersion10 } from "./version-10.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -23,6 +24,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion7,
   addVersion8,
   addVersion9,
+  addVersion10,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -55,7 +55,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const lines = [...given];
         const content = [JSON.stringify(job.task.config), ...lines].map(unfolded).join("");
         const contentHash = createHash("sha256").update(content).digest("hex");
-        const waiting = { owner: null, leaseUntil: new Date(0), ...noWait };
+        const waiting = { owner: null, leaseUntil: new Date(0), hasAdvanced: false, ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
         tables.jobs = [...tables.jobs, stored];
         return { id: job.id, isNew: true };
@@ -120,7 +120,8 @@ function attempts(
         tables.turns = [...tables.turns, next.job.modelId];
         const { startedAt, attemptCount } = next.job;
         const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1, waitingFor: null };
-        return change(tables, next.job.id, { state: "running", ...attempt }, { owner, leaseUntil });
+        const held = { owner, leaseUntil, hasAdvanced: false };
+        return change(tables, next.job.id, { state: "running", ...attempt }, held);
       }),
     holdBack: (baseModels, waitingFor) =>
       exclusively((tables) => {
@@ -161,8 +162,8 @@ function attempts(
               ? owner === filter.owner
               : leaseUntil < filter.leaseBefore || leaseUntil > filter.leaseAfter),
         );
-        for (const { job } of lost) {
-          const restartCount = job.restartCount + 1;
+        for (const { job, hasAdvanced } of lost) {
+          const restartCount = job.restartCount + (hasAdvanced ? 0 : 1);
           change(tables, job.id, { state: "queued", restartCount }, { owner: null });
         }
         return lost.map(({ job }) => job.id);
@@ -172,7 +173,7 @@ function attempts(
         const one = kept(tables, id);
         if (one === undefined || !runsFor(one, owner)) return false;
         const attemptCount = one.job.attemptCount - (attempt === "returned" ? 1 : 0);
-        const lostCount = attempt === "advanced" ? 0 : one.job.lostCount + (attempt === "lost" ? 1 : 0);
+        const lostCount = one.job.lostCount + (attempt === "lost" && !one.hasAdvanced ? 1 : 0);
         const counts = { attemptCount, lostCount };
         const wait = { notBefore, waitsSince: at };
         change(tables, id, { state: "queued", ...counts, waitingFor }, { owner: null, ...wait });
@@ -191,6 +192,11 @@ function attempts(
     updateProgress: (id, progress, counts) =>
       exclusively((tables) => {
         if (kept(tables, id)?.job.state === "running") change(tables, id, { progress, counts });
+      }),
+    advance: (id, progress, counts) =>
+      exclusively((tables) => {
+        const advanced = { progress, counts, lostCount: 0, restartCount: 0 };
+        if (kept(tables, id)?.job.state === "running") change(tables, id, advanced, { hasAdvanced: true });
       }),
     appendEvent: (id, sequence, event) =>
       exclusively((tables) => {

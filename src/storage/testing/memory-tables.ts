@@ -16,6 +16,7 @@ export interface KeptJob {
   readonly leaseUntil: Date;
   readonly notBefore: Date;
   readonly waitsSince: Date;
+  readonly hasAdvanced: boolean;
   readonly lines: readonly string[];
   /** By sequence. */
   readonly events: ReadonlyMap<number, Omit<JobEvent, "id">>;
