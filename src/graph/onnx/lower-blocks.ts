@@ -23,7 +23,7 @@ export function blockedAttention(
   const nothing = model.node("Slice", [operands.q, blocks.int(0), blocks.int(0), blocks.int(1)]);
   const [attended = ""] = blocks.loop([nothing], (block, [before = ""]) => {
     const part = model.node("MatMul", [blocks.probabilities(block), blocks.visible(blocks.values, block)]);
-    return [model.node("Concat", [before, blocks.merged(part, block)], { attributes: { axis: 1 } })];
+    return [model.node("Concat", [before, blocks.merged(part)], { attributes: { axis: 1 } })];
   });
   return attended;
 }
@@ -40,7 +40,7 @@ export function blockedAttentionGradient(
   const along = blocks.grouped(model.node("Mul", [operands.gradient, operands.attended]));
   const corrections = model.node("ReduceSum", [along, int(-1)], { attributes: { keepdims: 1 } });
   const noQueries = model.node("Slice", [operands.q, int(0), int(0), int(1)]);
-  const noKeys = model.node("Slice", [blocks.keys, int(0), int(0), int(2)]);
+  const noKeys = model.node("Slice", [blocks.keys, int(0), int(0), int(3)]);
   const [byQ = "", byKeys = "", byValues = ""] = blocks.loop([noQueries, noKeys, noKeys], (block, state) => {
     const [q = "", k = "", v = ""] = state;
     const probabilities = blocks.probabilities(block);
@@ -52,9 +52,9 @@ export function blockedAttentionGradient(
     const queries = blocks.rowsOf(blocks.queries, block);
     const byQueries = blocks.product(byScores, blocks.visible(blocks.keys, block), {}, scale);
     return [
-      model.node("Concat", [q, blocks.merged(byQueries, block)], { attributes: { axis: 1 } }),
-      blocks.added(k, blocks.product(byScores, queries, { transA: 1 }, scale), block),
-      blocks.added(v, blocks.product(probabilities, slope, { transA: 1 }), block),
+      model.node("Concat", [q, blocks.merged(byQueries)], { attributes: { axis: 1 } }),
+      blocks.added(k, blocks.product(blocks.ofKeyHead(byScores), blocks.ofKeyHead(queries), { transA: 1 }, scale), block),
+      blocks.added(v, blocks.product(blocks.ofKeyHead(probabilities), blocks.ofKeyHead(slope), { transA: 1 }), block),
     ];
   });
   return [byQ, blocks.ungrouped(byKeys), blocks.ungrouped(byValues)];
@@ -71,14 +71,20 @@ interface Block {
 class AttentionBlocks {
   /** [B, Hkv, G, T, K] */
   readonly queries: string;
-  /** [B, Hkv, T, K] */
+  /** [B, Hkv, 1, T, K] */
   readonly keys: string;
-  /** [B, Hkv, T, K] */
+  /** [B, Hkv, 1, T, K] */
   readonly values: string;
   readonly #model: OnnxModelWriter;
   readonly #attributes: Attention & { readonly headSize: number };
   /** int64 [1]: T. */
   readonly #length: string;
+  /** int64 [1]: how many blocks there are. */
+  readonly #count: string;
+  /** int64 [1]: where the last block starts. */
+  readonly #lastStart: string;
+  /** What is added to the scores of a last block that is full: 0 where a query sees a key. */
+  readonly #lastMask: string;
 
   constructor(
     model: OnnxModelWriter,
@@ -87,7 +93,12 @@ class AttentionBlocks {
   ) {
     this.#model = model;
     this.#attributes = attributes;
+    const size = this.int(queriesPerBlock);
     this.#length = model.node("Shape", [q], { attributes: { start: 1, end: 2 } });
+    const whole = model.node("Add", [this.#length, this.int(queriesPerBlock - 1)]);
+    this.#count = model.node("Div", [whole, size]);
+    this.#lastStart = model.node("Mul", [model.node("Sub", [this.#count, this.int(1)]), size]);
+    this.#lastMask = this.#mask(this.#lastStart, model.node("Add", [this.#lastStart, size]));
     this.queries = this.grouped(q);
     this.keys = this.#split(k);
     this.values = this.#split(v);
@@ -103,8 +114,7 @@ class AttentionBlocks {
   ): readonly string[] {
     const model = this.#model;
     const size = this.int(queriesPerBlock);
-    const whole = model.node("Add", [this.#length, this.int(queriesPerBlock - 1)]);
-    const count = model.node("Squeeze", [model.node("Div", [whole, size])]);
+    const count = model.node("Squeeze", [this.#count]);
     const state = initial.map((name) => ({ name, dtype: "float32" as const }));
     return model.loop(count, state, (iteration, names) => {
       const start = model.node("Mul", [model.node("Unsqueeze", [iteration, this.int(0)]), size]);
@@ -113,41 +123,31 @@ class AttentionBlocks {
     });
   }
 
-  /** The probabilities of a block over the keys up to its end, [B, Hkv, G*U, E]. */
+  /** The probabilities of a block over the keys up to its end, [B, Hkv, G, U, E]. */
   probabilities(block: Block): string {
-    const model = this.#model;
-    const { scale, queryHeads, kvHeads } = this.#attributes;
+    const { scale } = this.#attributes;
     const queries = this.rowsOf(this.queries, block);
     const scores = this.product(queries, this.visible(this.keys, block), { transB: 1 }, scale);
-    const group = this.int(0, 0, queryHeads / kvHeads);
-    const byQuery = model.node("Concat", [group, block.size, this.int(-1)], { attributes: { axis: 0 } });
-    const perHead = model.node("Reshape", [scores, byQuery]);
-    const softmax = model.node("Softmax", [model.node("Add", [perHead, this.#mask(block)])], {
+    return this.#model.node("Softmax", [this.#model.node("Add", [scores, this.#maskOf(block)])], {
       attributes: { axis: -1 },
     });
-    return model.node("Reshape", [softmax, model.node("Shape", [scores])]);
   }
 
-  /** The rows of a block, of [B, Hkv, G, T, X]: [B, Hkv, G*U, X]. */
+  /** The rows of a block, of [B, Hkv, G, T, X]: [B, Hkv, G, U, X]. */
   rowsOf(x: string, { start, end }: Block): string {
-    const rows = this.#model.node("Slice", [x, start, end, this.int(3)]);
-    const last = this.#model.node("Shape", [x], { attributes: { start: 4, end: 5 } });
-    const shape = this.#model.node("Concat", [this.int(0, 0, -1), last], { attributes: { axis: 0 } });
-    return this.#model.node("Reshape", [rows, shape]);
+    return this.#model.node("Slice", [x, start, end, this.int(3)]);
   }
 
   /** The keys or values up to the end of a block, [B, Hkv, E, K]. */
   visible(x: string, { end }: Block): string {
-    return this.#model.node("Slice", [x, this.int(0), end, this.int(2)]);
+    return this.#model.node("Slice", [x, this.int(0), end, this.int(3)]);
   }
 
-  /** Rows of a block, [B, Hkv, G*U, K], as they lie in results: [B, U, Hq*K]. */
-  merged(x: string, { size }: Block): string {
+  /** Rows of a block, [B, Hkv, G, U, K], as they lie in results: [B, U, Hq*K]. */
+  merged(x: string): string {
     const model = this.#model;
     const { queryHeads, headSize } = this.#attributes;
-    const shape = [this.int(0, queryHeads), size, this.int(headSize)];
-    const heads = model.node("Reshape", [x, model.node("Concat", shape, { attributes: { axis: 0 } })]);
-    const byToken = model.node("Transpose", [heads], { attributes: { perm: [0, 2, 1, 3] } });
+    const byToken = model.node("Transpose", [x], { attributes: { perm: [0, 3, 1, 2, 4] } });
     return model.node("Reshape", [byToken, this.int(0, 0, queryHeads * headSize)]);
   }
 
@@ -156,10 +156,10 @@ class AttentionBlocks {
     const model = this.#model;
     const { headSize, kvHeads } = this.#attributes;
     const rows = model.node("Shape", [more], { attributes: { start: 0, end: 1 } });
-    const shape = [rows, this.int(kvHeads), size, this.int(headSize)];
+    const shape = [rows, this.int(kvHeads, 1), size, this.int(headSize)];
     const zero = model.constant("float32", [], [0]);
     const zeros = model.node("Expand", [zero, model.node("Concat", shape, { attributes: { axis: 0 } })]);
-    const longer = model.node("Concat", [before, zeros], { attributes: { axis: 2 } });
+    const longer = model.node("Concat", [before, zeros], { attributes: { axis: 3 } });
     return model.node("Add", [longer, more]);
   }
 
@@ -171,11 +171,18 @@ class AttentionBlocks {
     return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 3, 1, 4] } });
   }
 
-  /** [B, Hkv, T, K] to [B, T, Hkv*K]. */
+  /** [B, Hkv, 1, T, K] to [B, T, Hkv*K]. */
   ungrouped(x: string): string {
     const { kvHeads, headSize } = this.#attributes;
-    const byToken = this.#model.node("Transpose", [x], { attributes: { perm: [0, 2, 1, 3] } });
+    const byToken = this.#model.node("Transpose", [x], { attributes: { perm: [0, 3, 1, 2, 4] } });
     return this.#model.node("Reshape", [byToken, this.int(0, 0, kvHeads * headSize)]);
+  }
+
+  /** The rows of all query heads of a key head together, of [B, Hkv, G, U, X]: [B, Hkv, 1, G*U, X]. */
+  ofKeyHead(x: string): string {
+    const last = this.#model.node("Shape", [x], { attributes: { start: 4, end: 5 } });
+    const shape = this.#model.node("Concat", [this.int(0, 0, 1, -1), last], { attributes: { axis: 0 } });
+    return this.#model.node("Reshape", [x, shape]);
   }
 
   product(
@@ -190,8 +197,18 @@ class AttentionBlocks {
     });
   }
 
-  /** 0 where a query of the block sees a key, [U, E]. */
-  #mask({ start, end }: Block): string {
+  /** What is added to the scores of a block, [U, E]: a part of the last one's, since only the distance of a key counts. */
+  #maskOf({ start, end, size }: Block): string {
+    const model = this.#model;
+    const first = model.node("Sub", [this.#lastStart, start]);
+    const from = model.node("Concat", [this.int(0), first], { attributes: { axis: 0 } });
+    const last = model.node("Add", [first, end]);
+    const to = model.node("Concat", [size, last], { attributes: { axis: 0 } });
+    return model.node("Slice", [this.#lastMask, from, to, this.int(0, 1)]);
+  }
+
+  /** 0 where queries from a start to an end see keys up to that end, far below zero elsewhere. */
+  #mask(start: string, end: string): string {
     const model = this.#model;
     const scalar = (name: string): string => model.node("Squeeze", [name]);
     const range = (from: string, to: string): string =>
@@ -209,11 +226,11 @@ class AttentionBlocks {
     return model.node("Where", [isSeen, zero, low]);
   }
 
-  /** [B, T, Hkv*K] to [B, Hkv, T, K]. */
+  /** [B, T, Hkv*K] to [B, Hkv, 1, T, K]. */
   #split(x: string): string {
     const { kvHeads, headSize } = this.#attributes;
-    const split = this.#model.node("Reshape", [x, this.int(0, 0, kvHeads, headSize)]);
-    return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 1, 3] } });
+    const split = this.#model.node("Reshape", [x, this.int(0, 0, kvHeads, 1, headSize)]);
+    return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 3, 1, 4] } });
   }
 }
 
