@@ -15,6 +15,11 @@ export interface TrainingInputs {
   readonly layout: TokenLayout;
   /** int64 [N]: the tokens whose next token is wanted, as indices of the flat layout (b·T + t in rows); never padding. */
   readonly places_N: Value;
+  /**
+   * int64, one for each place of the flat layout: which of the N is wanted of it, or N where none is. Without it a place may
+   * be wanted more than once, and the gradient takes longer.
+   */
+  readonly wantedOfPlace?: Value;
   /** int64 [N]: the tokens whose log-probabilities are wanted, usually those at `places_N` + 1. */
   readonly targets_N: Value;
 }
@@ -50,7 +55,7 @@ export function addTrainingForward(
   inputs: TrainingInputs,
   { learns, hasEntropy }: TrainingForwardOptions,
 ): TrainingForward {
-  const { layout, places_N, targets_N } = inputs;
+  const { layout, places_N, wantedOfPlace, targets_N } = inputs;
   const weights = declareWeights(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
@@ -63,7 +68,9 @@ export function addTrainingForward(
     selectRows: (x) => {
       const [rows, length, width] = x.shape;
       const flat = builder.reshape(x, [dimensionProduct([rows, length]), width]);
-      return builder.gatherRows(flat, places_N);
+      return wantedOfPlace === undefined
+        ? builder.gatherRows(flat, places_N)
+        : builder.moveRows(flat, places_N, wantedOfPlace, { isPartial: true });
     },
   });
   const output = `${outputProjection(config).path}.weight`;

@@ -51,10 +51,12 @@ export function blockedAttentionGradient(
     const { scale } = attributes;
     const queries = blocks.rowsOf(blocks.queries, block);
     const byQueries = blocks.product(byScores, blocks.visible(blocks.keys, block), {}, scale);
+    const overRows = (a: string, b: string, alpha?: number): string =>
+      blocks.product(blocks.ofKeyHead(a), blocks.ofKeyHead(b), { transA: 1 }, alpha);
     return [
       model.node("Concat", [q, blocks.merged(byQueries)], { attributes: { axis: 1 } }),
-      blocks.added(k, blocks.product(blocks.ofKeyHead(byScores), blocks.ofKeyHead(queries), { transA: 1 }, scale), block),
-      blocks.added(v, blocks.product(blocks.ofKeyHead(probabilities), blocks.ofKeyHead(slope), { transA: 1 }), block),
+      blocks.added(k, overRows(byScores, queries, scale), block),
+      blocks.added(v, overRows(probabilities, slope), block),
     ];
   });
   return [byQ, blocks.ungrouped(byKeys), blocks.ungrouped(byValues)];
@@ -67,7 +69,10 @@ interface Block {
   readonly size: string;
 }
 
-/** What attention and its gradient share: operands by head, and the probabilities of a block. */
+/**
+ * What attention and its gradient share: operands by head, and the probabilities of a block. Every query head is a product of
+ * its own: three key heads are badly shared by two threads, nine query heads well.
+ */
 class AttentionBlocks {
   /** [B, Hkv, G, T, K] */
   readonly queries: string;
@@ -138,7 +143,7 @@ class AttentionBlocks {
     return this.#model.node("Slice", [x, start, end, this.int(3)]);
   }
 
-  /** The keys or values up to the end of a block, [B, Hkv, E, K]. */
+  /** The keys or values up to the end of a block, [B, Hkv, 1, E, K]. */
   visible(x: string, { end }: Block): string {
     return this.#model.node("Slice", [x, this.int(0), end, this.int(3)]);
   }
@@ -273,14 +278,13 @@ export function linearLogprob(
     const column = model.node("Unsqueeze", [blockIds, last]);
     const picked = model.node("GatherElements", [scores, column], { attributes: { axis: -1 } });
     const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
+    const mean = wanted.slopes ? model.node("MatMul", [probabilities, weight]) : "";
     if (wanted.entropy) {
-      const expected = reduced("ReduceSum", model.node("Mul", [probabilities, scores]));
-      parts.push(model.node("Sub", [total, expected]));
+      // The expected score is that of the expected row of weights, which the slopes need.
+      const weighted = wanted.slopes ? [mean, rows(x)] : [probabilities, scores];
+      parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
     }
-    if (wanted.slopes) {
-      const mean = model.node("MatMul", [probabilities, weight]);
-      parts.push(model.node("Sub", [model.node("Gather", [weight, blockIds]), mean]));
-    }
+    if (wanted.slopes) parts.push(model.node("Sub", [model.node("Gather", [weight, blockIds]), mean]));
     return parts.map((part, index) =>
       model.node("Concat", [state[index] ?? "", part], { attributes: { axis: 0 } }),
     );

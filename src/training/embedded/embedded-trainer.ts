@@ -36,7 +36,14 @@ import {
   requireTrainable,
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
-import { type Microbatch, lossFeeds, splitBySequence, tokenFeeds } from "./feeds.ts";
+import {
+  type Microbatch,
+  lossFeeds,
+  arePlacesDistinct,
+  splitBySequence,
+  tokenFeeds,
+  wantedFeeds,
+} from "./feeds.ts";
 import { estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
 import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
@@ -66,8 +73,8 @@ export interface EmbeddedTrainerOptions {
   readonly threads: number;
 }
 
-/** Programs differ by layout, loss and adapter shape; a job has six at most, and jobs of one model mostly share them. */
-const SESSION_COUNT_MAX = 6;
+/** Programs differ by layout, places, loss and adapter shape; a job has eight at most, most have two that the next one shares. */
+const SESSION_COUNT_MAX = 8;
 
 /** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
 export class EmbeddedTrainers implements TrainerProvider {
@@ -202,9 +209,14 @@ class EmbeddedTrainer implements Trainer {
       const sums = { loss: 0, entropy: 0 };
       let gradients: Gradients | null = null;
       await this.#eachMicrobatch(microbatches, call.signal, async (microbatch, index) => {
-        const session = await this.#gradientSession(microbatch, loss);
+        const hasDistinctPlaces = arePlacesDistinct(microbatch);
+        const session = await this.#gradientSession(microbatch, loss, hasDistinctPlaces);
         const terms = { loss, tokenCount, klElsewhere: klElsewhere[index] };
-        const feeds = { ...tokenFeeds(microbatch), ...lossFeeds(microbatch, terms) };
+        const feeds = {
+          ...tokenFeeds(microbatch),
+          ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
+          ...lossFeeds(microbatch, terms),
+        };
         const outputs = await session.run({ ...feeds, ...this.#adapterFeeds() });
         sums.loss += float32Data(outputs["loss"])[0];
         sums.entropy += float32Data(outputs["entropy"])[0];
@@ -272,9 +284,9 @@ class EmbeddedTrainer implements Trainer {
     return this.#trainers.session(key, () => buildLogprobGraph(this.#options.config, options));
   }
 
-  #gradientSession({ kind }: Microbatch, loss: Loss): Promise<Session> {
-    const options = { adapter: this.#adapter, layout: kind, loss };
-    const key = JSON.stringify(["gradient", kind, this.#adapterShape(), lossKey(loss)]);
+  #gradientSession({ kind }: Microbatch, loss: Loss, hasDistinctPlaces: boolean): Promise<Session> {
+    const options = { adapter: this.#adapter, layout: kind, loss, hasDistinctPlaces };
+    const key = JSON.stringify(["gradient", kind, hasDistinctPlaces, this.#adapterShape(), lossKey(loss)]);
     return this.#trainers.session(key, () => buildGradientGraph(this.#options.config, options));
   }
 

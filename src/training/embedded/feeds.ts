@@ -38,6 +38,18 @@ function listFeeds({ tokenIds_L, positions_L, prefixes_G, rows_R }: Microbatch):
   };
 }
 
+/** Whether no two trained tokens are predicted at the same place. */
+export function arePlacesDistinct({ trained_N }: Microbatch): boolean {
+  return new Set(trained_N.map(({ place }) => place)).size === trained_N.length;
+}
+
+/** For a microbatch whose places differ: which trained token each token of the list predicts, N where it predicts none. */
+export function wantedFeeds({ tokenIds_L, trained_N }: Microbatch): Record<string, Tensor> {
+  const wanted = new BigInt64Array(tokenIds_L.length).fill(BigInt(trained_N.length));
+  for (const [index, { place }] of trained_N.entries()) wanted[place] = BigInt(index);
+  return { wanted_of_place: { dtype: "int64", dims: [wanted.length], data: wanted } };
+}
+
 /** The sizes of a microbatch's tensors, by the symbols of the programs. */
 export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
   const { tokenIds_L, prefixes_G, rows_R, sequences_S, trained_N } = layout;

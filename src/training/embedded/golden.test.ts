@@ -25,7 +25,7 @@ import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts
 import { layoutOf } from "../packing/pack-layout.ts";
 import { type Pack, cutIntoPacks } from "../packing/packs.ts";
 import { groupByPrefix, prefixOf, ungrouped } from "../packing/prefix-groups.ts";
-import { type Microbatch, lossFeeds, tokenFeeds } from "./feeds.ts";
+import { type Microbatch, arePlacesDistinct, lossFeeds, tokenFeeds, wantedFeeds } from "./feeds.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
 const modelFolder = "test/fixtures/goldens/models/qwen3";
@@ -113,12 +113,14 @@ async function check(
   const given = goldenBatch(goldenCase);
   const batch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
   const loss: Loss = { kind: "policy", config: trainingConfig };
-  const graph = buildGradientGraph(config, { adapter, layout, loss });
-  const session = await createSession(graph, { weights, threads: 1 });
   const microbatch = layoutOf(packOf(batch, layout));
+  const hasDistinctPlaces = arePlacesDistinct(microbatch);
+  const graph = buildGradientGraph(config, { adapter, layout, hasDistinctPlaces, loss });
+  const session = await createSession(graph, { weights, threads: 1 });
   const losses = flatLosses(goldenCase, batch, microbatch);
   const feeds = {
     ...tokenFeeds(microbatch),
+    ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
     ...lossFeeds(microbatch, { loss, tokenCount: losses.length, klElsewhere: 0 }),
     ...adapterFeeds,
   };

@@ -3,8 +3,9 @@
 // serves every microbatch of a layout.
 import { present } from "../../domain/assert.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
+import { dimensionProduct } from "../../graph/dimension.ts";
 import { gradient } from "../../graph/gradient.ts";
-import type { Graph } from "../../graph/graph.ts";
+import type { Graph, Value } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { type TrainingForward, addTrainingForward } from "../../model/training-forward.ts";
@@ -22,6 +23,12 @@ export interface GraphOptions {
   readonly layout: Pack<TrainingSequence>["kind"];
 }
 
+export interface GradientGraphOptions extends GraphOptions {
+  readonly loss: Loss;
+  /** Whether no two trained tokens are predicted at the same place: their gradient is a gather then. Default false. */
+  readonly hasDistinctPlaces?: boolean;
+}
+
 /** The output that holds the gradient of an adapter matrix. */
 export function gradientName(matrix: string): string {
   return `gradient.${matrix}`;
@@ -30,15 +37,15 @@ export function gradientName(matrix: string): string {
 /**
  * Builds the program of a gradient.
  *
- * Inputs: those of `tokenFeeds` and `lossFeeds`, and the adapter's matrices by name.
+ * Inputs: those of `tokenFeeds` and `lossFeeds`, of `wantedFeeds` where places are distinct, and the adapter's matrices by name.
  * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N], and a gradient per matrix.
  */
 export function buildGradientGraph(
   config: ModelConfig,
-  { adapter, layout, loss }: GraphOptions & { readonly loss: Loss },
+  { adapter, layout, hasDistinctPlaces = false, loss }: GradientGraphOptions,
 ): Graph {
   const builder = new GraphBuilder();
-  const options = { adapter, layout, hasEntropy: true };
+  const options = { adapter, layout, hasDistinctPlaces, hasEntropy: true };
   const { logprobs_N, entropy_N, learned } = addForward(builder, config, options);
   const nodes = addLoss(builder, logprobs_N, loss);
   const names = [...learned.keys()];
@@ -56,18 +63,26 @@ export function buildGradientGraph(
 /** Builds the program without loss and gradients; its one output is `logprobs` [N]. */
 export function buildLogprobGraph(config: ModelConfig, { adapter, layout }: GraphOptions): Graph {
   const builder = new GraphBuilder();
-  const { logprobs_N } = addForward(builder, config, { adapter, layout, hasEntropy: false });
+  const options = { adapter, layout, hasDistinctPlaces: false, hasEntropy: false };
+  const { logprobs_N } = addForward(builder, config, options);
   return builder.build({ logprobs: logprobs_N });
 }
 
 function addForward(
   builder: GraphBuilder,
   config: ModelConfig,
-  { adapter, layout, hasEntropy }: GraphOptions & { readonly hasEntropy: boolean },
+  {
+    adapter,
+    layout,
+    hasDistinctPlaces,
+    hasEntropy,
+  }: GraphOptions & { readonly hasDistinctPlaces: boolean; readonly hasEntropy: boolean },
 ): TrainingForward {
+  const tokens = layoutInputs[layout](builder);
   const inputs = {
-    layout: layoutInputs[layout](builder),
+    layout: tokens,
     places_N: builder.input("places", "int64", ["N"]),
+    ...(hasDistinctPlaces ? { wantedOfPlace: wantedInput(builder, tokens) } : {}),
     targets_N: builder.input("targets", "int64", ["N"]),
   };
   const { targets, rank, scale } = adapter;
@@ -75,6 +90,11 @@ function addForward(
     learns: { kind: "lora", targets, rank, scale },
     hasEntropy,
   });
+}
+
+function wantedInput(builder: GraphBuilder, layout: TokenLayout): Value {
+  const { shape } = layout.kind === "rows" ? layout.tokens_BT : layout.tokens_L;
+  return builder.input("wanted_of_place", "int64", [dimensionProduct(shape)]);
 }
 
 const layoutInputs: { readonly [Kind in GraphOptions["layout"]]: (builder: GraphBuilder) => TokenLayout } = {
