@@ -27,6 +27,7 @@ import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job
 import { memoryLimit, pinnedSettings } from "./settings.ts";
 import { compareVersions } from "./replay/compare-versions.ts";
 import { createTurnRenderer } from "./turn-renderer.ts";
+import { WhenIdle } from "./when-idle.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
@@ -40,30 +41,19 @@ interface LoadedModel {
 
 serveParent<TrainingProtocol>(async (options, emit) => {
   const model = await load(options);
-  let idling = new AbortController();
+  // Programs keep the memory that they have had; the next job makes them again.
+  const idle = new WhenIdle(systemClock, programsKeptMs, () => model.trainers.close());
+  const answer = (request: RunRequest): Promise<void> =>
+    run({ model, options, emit }, request).then(emit, (error: unknown) =>
+      emit({ kind: "failed", ...failureOf(error, internalMessage) }),
+    );
   return {
     ready: null,
-    receive: (request) => {
-      idling.abort();
-      run({ model, options, emit }, request)
-        .then(emit, (error: unknown) => emit({ kind: "failed", ...failureOf(error, internalMessage) }))
-        .finally(() => {
-          idling = new AbortController();
-          freeWhenIdle(model, idling.signal);
-        });
-    },
+    // The parent may send the next job before it is known here that it has the last one's outcome.
+    receive: (request) => void idle.during(() => answer(request)),
     stop: async () => undefined,
   };
 });
-
-/** Programs keep the memory that they have had; the next job makes them again. */
-function freeWhenIdle({ trainers }: LoadedModel, signal: AbortSignal): void {
-  systemClock.sleep(programsKeptMs, { signal }).then(
-    () => trainers.close(),
-    // There is another job: the sleep has no other reason to reject.
-    () => undefined,
-  );
-}
 
 interface Context {
   readonly model: LoadedModel;
