@@ -257,6 +257,14 @@ test("examples reach the product over HTTP alone, as any client does", () => {
   );
 });
 
+test("commands load the server only once they run", () => {
+  const atOnce = /^import (?!type\b)[^;]*?from "((?:\.\.\/)+server\/[^"]+)"/gm;
+  const loaded = sources()
+    .filter((source) => source.room === "cli" && !isTest(source.path))
+    .flatMap(({ text }) => [...text.matchAll(atOnce)].map((match) => posix.basename(match[1] ?? "")));
+  assert.deepEqual([...new Set(loaded)].sort(), ["config.ts", "settings.ts"]);
+});
+
 test("no file or folder has a name that says nothing", () => {
   const faults = sources().filter((source) =>
     source.path.split("/").some((part) => forbiddenNames.includes(part.replace(/(\.test)?\.ts$/, ""))),

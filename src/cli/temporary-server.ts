@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../server/config.ts";
-import { createServer } from "../server/server.ts";
 
 /** Where the temporary server is, and a key of it. */
 export interface TemporaryServer {
@@ -20,6 +19,7 @@ export async function withTemporaryServer(
   use: (server: TemporaryServer) => Promise<void>,
   flags: Readonly<Record<string, string>> = {},
 ): Promise<void> {
+  const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
   const server = createServer(
     readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn", ...flags }),

@@ -1,6 +1,5 @@
 // `hone keys`: make, list and revoke API keys, in the data folder itself, so that it works without a key.
 import type { Command } from "commander";
-import { createKey, listKeys, revokeKey } from "../../server/keys.ts";
 import { printRows } from "../connection.ts";
 
 interface KeyFlags {
@@ -22,6 +21,7 @@ export function addKeysCommand(program: Command): void {
       async (
         flags: KeyFlags & { readonly entity?: string; readonly owner?: string; readonly role: string },
       ) => {
+        const { createKey } = await import("../../server/keys.ts");
         const { key, secret } = await createKey(flags);
         if (flags.json === true)
           process.stdout.write(
@@ -33,6 +33,7 @@ export function addKeysCommand(program: Command): void {
   withData(
     keys.command("list", { isDefault: true }).description("List the keys; the secrets are not kept."),
   ).action(async (flags: KeyFlags) => {
+    const { listKeys } = await import("../../server/keys.ts");
     const rows = (await listKeys(flags)).map((key) => ({
       id: key.id,
       entity: key.entity,
@@ -45,6 +46,7 @@ export function addKeysCommand(program: Command): void {
   });
   withData(keys.command("revoke <id>").description("Revoke a key, at once.")).action(
     async (id: string, flags: KeyFlags) => {
+      const { revokeKey } = await import("../../server/keys.ts");
       await revokeKey(id, flags);
       process.stdout.write(`revoked ${id}\n`);
     },

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Json } from "../../domain/trajectory.ts";
-import { createSchemaChecker, type SchemaChecker } from "../../server/check-schemas.ts";
+import type { SchemaChecker } from "../../server/check-schemas.ts";
 import { checkLines } from "../schemas/check-lines.ts";
 import {
   caseFields,
@@ -43,6 +43,7 @@ export function addSchemasCommand(program: Command): void {
     .option("--json", "as JSON")
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
+      const { createSchemaChecker } = await import("../../server/check-schemas.ts");
       const checkSchema = createSchemaChecker();
       const isFine =
         flags.jsonl === true

@@ -1,7 +1,6 @@
 // `hone serve`: runs the server until a signal stops it.
 import { Option, type Command } from "commander";
 import { allSettings, readConfig, type FlagValues, type SettingSpelling } from "../../server/config.ts";
-import { createServer } from "../../server/server.ts";
 import { sectionTitles } from "../../server/settings.ts";
 import { valueText } from "../settings-help.ts";
 
@@ -36,6 +35,7 @@ export function addServeCommand(program: Command): void {
 
 /** Serves until SIGTERM or SIGINT; a second signal does not hurry it, its deadlines do. */
 async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise<void> {
+  const { createServer } = await import("../../server/server.ts");
   const server = createServer(config);
   const signalled = new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());
