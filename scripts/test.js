@@ -2,6 +2,8 @@
 // The files of one folder of src/ run in one process, one after the other: to start a process for each, and to load what
 // they import, takes longer than most of their tests. All others have a process of their own: they start servers, or are
 // about their process.
+// The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
+// all others: the longest of them, begun last, would run alone at the end.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -47,7 +49,7 @@ function built(file) {
 
 /** Writes a module for each folder that imports its files; returns their names. */
 function writeEntries() {
-  const entries = join("dist", "together");
+  const entries = join("dist", "folders");
   rmSync(join(root, entries), { recursive: true, force: true });
   mkdirSync(join(root, entries), { recursive: true });
   return [...together].map(([folder, names]) => {
