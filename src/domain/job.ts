@@ -194,6 +194,10 @@ export interface JobStore {
     idempotency: IdempotencyKey | null,
     options?: { readonly queuedMax?: number; readonly queuedPerEntityMax?: number },
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
+  /**
+   * The id of the job that was created with the key; null when there is none. Throws `conflict` as `create` does.
+   */
+  findCreated(idempotency: IdempotencyKey): Promise<string | null>;
   find(id: string): Promise<TrainingJob | null>;
   /**
    * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory at a time; null

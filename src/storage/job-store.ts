@@ -17,7 +17,7 @@ import { storedLines } from "./groups.ts";
 import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
 import { beginning, jobOf } from "./job-rows.ts";
-import { createJob } from "./job-submission.ts";
+import { createJob, findByIdempotency } from "./job-submission.ts";
 import { greatestStep, insertVersion, lockModel } from "./models/version-store.ts";
 import { readPage } from "./paging.ts";
 import type { JobTable, Schema } from "./schema.ts";
@@ -35,6 +35,7 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
         throw error;
       }
     },
+    findCreated: (idempotency) => findByIdempotency(database, idempotency),
     find: (id) => findJob(database, id),
     trajectoryLines: async (id, from) =>
       (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id, from),

@@ -1,6 +1,6 @@
 // How a job comes to be stored: with its idempotency key, what it trains on, and its place among the others.
 import { createHash } from "node:crypto";
-import type { Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import { unfolded } from "../domain/text/folded-lines.ts";
 import type { IdempotencyKey, JobDraft } from "../domain/job.ts";
@@ -105,11 +105,12 @@ async function takeIdempotency(
   return result.numInsertedOrUpdatedRows === 1n;
 }
 
-async function findByIdempotency(
-  transaction: Transaction<Schema>,
+/** The job of the key; null when there is none. @throws ServiceError `conflict` when the key was used with another body */
+export async function findByIdempotency(
+  queries: Kysely<Schema>,
   { keyId, key, bodyHash }: IdempotencyKey,
 ): Promise<string | null> {
-  const row = await transaction
+  const row = await queries
     .selectFrom("job_idempotency")
     .select(["job_id", "body_hash"])
     .where("key_id", "=", keyId)

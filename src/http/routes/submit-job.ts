@@ -2,7 +2,7 @@
 // idempotency key makes a repeated request harmless.
 import type { FastifyRequest } from "fastify";
 import { newUuid7 } from "../../domain/ids.ts";
-import type { JobTask } from "../../domain/job.ts";
+import type { IdempotencyKey, JobTask } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
@@ -52,19 +52,45 @@ export async function submitJob(
   dependencies: HttpDependencies,
   { modelId, task, configNotApplied, lines, hash, greatestTokenId = null }: SubmittedJob,
 ): Promise<string> {
-  const key = idempotencyKeyOf(request);
+  const idempotency = idempotencyOf(request, hash);
   const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
   refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
   const { clock, jobQueue } = dependencies;
   const id = newUuid7(clock);
   const job = newJob({ id, modelId: model.id, task, configNotApplied, createdAt: clock.now() });
-  const { keyId } = request.caller;
-  const idempotency = key === null ? null : { keyId, key, bodyHash: hash };
   try {
     return (await jobQueue.submit(job, linesIn(lines), idempotency)).id;
   } catch (error) {
-    throw locate(error, { conflict: ["header", "idempotency-key"] });
+    throw locate(error, keyPlace);
   }
+}
+
+/**
+ * The id of the job that an earlier request with the same idempotency key and body made, whatever has become since of what
+ * it names; null where there is none.
+ *
+ * @param hash of the body
+ * @throws ServiceError `conflict` where the key was used with another body, `invalid` for a key that is none
+ */
+export async function submittedBefore(
+  request: FastifyRequest,
+  { jobs }: Pick<HttpDependencies, "jobs">,
+  hash: string,
+): Promise<string | null> {
+  const idempotency = idempotencyOf(request, hash);
+  if (idempotency === null) return null;
+  try {
+    return await jobs.findCreated(idempotency);
+  } catch (error) {
+    throw locate(error, keyPlace);
+  }
+}
+
+const keyPlace = { conflict: ["header", "idempotency-key"] };
+
+function idempotencyOf(request: FastifyRequest, bodyHash: string): IdempotencyKey | null {
+  const key = idempotencyKeyOf(request);
+  return key === null ? null : { keyId: request.caller.keyId, key, bodyHash };
 }
 
 /** @throws ServiceError `invalid` for a key that is none */

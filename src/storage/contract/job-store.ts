@@ -185,12 +185,16 @@ function checkSubmission(makeStorage: MakeStorage): void {
   test("an idempotency key returns the earlier job, and is a conflict with another body", async (t) => {
     const { jobs } = await openWithModels(t);
     const key = { keyId: "k", key: "once", bodyHash: "h" };
+    assert.equal(await jobs.findCreated(key), null);
     await jobs.create(sampleJob("a", "m"), [], key);
+    assert.equal(await jobs.findCreated(key), "a");
     assert.deepEqual(await jobs.create(sampleJob("b", "m"), [], key), { id: "a", isNew: false });
     assert.equal(await jobs.find("b"), null);
-    const other = jobs.create(sampleJob("b", "m"), [], { ...key, bodyHash: "other" });
-    await assert.rejects(other, { code: "conflict" });
+    const otherBody = { ...key, bodyHash: "other" };
+    await assert.rejects(jobs.create(sampleJob("b", "m"), [], otherBody), { code: "conflict" });
+    await assert.rejects(jobs.findCreated(otherBody), { code: "conflict" });
     const anothers = { ...key, keyId: "another" };
+    assert.equal(await jobs.findCreated(anothers), null);
     assert.deepEqual(await jobs.create(sampleJob("b", "m"), [], anothers), { id: "b", isNew: true });
   });
 

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
 import {
+  type IdempotencyKey,
   type JobEvent,
   type JobState,
   type JobStore,
@@ -30,18 +31,8 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
   return {
     create: (job, given, idempotency, { queuedMax = Infinity, queuedPerEntityMax = Infinity } = {}) =>
       exclusively((tables) => {
-        const earlier = tables.jobs.find(
-          (one) =>
-            one.idempotency !== null &&
-            one.idempotency.keyId === idempotency?.keyId &&
-            one.idempotency.key === idempotency.key,
-        );
-        if (earlier !== undefined) {
-          if (earlier.idempotency?.bodyHash === idempotency?.bodyHash) {
-            return { id: earlier.job.id, isNew: false };
-          }
-          throw conflict("The key was used with another body.");
-        }
+        const earlierId = idempotency === null ? null : idOfCreated(tables, idempotency);
+        if (earlierId !== null) return { id: earlierId, isNew: false };
         const entityOf = (modelId: string) => tables.models.find(({ id }) => id === modelId)?.entity;
         const queued = tables.jobs.filter((one) => one.job.state === "queued");
         const ofEntity = queued.filter((one) => entityOf(one.job.modelId) === entityOf(job.modelId));
@@ -60,6 +51,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         tables.jobs = [...tables.jobs, stored];
         return { id: job.id, isNew: true };
       }),
+    findCreated: (idempotency) => exclusively((tables) => idOfCreated(tables, idempotency)),
     find,
     trajectoryLines: async (id, from = 0) => {
       const lines = await exclusively((tables) => kept(tables, id)?.lines ?? null);
@@ -95,7 +87,10 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
 
 function attempts(
   exclusively: Exclusively,
-): Omit<JobStore, "create" | "find" | "trajectoryLines" | "list" | "listEvents" | keyof Endings> {
+): Omit<
+  JobStore,
+  "create" | "findCreated" | "find" | "trajectoryLines" | "list" | "listEvents" | keyof Endings
+> {
   return {
     claim: (owner, at, leaseUntil, { baseModels } = {}) =>
       exclusively((tables) => {
@@ -250,6 +245,13 @@ function endings(exclusively: Exclusively): Endings {
         return "cancelled";
       }),
   };
+}
+
+function idOfCreated({ jobs }: Tables, { keyId, key, bodyHash }: IdempotencyKey): string | null {
+  const earlier = jobs.find(({ idempotency }) => idempotency?.keyId === keyId && idempotency.key === key);
+  if (earlier === undefined) return null;
+  if (earlier.idempotency?.bodyHash === bodyHash) return earlier.job.id;
+  throw conflict("The key was used with another body.");
 }
 
 function kept({ jobs }: Tables, id: string): KeptJob | undefined {

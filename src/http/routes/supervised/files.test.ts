@@ -42,11 +42,17 @@ function ask(server: Server, method: "GET" | "DELETE", url: string, key: string 
   return server.ask({ method, url, headers: { authorization: bearer(key) } });
 }
 
-function createJob(server: Server, modelId: string, url: string, more: object = {}) {
+function createJob(
+  server: Server,
+  modelId: string,
+  url: string,
+  more: object = {},
+  headers: Readonly<Record<string, string>> = {},
+) {
   return server.ask({
     method: "POST",
     url: "/v1/preview/sft-training-jobs",
-    headers: { authorization: bearer(keys.member), host: "hone.example:8000" },
+    headers: { authorization: bearer(keys.member), host: "hone.example:8000", ...headers },
     payload: { model_id: modelId, training_data_url: url, ...more },
   });
 }
@@ -190,6 +196,32 @@ test("a job takes a file of this server by its id, its scheme or its address, an
       faultsIn(await createJob(server, modelId, other), 404)[0],
       /^training_data_url: There is no file/,
     );
+  await server.close();
+});
+
+test("a request for a job that is sent again gets the same job, though its file is gone by then", async () => {
+  const clock = new FakeClock();
+  const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
+  const modelId = await registeredModel(server);
+  for (const leave of [
+    (id: string) => ask(server, "DELETE", `/v1/files/${id}`),
+    async () => {
+      clock.step(3 * 86_400_000);
+      await server.files.sweep();
+    },
+    async (id: string) => writeFileSync(join(server.dataFolder, "files", id), "other bytes"),
+  ]) {
+    const id = await uploaded(server, example);
+    const key = { "idempotency-key": `for ${id}` };
+    const first = await createJob(server, modelId, id, {}, key);
+    assert.equal(first.statusCode, 200, first.body);
+    await leave(id);
+    const again = await createJob(server, modelId, id, {}, key);
+    assert.deepEqual([again.statusCode, again.body], [200, first.body]);
+    const other = await createJob(server, modelId, id, { config: { epochs: 2 } }, key);
+    assert.match(faultsIn(other, 409)[0], /^idempotency-key: /);
+    assert.notEqual((await createJob(server, modelId, id)).statusCode, 200);
+  }
   await server.close();
 });
 

@@ -12,7 +12,7 @@ import type { ByteBudget } from "../../bodies/gather-body.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
-import { modelCheck, submitJob } from "../submit-job.ts";
+import { modelCheck, submitJob, submittedBefore } from "../submit-job.ts";
 
 export function supervisedJobRoutes(
   app: FastifyInstance,
@@ -57,6 +57,8 @@ async function create(
   const { fileUrl, config } = read;
   const task = { kind: "sft", config } as const;
   if (fileUrl === null) return { id: await submitJob(request, dependencies, { ...read, task }) };
+  const earlierId = await submittedBefore(request, dependencies, read.hash);
+  if (earlierId !== null) return { id: earlierId };
   const { lines, conversationCount } = await readFile(fileUrl, request, dependencies, readers);
   requireRates(config, conversationCount);
   return { id: await submitJob(request, dependencies, { ...read, lines, task }) };
