@@ -1,33 +1,60 @@
-// What every command needs before it can run: the dependencies, and the build. Does only what is missing, and says so.
-// Plain JavaScript, since it runs before anything is built.
+// What every command needs before it can run: the dependencies, and the build. Does only what is missing, and says so;
+// commands that begin at the same time wait for the one that does it. Plain JavaScript, since it runs before anything is
+// built.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { takeTurns } from "./take-turns.js";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installStamp = join(root, "node_modules", ".hone-installed");
 const buildStamp = join(root, "dist", ".hone-built");
+const lock = join(root, "dist", ".setup-lock");
+/** Longer than installing and building take on a slow machine. */
+const waitDeadlineMs = 15 * 60_000;
 const sourceFolders = ["src", "bench", "examples", "recipes", "test"];
 
 /** Installs and builds what is missing or out of date. Ends the process when that fails. */
 export function setUp() {
-  const lockHash = createHash("sha256")
-    .update(readFileSync(join(root, "package-lock.json")))
-    .digest("hex");
-  if (!existsSync(installStamp) || readFileSync(installStamp, "utf8") !== lockHash) {
+  if (isInstalled() && isBuilt()) return;
+  const onWait = (holder) => say(`waiting for ${holder}, which sets up this checkout`);
+  try {
+    takeTurns(lock, installAndBuild, { deadlineMs: waitDeadlineMs, onWait });
+  } catch (error) {
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+function installAndBuild() {
+  // Whoever had the turn before may have done it.
+  if (!isInstalled()) {
     say("installing dependencies (npm ci)");
     // The variable keeps ONNX Runtime's install step from downloading CUDA libraries, also with an older npm.
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], { ONNXRUNTIME_NODE_INSTALL: "skip" });
-    writeFileSync(installStamp, lockHash);
+    writeFileSync(installStamp, lockHash());
   }
-  const newest = newestChange();
-  if (!existsSync(buildStamp) || statSync(buildStamp).mtimeMs < newest) {
+  if (!isBuilt()) {
     say("building (tsc)");
     run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", root], {});
     writeFileSync(buildStamp, "");
   }
+}
+
+function lockHash() {
+  return createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
+}
+
+function isInstalled() {
+  return existsSync(installStamp) && readFileSync(installStamp, "utf8") === lockHash();
+}
+
+function isBuilt() {
+  return existsSync(buildStamp) && statSync(buildStamp).mtimeMs >= newestChange();
 }
 
 /** Says on standard error what is being done, so that standard output stays the command's own. */
@@ -42,8 +69,8 @@ function run(command, parameters, environment) {
     env: { ...process.env, ...environment },
   });
   if (result.status !== 0) {
-    say(`${command} ${parameters.join(" ")} failed${result.error ? `: ${result.error.message}` : ""}`);
-    process.exit(result.status ?? 1);
+    const reason = result.error ? `: ${result.error.message}` : "";
+    throw new Error(`${command} ${parameters.join(" ")} failed${reason}`);
   }
 }
 
