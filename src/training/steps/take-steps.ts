@@ -43,7 +43,10 @@ export async function takeSteps(
   const { report, clock, snapshots, secondsSpent, signal } = context;
   const batches = await withOldLogprobsOf(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
-  let steps = past;
+  // These grow in place: a copy for each step would take time by the square of their number.
+  const metrics = [...past.metrics];
+  const warnings = [...past.warnings];
+  const steps = (): PastSteps => ({ metrics, warnings, seconds: past.seconds + secondsSpent() });
   let beganMs = clock.monotonicMs();
   await report.entered("training");
   for (const [index, sequences] of batches.entries()) {
@@ -56,21 +59,19 @@ export async function takeSteps(
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
     const taken = { batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
-    const metrics = told.step(index, taken);
+    metrics.push(told.step(index, taken));
     const warning = told.warning(index, taken);
-    if (warning !== null) await report.warned(warning);
-    await report.stepped(index, told.event(index, metrics), timeLeft.after(index, nowMs - beganMs));
+    if (warning !== null) {
+      warnings.push(warning);
+      await report.warned(warning);
+    }
+    await report.stepped(index, told.event(index, metrics[index]), timeLeft.after(index, nowMs - beganMs));
     beganMs = nowMs;
-    steps = {
-      metrics: [...steps.metrics, metrics],
-      warnings: warning === null ? steps.warnings : [...steps.warnings, warning],
-      seconds: past.seconds + secondsSpent(),
-    };
     // What is behind the last step is a version.
     const isLast = index === batches.length - 1;
-    if (!isLast && (await snapshots.offer(trainer, steps, signal))) await report.saved(index + 1);
+    if (!isLast && (await snapshots.offer(trainer, steps(), signal))) await report.saved(index + 1);
   }
-  return steps;
+  return steps();
 }
 
 /** Tells how many steps an earlier attempt took and kept, and of those that it may have been lost before it could tell. */
