@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { HoneClient } from "../src/client/hone-client.ts";
 import {
   call,
@@ -14,18 +14,9 @@ import {
   startServer,
   type RunningServer,
 } from "./running-server.ts";
+import { model } from "./served-jobs.ts";
 
-const flags = ["--model", "tiny=test/fixtures/goldens/models/qwen3", "--training-batch-tokens", "100"];
-
-async function freshServer(t: TestContext): Promise<RunningServer> {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags });
-  t.after(async () => {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  });
-  return server;
-}
+const flags = [...model, "--training-batch-tokens", "100"];
 
 function clientOf(server: RunningServer): HoneClient {
   return new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
@@ -77,10 +68,11 @@ function hashesOf(server: RunningServer, modelId: string, step: number): readonl
   );
 }
 
-test("the same requests on two fresh servers give the same adapter bytes", async (t) => {
-  const outcomes: (readonly string[])[] = [];
-  for (let each = 0; each < 2; each++) {
-    const server = await freshServer(t);
+/** The hashes of three versions, the last one of a supervised job, that a fresh server makes; in their order. */
+async function hashesOfFreshServer(): Promise<readonly string[]> {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags });
+  try {
     const modelId = await register(server);
     const hashes: string[] = [];
     for (const step of [1, 2]) {
@@ -92,18 +84,31 @@ test("the same requests on two fresh servers give the same adapter bytes", async
     await clientOf(server).waitForTrainingJob(jobId);
     const { warnings } = await clientOf(server).findTrainingJob(jobId);
     assert.match(warnings[0], /fresh optimizer: the version was made by a job of kind rl/);
-    hashes.push(...hashesOf(server, modelId, 3));
-    outcomes.push(hashes);
+    return [...hashes, ...hashesOf(server, modelId, 3)];
+  } finally {
+    await server.terminate();
+    removeDataFolder(dataFolder);
   }
-  assert.deepEqual(outcomes[1], outcomes[0]);
-  assert.equal(new Set(outcomes[0]).size, 6);
+}
+
+let undisturbed: Promise<readonly string[]> | undefined;
+/** What every test compares with, made once. */
+const hashesUndisturbed = (): Promise<readonly string[]> => (undisturbed ??= hashesOfFreshServer());
+
+test("the same requests on two fresh servers give the same adapter bytes", async () => {
+  const expected = await hashesUndisturbed();
+  assert.deepEqual(await hashesOfFreshServer(), expected);
+  assert.equal(new Set(expected).size, 6);
 });
 
 test("a job that a crash interrupted keeps its steps, whatever the settings are after the restart", async (t) => {
-  const undisturbed = await freshServer(t);
-  const expectedId = await register(undisturbed);
-  await clientOf(undisturbed).waitForTrainingJob(await submit(undisturbed, expectedId, 1));
-  const crashing = await freshServer(t);
+  const expected = (await hashesUndisturbed()).slice(0, 2);
+  const dataFolder = newDataFolder();
+  const crashing = await startServer({ dataFolder, flags });
+  t.after(async () => {
+    await crashing.kill();
+    removeDataFolder(dataFolder);
+  });
   const modelId = await register(crashing);
   const jobId = await submit(crashing, modelId, 1);
   await eventually("a gradient step", async () => {
@@ -111,12 +116,11 @@ test("a job that a crash interrupted keeps its steps, whatever the settings are 
     return body.data.some((event: { type: string }) => event.type === "gradient_step") ? true : null;
   });
   await crashing.kill();
-  const { dataFolder } = crashing;
   const changed = ["--training-batch-tokens", "4096", "--training-lora-rank", "3"];
-  const restarted = await startServer({ dataFolder, flags: [...flags.slice(0, 2), ...changed] });
+  const restarted = await startServer({ dataFolder, flags: [...model, ...changed] });
   try {
     await clientOf(restarted).waitForTrainingJob(jobId);
-    assert.deepEqual(hashesOf(restarted, modelId, 1), hashesOf(undisturbed, expectedId, 1));
+    assert.deepEqual(hashesOf(restarted, modelId, 1), expected);
   } finally {
     await restarted.terminate();
   }
