@@ -9,24 +9,17 @@ import {
   eventually,
   newDataFolder,
   removeDataFolder,
+  serverOfFile,
   startServer,
   type RunningServer,
 } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
-async function withServer(
-  use: (server: RunningServer) => Promise<void>,
-  flags: readonly string[] = [],
-): Promise<void> {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: [...model, ...flags] });
-  try {
-    await use(server);
-  } finally {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  }
-}
+/** Steps so small that jobs take several, whatever else they must be long for. */
+const flags = [...model, "--training-batch-tokens", "1500"];
+
+/** For every test in which the server itself goes on: what dies beside it comes back. */
+const serverOfTests = serverOfFile({ flags });
 
 function childrenThatRun(server: RunningServer, part: string): readonly number[] {
   return childrenOf(server.process.pid ?? -1)
@@ -44,59 +37,57 @@ const longChat = {
 };
 
 test("a killed engine fails its requests with 503 and an error event, turns health red, and comes back", async () => {
-  await withServer(async (server) => {
-    const stream = await fetch(`${server.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ ...longChat, n: 64, stream: true }),
-    });
-    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-    await reader.read();
-    const whole = call(server, "POST", "/v1/chat/completions", { body: { ...longChat, n: 64, seed: 2 } });
-    await eventually("both run", async () => ((await runningCount(server)) === 2 ? true : null));
-    for (const id of childrenThatRun(server, "engine")) process.kill(id, "SIGKILL");
-    const red = await eventually("health is red", async () => {
-      const health = await call(server, "GET", "/health");
-      return health.status === 503 ? health : null;
-    });
-    assert.match(JSON.stringify(red.body), /started again/);
-    const answered = await whole;
-    assert.equal(answered.status, 503, JSON.stringify(answered.body));
-    assert.ok(Number(answered.headers.get("retry-after")) >= 1);
-    let rest = "";
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      rest += Buffer.from(part.value).toString();
-    const events = rest.split("\n\n").filter((event) => event.startsWith("data: "));
-    assert.equal(events.at(-1), "data: [DONE]");
-    const failure = JSON.parse((events.at(-2) ?? "").slice("data: ".length)) as {
-      error?: { message: string };
-      detail?: unknown;
-    };
-    assert.ok(failure.error !== undefined && Array.isArray(failure.detail));
-    await eventually("health is green again", async () =>
-      (await call(server, "GET", "/health")).status === 200 ? true : null,
-    );
-    const again = await call(server, "POST", "/v1/chat/completions", {
-      body: { ...longChat, max_tokens: 4 },
-    });
-    assert.equal(again.status, 200);
+  const server = serverOfTests();
+  const stream = await fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...longChat, n: 64, stream: true }),
   });
+  const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  const whole = call(server, "POST", "/v1/chat/completions", { body: { ...longChat, n: 64, seed: 2 } });
+  await eventually("both run", async () => ((await runningCount(server)) === 2 ? true : null));
+  for (const id of childrenThatRun(server, "engine")) process.kill(id, "SIGKILL");
+  const red = await eventually("health is red", async () => {
+    const health = await call(server, "GET", "/health");
+    return health.status === 503 ? health : null;
+  });
+  assert.match(JSON.stringify(red.body), /started again/);
+  const answered = await whole;
+  assert.equal(answered.status, 503, JSON.stringify(answered.body));
+  assert.ok(Number(answered.headers.get("retry-after")) >= 1);
+  let rest = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    rest += Buffer.from(part.value).toString();
+  const events = rest.split("\n\n").filter((event) => event.startsWith("data: "));
+  assert.equal(events.at(-1), "data: [DONE]");
+  const failure = JSON.parse((events.at(-2) ?? "").slice("data: ".length)) as {
+    error?: { message: string };
+    detail?: unknown;
+  };
+  assert.ok(failure.error !== undefined && Array.isArray(failure.detail));
+  await eventually("health is green again", async () =>
+    (await call(server, "GET", "/health")).status === 200 ? true : null,
+  );
+  const again = await call(server, "POST", "/v1/chat/completions", {
+    body: { ...longChat, max_tokens: 4 },
+  });
+  assert.equal(again.status, 200);
 });
 
 test("a client that goes away frees its slots", async () => {
-  await withServer(async (server) => {
-    const controller = new AbortController();
-    const gone = fetch(`${server.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ ...longChat, n: 128 }),
-      signal: controller.signal,
-    });
-    await eventually("it runs", async () => ((await runningCount(server)) > 0 ? true : null));
-    controller.abort();
-    await assert.rejects(gone);
-    await eventually("nothing runs", async () => ((await runningCount(server)) === 0 ? true : null), 5_000);
+  const server = serverOfTests();
+  const controller = new AbortController();
+  const gone = fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...longChat, n: 128 }),
+    signal: controller.signal,
   });
+  await eventually("it runs", async () => ((await runningCount(server)) > 0 ? true : null));
+  controller.abort();
+  await assert.rejects(gone);
+  await eventually("nothing runs", async () => ((await runningCount(server)) === 0 ? true : null), 5_000);
 });
 
 async function runningCount(server: RunningServer): Promise<number> {
@@ -109,14 +100,14 @@ async function runningCount(server: RunningServer): Promise<number> {
 for (const how of ["killed", "told to stop"] as const) {
   test(`a server that was ${how} finishes its job after the restart, with exactly one new version`, async () => {
     const dataFolder = newDataFolder();
-    let server = await startServer({ dataFolder, flags: model });
+    let server = await startServer({ dataFolder, flags });
     try {
       const modelId = await registerModel(server, "m");
-      const jobId = await submitJob(server, modelId, 40);
+      const jobId = await submitJob(server, modelId, 16);
       await firstStep(server, jobId);
       if (how === "killed") await server.kill();
       else assert.equal(await server.terminate(), 0);
-      server = await startServer({ dataFolder, flags: model });
+      server = await startServer({ dataFolder, flags });
       await finish(server, jobId);
       assert.deepEqual(await stepsOf(server, modelId), [0, 1]);
       const { body: events } = await call(
@@ -139,77 +130,67 @@ for (const how of ["killed", "told to stop"] as const) {
 }
 
 test("a killed training process costs an attempt, not the job", async () => {
-  await withServer(async (server) => {
-    const modelId = await registerModel(server, "m");
-    const jobId = await submitJob(server, modelId, 40);
-    await firstStep(server, jobId);
-    for (const id of childrenThatRun(server, "training")) process.kill(id, "SIGKILL");
-    await finish(server, jobId);
-    const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
-    assert.equal(job.state, "succeeded");
-    assert.deepEqual(await stepsOf(server, modelId), [0, 1]);
-  });
+  const server = serverOfTests();
+  const modelId = await registerModel(server, "killed");
+  const jobId = await submitJob(server, modelId, 16);
+  await firstStep(server, jobId);
+  for (const id of childrenThatRun(server, "training")) process.kill(id, "SIGKILL");
+  await finish(server, jobId);
+  const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
+  assert.equal(job.state, "succeeded");
+  assert.deepEqual(await stepsOf(server, modelId), [0, 1]);
 });
 
 test("a new version is served without dropping a request, and old versions stay", async () => {
-  await withServer(async (server) => {
-    const modelId = await registerModel(server, "m");
-    const chat = (name: string) =>
-      call(server, "POST", "/v1/chat/completions", { body: { ...longChat, model: name, max_tokens: 60 } });
-    const before = await chat("p/m");
-    const trained = new AbortController();
-    const traffic = (async () => {
-      const statuses: number[] = [];
-      while (!trained.signal.aborted) statuses.push((await chat("p/m")).status);
-      return statuses;
-    })();
-    await finish(server, await submitJob(server, modelId, 6));
-    trained.abort();
-    const statuses = await traffic;
-    assert.ok(statuses.length > 0 && statuses.every((status) => status === 200), JSON.stringify(statuses));
-    const pinned = await chat("p/m:step0");
-    assert.deepEqual(
-      pinned.body.choices[0].token_ids,
-      before.body.choices[0].token_ids,
-      "step 0 says what it said before",
-    );
-    const newest = await chat("p/m");
-    const explicit = await chat("p/m:step1");
-    assert.deepEqual(newest.body.choices[0].token_ids, explicit.body.choices[0].token_ids);
-    assert.notEqual(newest.body.system_fingerprint, pinned.body.system_fingerprint);
-  });
+  const server = serverOfTests();
+  const modelId = await registerModel(server, "m");
+  const chat = (name: string) =>
+    call(server, "POST", "/v1/chat/completions", { body: { ...longChat, model: name, max_tokens: 60 } });
+  const before = await chat("p/m");
+  const trained = new AbortController();
+  const traffic = (async () => {
+    const statuses: number[] = [];
+    while (!trained.signal.aborted) statuses.push((await chat("p/m")).status);
+    return statuses;
+  })();
+  await finish(server, await submitJob(server, modelId, 6));
+  trained.abort();
+  const statuses = await traffic;
+  assert.ok(statuses.length > 0 && statuses.every((status) => status === 200), JSON.stringify(statuses));
+  const pinned = await chat("p/m:step0");
+  assert.deepEqual(
+    pinned.body.choices[0].token_ids,
+    before.body.choices[0].token_ids,
+    "step 0 says what it said before",
+  );
+  const newest = await chat("p/m");
+  const explicit = await chat("p/m:step1");
+  assert.deepEqual(newest.body.choices[0].token_ids, explicit.body.choices[0].token_ids);
+  assert.notEqual(newest.body.system_fingerprint, pinned.body.system_fingerprint);
 });
 
 test("while another process holds the database, health and chats answer, and writes wait", async () => {
-  await withServer(async (server) => {
-    const other = new Sqlite(join(server.dataFolder, "hone.db"));
-    const note = { project_id: "local/p", weave_ref: "weave:///local/p/call/1", feedback_type: "note" };
-    const write = (text: string) =>
-      call(server, "POST", "/feedback/create", {
-        body: { ...note, payload: { note: text } },
-        scheme: "Basic",
-      });
-    other.exec("BEGIN IMMEDIATE");
-    let isWritten = false;
-    const writing = write("one").finally(() => (isWritten = true));
-    for (let round = 0; round < 5; round++) {
-      assert.equal((await call(server, "GET", "/health")).status, 200);
-      const chat = await call(server, "POST", "/v1/chat/completions", {
-        body: { ...longChat, max_tokens: 2 },
-      });
-      assert.equal(chat.status, 200);
-    }
-    assert.equal(isWritten, false);
-    other.exec("ROLLBACK");
-    other.close();
-    assert.equal((await writing).status, 200);
-    for (const text of ["two", "three"]) assert.equal((await write(text)).status, 200);
-  });
-});
-
-test("SIGTERM ends the server with status 0", async () => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: model });
-  assert.equal(await server.terminate(), 0);
-  removeDataFolder(dataFolder);
+  const server = serverOfTests();
+  const other = new Sqlite(join(server.dataFolder, "hone.db"));
+  const note = { project_id: "local/p", weave_ref: "weave:///local/p/call/1", feedback_type: "note" };
+  const write = (text: string) =>
+    call(server, "POST", "/feedback/create", {
+      body: { ...note, payload: { note: text } },
+      scheme: "Basic",
+    });
+  other.exec("BEGIN IMMEDIATE");
+  let isWritten = false;
+  const writing = write("one").finally(() => (isWritten = true));
+  for (let round = 0; round < 5; round++) {
+    assert.equal((await call(server, "GET", "/health")).status, 200);
+    const chat = await call(server, "POST", "/v1/chat/completions", {
+      body: { ...longChat, max_tokens: 2 },
+    });
+    assert.equal(chat.status, 200);
+  }
+  assert.equal(isWritten, false);
+  other.exec("ROLLBACK");
+  other.close();
+  assert.equal((await writing).status, 200);
+  for (const text of ["two", "three"]) assert.equal((await write(text)).status, 200);
 });
