@@ -11,6 +11,7 @@ import {
   startServer,
   type RunningServer,
 } from "./running-server.ts";
+import { model } from "./served-jobs.ts";
 
 interface Exchange {
   readonly method: string;
@@ -33,7 +34,7 @@ test("a real RL client's conversation succeeds from registration to deletion", a
   const dataFolder = newDataFolder();
   const server = await startServer({
     dataFolder,
-    flags: ["--model", "tiny=test/fixtures/goldens/models/qwen3"],
+    flags: model,
   });
   try {
     await replay(server);

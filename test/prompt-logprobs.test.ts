@@ -28,7 +28,8 @@ let server: RunningServer;
 const dataFolder = newDataFolder();
 
 before(async () => {
-  server = await startServer({ dataFolder, flags: ["--model", folder, "--engine-threads", "1"] });
+  const flags = ["--model", folder, "--built-in-model", "off", "--engine-threads", "1"];
+  server = await startServer({ dataFolder, flags });
   while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
 });
 

@@ -3,41 +3,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HoneClient } from "../src/client/hone-client.ts";
-import { newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
 
+const server = serverOfFile({ flags: ["--model", "tiny=test/fixtures/goldens/models/qwen3"] });
 const difference = "loss/first_max_logprob_difference";
 
 for (const base of ["hone-tiny", "tiny"]) {
   test(`training finds the log-probabilities that serving ${base} returned, to 1e-4`, async () => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({
-      dataFolder,
-      flags: ["--model", "tiny=test/fixtures/goldens/models/qwen3"],
-    });
-    try {
-      const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
-      const model = await client.registerModel({ project: "p", name: base, base_model: base });
-      for (let step = 0; step < 3; step++) {
-        const groups = await Promise.all(
-          [0, 1, 2].map((index) => rollOut(client, model.id, step * 3 + index)),
-        );
-        const jobId = await client.createTrainingJob({
-          model_id: model.id,
-          trajectory_groups: groups,
-          experimental_config: { learning_rate: 0.01 },
-        });
-        await client.waitForTrainingJob(jobId);
-        const newest = (await client.listCheckpoints(model.id)).at(-1);
-        assert.equal(newest?.step, step + 1);
-        const found = newest.metrics[difference];
-        assert.ok(
-          found !== undefined && found > 0 && found < 1e-4,
-          `step ${step}: ${difference} is ${found}`,
-        );
-      }
-    } finally {
-      await server.terminate();
-      removeDataFolder(dataFolder);
+    const client = new HoneClient({ baseUrl: server().url, apiKey: server().apiKey });
+    const model = await client.registerModel({ project: "p", name: base, base_model: base });
+    for (let step = 0; step < 3; step++) {
+      const groups = await Promise.all([0, 1, 2].map((index) => rollOut(client, model.id, step * 3 + index)));
+      const jobId = await client.createTrainingJob({
+        model_id: model.id,
+        trajectory_groups: groups,
+        experimental_config: { learning_rate: 0.01 },
+      });
+      await client.waitForTrainingJob(jobId);
+      const newest = (await client.listCheckpoints(model.id)).at(-1);
+      assert.equal(newest?.step, step + 1);
+      const found = newest.metrics[difference];
+      assert.ok(found !== undefined && found > 0 && found < 1e-4, `step ${step}: ${difference} is ${found}`);
     }
   });
 }
