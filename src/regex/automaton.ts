@@ -15,6 +15,35 @@ const initialCapacity = 64;
 /** Measured: a state's expression and its place among all, without its row of the table. */
 const bytesPerState = 60;
 
+/** An expression, and how many bytes led to it. */
+interface Way {
+  readonly at: Expression;
+  readonly length: number;
+}
+
+/** Ways to go on with, by the length of the shortest text there may be through each; of equal ones the last added first. */
+class ShortestFirst {
+  readonly #byLength: Way[][] = [];
+  #shortest = 0;
+
+  add(way: Way, length: number): void {
+    const bucket = Math.min(length, lengthMax);
+    (this.#byLength[bucket] ??= []).push(way);
+    this.#shortest = Math.min(this.#shortest, bucket);
+  }
+
+  take(): Way | null {
+    for (; this.#shortest < this.#byLength.length; this.#shortest++) {
+      const way = this.#byLength[this.#shortest]?.pop();
+      if (way !== undefined) return way;
+    }
+    return null;
+  }
+}
+
+/** Longer texts are not told apart. */
+const lengthMax = 4_095;
+
 export class Automaton {
   readonly expressions: Expressions;
   readonly #limits: GrammarLimits;
@@ -75,7 +104,7 @@ export class Automaton {
   isFinished(state: LexerState): boolean {
     const expression = this.#expressionOf[state];
     if (expression === emptyText || this.expressions.isPlain(expression)) return expression === emptyText;
-    return this.expressions.classes.firsts.every((byte) => this.next(state, byte) === deadState);
+    return this.expressions.classes(expression).firsts.every((byte) => this.next(state, byte) === deadState);
   }
 
   /** Whether a text matches as a whole. */
@@ -109,26 +138,29 @@ export class Automaton {
   }
 
   /**
-   * Searches the derivatives by these bytes, nearest first, for one that surely matches something, and remembers what it
-   * found of every expression on the way. Going deep first would count a long repetition to its end.
+   * Searches the derivatives by these bytes, those first through which a text may be shortest (A*), for one that surely
+   * matches something, and remembers what it found of every expression on the way.
    */
   #search(expression: Expression, isTried: (byte: number) => boolean): boolean {
     const { expressions } = this;
     const cameFrom = new Map<Expression, Expression>([[expression, nothing]]);
+    const ways = new ShortestFirst();
     let isWhole = true;
-    for (const at of cameFrom.keys()) {
+    for (let way: Way | null = { at: expression, length: 0 }; way !== null; way = ways.take()) {
+      const { at, length } = way;
       if (this.#surelyMatches(at)) {
         for (let on = at; on !== nothing; on = cameFrom.get(on) ?? nothing) this.#canMatch.set(on, true);
         return true;
       }
-      for (const byte of expressions.classes.firsts) {
+      for (const byte of expressions.classes(at).firsts) {
         if (!isTried(byte)) {
-          isWhole = false;
+          isWhole &&= !expressions.mayBegin(at, byte);
           continue;
         }
         const next = expressions.derivative(at, byte);
-        if (next !== nothing && !cameFrom.has(next) && this.#canMatch.get(next) !== false)
-          cameFrom.set(next, at);
+        if (next === nothing || cameFrom.has(next) || this.#canMatch.get(next) === false) continue;
+        cameFrom.set(next, at);
+        ways.add({ at: next, length: length + 1 }, length + 1 + expressions.lengthMin(next));
       }
     }
     if (isWhole) for (const dead of cameFrom.keys()) this.#canMatch.set(dead, false);

@@ -7,16 +7,16 @@ import { jsonSpelling, plainSpelling } from "./characters.ts";
 import { otherPoints, pointsOf } from "./code-points.ts";
 import { Expressions, nothing } from "./expressions.ts";
 import { wholeMatch } from "./express-pattern.ts";
-import { completionOf, multipleOf } from "./multiple.ts";
+import { commonMultiple, completionOf, multipleOf } from "./multiple.ts";
 import { parsePattern } from "./parse-pattern.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_122);
 const encoder = new TextEncoder();
 
-function fresh() {
-  const budget = new StepBudget(defaultGrammarLimits);
-  const expressions = new Expressions(defaultGrammarLimits, budget);
-  const automaton = new Automaton(expressions, defaultGrammarLimits, budget);
+function fresh(limits = defaultGrammarLimits) {
+  const budget = new StepBudget(limits);
+  const expressions = new Expressions(limits, budget);
+  const automaton = new Automaton(expressions, limits, budget);
   const read = (pattern: string) =>
     wholeMatch(
       { expressions, spelling: plainSpelling(expressions), place: "" },
@@ -62,6 +62,26 @@ test("finds a text in what has none without escapes, or none in ASCII", () => {
   }
 });
 
+test("finds a long text in an intersection in a few steps for each of its characters", () => {
+  const { expressions, automaton, read } = fresh({ ...defaultGrammarLimits, compileSteps: 5_000 });
+  const all = expressions.and(
+    ...["[^]{300,}", "(?:[a-z][0-9])*", "[^]*(?:[uv]|7){6}", "(?:b2[^]{3,5}){4}[^]*", "[^]*x[0-3][^]*"].map(
+      read,
+    ),
+  );
+  assert.ok(!automaton.isEmpty(all));
+});
+
+test("tells apart only the bytes that an expression does", () => {
+  const { expressions, read } = fresh();
+  const firsts = (pattern: string) =>
+    expressions.classes(read(pattern)).firsts.map((byte) => String.fromCharCode(byte));
+  assert.deepEqual(firsts("[a-f]x"), ["\0", "a"]);
+  assert.deepEqual(firsts("[a-f]?x"), ["\0", "a", "x"]);
+  assert.deepEqual(firsts("[a-f]y|[d-h]z"), ["\0", "a", "d", "g"]);
+  assert.deepEqual(firsts(""), ["\0"]);
+});
+
 test("sees without a search that of an intersection nothing is left", () => {
   const { expressions, read } = fresh();
   const [one, other] = [read("a.*b"), read("(ab)*")];
@@ -85,6 +105,26 @@ test("multiples of several numbers are those of one", () => {
   const short = (divisor: number) =>
     expressions.multiple({ ...multipleOf(divisor, 0), remainder: 1, digitsLeft: 1 });
   assert.equal(expressions.and(short(3), short(7)), nothing, "no digit makes a multiple of 21");
+});
+
+test("the common multiple of two is the one that trying finds", () => {
+  const divisors = fc.integer({ min: 1, max: 400 });
+  fc.assert(
+    fc.property(divisors, divisors, fc.nat(), fc.nat(), (one, other, first, second) => {
+      const [left, right] = [first % one, second % other];
+      const tried = Array.from({ length: other }, (_, count) => left + count * one);
+      const found = commonMultiple(
+        { ...multipleOf(one, 0), remainder: left },
+        { ...multipleOf(other, 0), remainder: right },
+      );
+      assert.equal(
+        found?.remainder,
+        tried.find((number) => number % other === right),
+      );
+      if (found !== null) assert.ok(found.divisor % one === 0 && found.divisor % other === 0);
+    }),
+    { seed, numRuns: 1000 },
+  );
 });
 
 test("equal expressions are one number", () => {

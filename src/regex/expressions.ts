@@ -4,7 +4,9 @@
 import { unreachable } from "../domain/assert.ts";
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
-import { byteRange, bytesOf, ByteClasses, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
+import { BytePartitions } from "./byte-partition.ts";
+import type { BytePartition } from "./byte-partition.ts";
+import { byteRange, bytesOf, commonBytes, hasByte, unitedBytes } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import {
   commonMultiple,
@@ -49,6 +51,10 @@ interface Facts {
   readonly countMax: number;
   /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
   readonly firsts: ByteSet;
+  /** Bytes of one class have the same derivative. */
+  readonly classes: BytePartition;
+  /** A matching text has at least so many bytes. */
+  readonly lengthMin: number;
 }
 
 const noBytes = byteRange(1, 0);
@@ -62,13 +68,15 @@ const [bytesPerNode, bytesPerDerivative] = [500, 60];
 
 /** All expressions of one constraint. */
 export class Expressions {
-  readonly classes = new ByteClasses();
   /** Matches every text. */
   readonly anything: Expression;
+  /** Every character of a number is a class of its own. */
+  readonly #numberClasses: BytePartition;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
   readonly #nodes: ExpressionNode[] = [];
   readonly #facts: Facts[] = [];
+  readonly #partitions = new BytePartitions();
   readonly #known = new Map<string, Expression>();
   readonly #ranges = new Map<number, Expression>();
   readonly #derivatives = new Map<number, Expression>();
@@ -76,26 +84,35 @@ export class Expressions {
   constructor(limits: GrammarLimits, budget: StepBudget) {
     this.#limits = limits;
     this.#budget = budget;
+    const ofNone = {
+      isNullable: true,
+      isPlain: true,
+      depth: 0,
+      countMax: 0,
+      firsts: noBytes,
+      classes: this.#partitions.whole,
+      lengthMin: 0,
+    };
     this.#add(
       "nothing",
       { kind: "nothing" },
-      { isNullable: false, isPlain: true, depth: 0, countMax: 0, firsts: noBytes },
+      { ...ofNone, isNullable: false, lengthMin: Number.POSITIVE_INFINITY },
     );
-    this.#add(
-      "empty",
-      { kind: "empty" },
-      { isNullable: true, isPlain: true, depth: 0, countMax: 0, firsts: noBytes },
-    );
+    this.#add("empty", { kind: "empty" }, ofNone);
+    this.#numberClasses = numberCharacters
+      .map((byte) => this.#partitions.of(bytesOf([byte])))
+      .reduce((one, other) => this.#partitions.refined(one, other));
     this.anything = this.#add(
       "n0",
       { kind: "not", part: nothing },
-      { isNullable: true, isPlain: true, depth: 1, countMax: 0, firsts: allBytes },
+      { ...ofNone, depth: 1, firsts: allBytes },
     );
   }
 
   /** About what all this takes. */
   get byteLength(): number {
-    return this.#nodes.length * bytesPerNode + this.#derivatives.size * bytesPerDerivative;
+    const own = this.#nodes.length * bytesPerNode + this.#derivatives.size * bytesPerDerivative;
+    return own + this.#partitions.byteLength;
   }
 
   node(expression: Expression): ExpressionNode {
@@ -110,16 +127,38 @@ export class Expressions {
     return this.#facts[expression].isPlain;
   }
 
+  /** The classes of bytes that have the same derivative of the expression. */
+  classes(expression: Expression): BytePartition {
+    return this.#facts[expression].classes;
+  }
+
+  /** False where no text that begins with the byte matches. */
+  mayBegin(expression: Expression, byte: number): boolean {
+    return hasByte(this.#facts[expression].firsts, byte);
+  }
+
+  /** A text that matches the expression has at least so many bytes. */
+  lengthMin(expression: Expression): number {
+    return this.#facts[expression].lengthMin;
+  }
+
   bytes(set: ByteSet): Expression {
     if (set.every((word) => word === 0)) return nothing;
     const key = `b${set.join(",")}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    this.classes.split(set);
     return this.#add(
       key,
       { kind: "bytes", set },
-      { isNullable: false, isPlain: true, depth: 0, countMax: 0, firsts: set },
+      {
+        isNullable: false,
+        isPlain: true,
+        depth: 0,
+        countMax: 0,
+        firsts: set,
+        classes: this.#partitions.of(set),
+        lengthMin: 1,
+      },
     );
   }
 
@@ -157,6 +196,8 @@ export class Expressions {
         depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
         countMax: Math.max(first.countMax, second.countMax),
         firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
+        classes: first.isNullable ? this.#partitions.refined(first.classes, second.classes) : first.classes,
+        lengthMin: first.lengthMin + second.lengthMin,
       },
     );
   }
@@ -198,11 +239,19 @@ export class Expressions {
   not(part: Expression): Expression {
     const node = this.#nodes[part];
     if (node.kind === "not") return node.part;
-    const { isNullable, depth, countMax } = this.#facts[part];
+    const { isNullable, depth, countMax, classes } = this.#facts[part];
     return this.#add(
       `n${part}`,
       { kind: "not", part },
-      { isNullable: !isNullable, isPlain: false, depth: depth + 1, countMax, firsts: allBytes },
+      {
+        isNullable: !isNullable,
+        isPlain: false,
+        depth: depth + 1,
+        countMax,
+        firsts: allBytes,
+        classes,
+        lengthMin: isNullable ? 1 : 0,
+      },
     );
   }
 
@@ -224,6 +273,7 @@ export class Expressions {
         isNullable: least === 0,
         depth: facts.depth + 1,
         countMax: Math.max(facts.countMax, most),
+        lengthMin: facts.lengthMin * least,
       },
     );
   }
@@ -237,7 +287,6 @@ export class Expressions {
     const key = `m${divisor},${scale},${remainder},${fractionDigits},${digitsLeft}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    for (const byte of numberCharacters) this.classes.split(bytesOf([byte]));
     return this.#add(
       key,
       { kind: "multiple", multiple },
@@ -247,6 +296,8 @@ export class Expressions {
         depth: 0,
         countMax: 0,
         firsts: numberBytes,
+        classes: this.#numberClasses,
+        lengthMin: isMultiple(multiple) ? 0 : 1,
       },
     );
   }
@@ -275,8 +326,9 @@ export class Expressions {
 
   /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
   derivative(expression: Expression, byte: number): Expression {
-    const first = this.classes.first[byte];
-    if (!hasByte(this.#facts[expression].firsts, first)) return nothing;
+    const { firsts, classes } = this.#facts[expression];
+    if (!hasByte(firsts, byte)) return nothing;
+    const first = classes.first[byte];
     const key = expression * 256 + first;
     const known = this.#derivatives.get(key);
     if (known !== undefined) return known;
@@ -377,9 +429,13 @@ export class Expressions {
     if (parts.length === 0) return ofNone;
     if (parts.length === 1) return parts[0];
     this.#budget.spend(parts.length >>> 2);
+    const key = `${kind}${parts.join(",")}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
     const facts = parts.map((part) => this.#facts[part]);
+    const lengths = facts.map(({ lengthMin }) => lengthMin);
     return this.#add(
-      `${kind}${parts.join(",")}`,
+      key,
       { kind, parts },
       {
         isNullable:
@@ -390,6 +446,10 @@ export class Expressions {
         firsts: facts
           .map(({ firsts }) => firsts)
           .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
+        classes: facts
+          .map(({ classes }) => classes)
+          .reduce((one, other) => this.#partitions.refined(one, other)),
+        lengthMin: kind === "or" ? Math.min(...lengths) : Math.max(...lengths),
       },
     );
   }

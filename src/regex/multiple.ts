@@ -28,17 +28,22 @@ export function multipleOf(divisor: number, scale: number): Multiple {
   return { divisor, scale, remainder: 0, fractionDigits: -1, digitsLeft: multipleDigitsMax };
 }
 
-/** Two become one up to this divisor: which remainder is theirs is found by trying. */
+/** Two become one up to this divisor: products of what finds their remainder are then whole numbers that a double holds. */
 const commonDivisorMax = 1e6;
 
 /** The multiples that are both, whose digits are the same; null where that is no single state. */
 export function commonMultiple(one: Multiple, other: Multiple): Multiple | null {
-  const step = one.divisor;
-  const divisor = (step / greatestCommonDivisor(step, other.divisor)) * other.divisor;
+  const { divisor: common, factor } = bezout(one.divisor, other.divisor);
+  const divisor = (one.divisor / common) * other.divisor;
   if (!isInStep(one, other) || divisor > commonDivisorMax) return null;
-  for (let { remainder } = one; remainder < divisor; remainder += step)
-    if (remainder % other.divisor === other.remainder) return { ...one, divisor, remainder };
-  return null;
+  const apart = (other.remainder - one.remainder) / common;
+  if (!Number.isInteger(apart)) return null;
+  // The Chinese remainder theorem: so many steps of the one lead to a number that the other allows too.
+  const stepCount = modulo(
+    modulo(apart, other.divisor) * modulo(factor, other.divisor),
+    other.divisor / common,
+  );
+  return { ...one, divisor, remainder: modulo(one.remainder + one.divisor * stepCount, divisor) };
 }
 
 /** Whether whatever makes the one a multiple makes the other one too. */
@@ -52,9 +57,19 @@ function isInStep(one: Multiple, other: Multiple): boolean {
   return scale === other.scale && fractionDigits === other.fractionDigits && digitsLeft === other.digitsLeft;
 }
 
-function greatestCommonDivisor(one: number, other: number): number {
-  return other === 0 ? one : greatestCommonDivisor(other, one % other);
+/** The greatest common divisor, and the factor by which `one` is that, but for multiples of `other` (Bézout). */
+function bezout(one: number, other: number): { readonly divisor: number; readonly factor: number } {
+  let [divisor, rest] = [one, other];
+  let [factor, next] = [1, 0];
+  while (rest !== 0) {
+    const times = Math.floor(divisor / rest);
+    [divisor, rest] = [rest, divisor - times * rest];
+    [factor, next] = [next, factor - times * next];
+  }
+  return { divisor, factor };
 }
+
+const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
 
 /** Whether the number read so far is a multiple. */
 export function isMultiple({ divisor, scale, remainder, fractionDigits }: Multiple): boolean {

@@ -57,7 +57,9 @@ export class BacktrackingMatcher {
     const { automaton } = this.#language.machine;
     const { expressions } = automaton;
     const goesOn = ({ lexeme }: Way): boolean =>
-      expressions.classes.firsts.some((byte) => !automaton.isEmpty(expressions.derivative(lexeme, byte)));
+      expressions
+        .classes(lexeme)
+        .firsts.some((byte) => !automaton.isEmpty(expressions.derivative(lexeme, byte)));
     return mayEnd || ways.some(goesOn);
   }
 

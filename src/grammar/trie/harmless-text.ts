@@ -98,7 +98,7 @@ export class HarmlessSteps {
   #afterRange(state: LexerState, [low, high]: ByteRange): LexerState {
     if (state === deadState) return deadState;
     const automaton = this.#automaton;
-    const { first } = automaton.expressions.classes;
+    const { first } = automaton.expressions.classes(automaton.expressionOf(state));
     const after = automaton.next(state, low);
     for (let byte = low + 1; byte <= high; byte++) {
       // Bytes of one class lead to the same state.

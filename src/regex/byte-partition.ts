@@ -1,0 +1,78 @@
+// Partitions of all bytes into classes that an expression does not tell apart, so that a derivative is computed once for
+// each class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
+import { hasByte } from "./byte-set.ts";
+import type { ByteSet } from "./byte-set.ts";
+
+export interface BytePartition {
+  /** Partitions count from 0 in the order in which they are made. */
+  readonly index: number;
+  /** For every byte the smallest of its class. */
+  readonly first: Uint8Array;
+  /** The smallest byte of every class. */
+  readonly firsts: readonly number[];
+}
+
+/** Measured: a partition, and what is remembered of how it was made. */
+const bytesPerPartition = 1000;
+
+export class BytePartitions {
+  /** All bytes are one class. */
+  readonly whole: BytePartition;
+  readonly #known = new Map<string, BytePartition>();
+  readonly #refined = new Map<number, BytePartition>();
+  /** For two classes the smallest byte of both, while a partition is made; else -1. */
+  readonly #both = new Int16Array(256 * 256).fill(-1);
+
+  constructor() {
+    this.whole = this.#intern(new Uint8Array(256));
+  }
+
+  /** About what all this takes. */
+  get byteLength(): number {
+    return this.#both.byteLength + this.#known.size * bytesPerPartition;
+  }
+
+  /** The bytes in the set, and all others. */
+  of(set: ByteSet): BytePartition {
+    const isIn = hasByte(set, 0);
+    let other = 0;
+    while (other < 255 && hasByte(set, other) === isIn) other += 1;
+    return this.#intern(
+      Uint8Array.from({ length: 256 }, (_, byte) => (hasByte(set, byte) === isIn ? 0 : other)),
+    );
+  }
+
+  /** What tells all bytes apart that either does, and no others. */
+  refined(one: BytePartition, other: BytePartition): BytePartition {
+    if (one === other || other === this.whole) return one;
+    if (one === this.whole) return other;
+    const key = one.index * 2 ** 24 + other.index;
+    const known = this.#refined.get(key);
+    if (known !== undefined) return known;
+    const refined = this.#intern(this.#firstsOfBoth(one.first, other.first));
+    this.#refined.set(key, refined);
+    return refined;
+  }
+
+  #firstsOfBoth(one: Uint8Array, other: Uint8Array): Uint8Array {
+    const both = this.#both;
+    const first = new Uint8Array(256);
+    for (let byte = 0; byte < 256; byte++) {
+      const pair = one[byte] * 256 + other[byte];
+      if (both[pair] < 0) both[pair] = byte;
+      first[byte] = both[pair];
+    }
+    for (let byte = 0; byte < 256; byte++) both[one[byte] * 256 + other[byte]] = -1;
+    return first;
+  }
+
+  #intern(first: Uint8Array): BytePartition {
+    const key = String.fromCharCode(...first);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const firsts = Array.from(first.keys()).filter((byte) => first[byte] === byte);
+    const partition = { index: this.#known.size, first, firsts };
+    this.#known.set(key, partition);
+    return partition;
+  }
+}
