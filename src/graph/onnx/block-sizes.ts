@@ -6,7 +6,7 @@ import type { Node } from "../graph.ts";
  * Queries of a block of attention: many enough for fast products, few enough that scores stay in the cache, and that
  * little is computed of what the mask takes away.
  */
-export const queriesPerBlock = 128;
+export const queriesPerBlock = 64;
 
 /** Rows of a block of scores over the vocabulary. */
 export const rowsPerBlock = 256;
