@@ -20,8 +20,6 @@ export class BytePartitions {
   readonly whole: BytePartition;
   readonly #known = new Map<string, BytePartition>();
   readonly #refined = new Map<number, BytePartition>();
-  /** For two classes the smallest byte of both, while a partition is made; else -1. */
-  readonly #both = new Int16Array(256 * 256).fill(-1);
 
   constructor() {
     this.whole = this.#intern(new Uint8Array(256));
@@ -29,7 +27,7 @@ export class BytePartitions {
 
   /** About what all this takes. */
   get byteLength(): number {
-    return this.#both.byteLength + this.#known.size * bytesPerPartition;
+    return this.#known.size * bytesPerPartition;
   }
 
   /** The bytes in the set, and all others. */
@@ -49,30 +47,33 @@ export class BytePartitions {
     const key = one.index * 2 ** 24 + other.index;
     const known = this.#refined.get(key);
     if (known !== undefined) return known;
-    const refined = this.#intern(this.#firstsOfBoth(one.first, other.first));
+    const refined = this.#intern(firstsOfBoth(one.first, other.first));
     this.#refined.set(key, refined);
     return refined;
   }
 
-  #firstsOfBoth(one: Uint8Array, other: Uint8Array): Uint8Array {
-    const both = this.#both;
-    const first = new Uint8Array(256);
-    for (let byte = 0; byte < 256; byte++) {
-      const pair = one[byte] * 256 + other[byte];
-      if (both[pair] < 0) both[pair] = byte;
-      first[byte] = both[pair];
-    }
-    for (let byte = 0; byte < 256; byte++) both[one[byte] * 256 + other[byte]] = -1;
-    return first;
-  }
-
   #intern(first: Uint8Array): BytePartition {
-    const key = String.fromCharCode(...first);
+    const key = Buffer.from(first.buffer).toString("latin1");
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const firsts = Array.from(first.keys()).filter((byte) => first[byte] === byte);
+    const firsts: number[] = [];
+    for (let byte = 0; byte < 256; byte++) if (first[byte] === byte) firsts.push(byte);
     const partition = { index: this.#known.size, first, firsts };
     this.#known.set(key, partition);
     return partition;
   }
+}
+
+/** For two classes the smallest byte of both, while a partition is made; else -1. */
+const both = new Int16Array(256 * 256).fill(-1);
+
+function firstsOfBoth(one: Uint8Array, other: Uint8Array): Uint8Array {
+  const first = new Uint8Array(256);
+  for (let byte = 0; byte < 256; byte++) {
+    const pair = one[byte] * 256 + other[byte];
+    if (both[pair] < 0) both[pair] = byte;
+    first[byte] = both[pair];
+  }
+  for (let byte = 0; byte < 256; byte++) both[one[byte] * 256 + other[byte]] = -1;
+  return first;
 }

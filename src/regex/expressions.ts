@@ -51,8 +51,6 @@ interface Facts {
   readonly countMax: number;
   /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
   readonly firsts: ByteSet;
-  /** Bytes of one class have the same derivative. */
-  readonly classes: BytePartition;
   /** A matching text has at least so many bytes. */
   readonly lengthMin: number;
 }
@@ -70,16 +68,18 @@ const [bytesPerNode, bytesPerDerivative] = [500, 60];
 export class Expressions {
   /** Matches every text. */
   readonly anything: Expression;
-  /** Every character of a number is a class of its own. */
-  readonly #numberClasses: BytePartition;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
   readonly #nodes: ExpressionNode[] = [];
   readonly #facts: Facts[] = [];
   readonly #partitions = new BytePartitions();
+  /** By expression, where they were asked for: of most none ever are. */
+  readonly #classes: (BytePartition | undefined)[] = [];
   readonly #known = new Map<string, Expression>();
   readonly #ranges = new Map<number, Expression>();
   readonly #derivatives = new Map<number, Expression>();
+  /** The complements of expressions that were complemented. */
+  readonly #opposites = new Map<Expression, Expression>();
 
   constructor(limits: GrammarLimits, budget: StepBudget) {
     this.#limits = limits;
@@ -90,7 +90,6 @@ export class Expressions {
       depth: 0,
       countMax: 0,
       firsts: noBytes,
-      classes: this.#partitions.whole,
       lengthMin: 0,
     };
     this.#add(
@@ -99,9 +98,6 @@ export class Expressions {
       { ...ofNone, isNullable: false, lengthMin: Number.POSITIVE_INFINITY },
     );
     this.#add("empty", { kind: "empty" }, ofNone);
-    this.#numberClasses = numberCharacters
-      .map((byte) => this.#partitions.of(bytesOf([byte])))
-      .reduce((one, other) => this.#partitions.refined(one, other));
     this.anything = this.#add(
       "n0",
       { kind: "not", part: nothing },
@@ -129,7 +125,7 @@ export class Expressions {
 
   /** The classes of bytes that have the same derivative of the expression. */
   classes(expression: Expression): BytePartition {
-    return this.#facts[expression].classes;
+    return (this.#classes[expression] ??= this.#newClasses(this.#nodes[expression]));
   }
 
   /** False where no text that begins with the byte matches. */
@@ -156,7 +152,6 @@ export class Expressions {
         depth: 0,
         countMax: 0,
         firsts: set,
-        classes: this.#partitions.of(set),
         lengthMin: 1,
       },
     );
@@ -196,7 +191,6 @@ export class Expressions {
         depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
         countMax: Math.max(first.countMax, second.countMax),
         firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
-        classes: first.isNullable ? this.#partitions.refined(first.classes, second.classes) : first.classes,
         lengthMin: first.lengthMin + second.lengthMin,
       },
     );
@@ -209,6 +203,12 @@ export class Expressions {
     this.#mergeBytes(members, unitedBytes);
     if (members.has(emptyText) && [...members].some((part) => part !== emptyText && this.isNullable(part)))
       members.delete(emptyText);
+    for (const part of members) {
+      const node = this.#nodes[part];
+      if (node.kind === "not" && members.has(node.part)) return this.anything;
+      // Of A and (A and B) only A is left.
+      if (node.kind === "and" && node.parts.some((inner) => members.has(inner))) members.delete(part);
+    }
     return this.#list("or", members, nothing);
   }
 
@@ -221,25 +221,59 @@ export class Expressions {
     this.#mergeBytes(members, commonBytes);
     this.#mergeMultiples(members);
     for (const part of members) {
-      const node = this.#nodes[part];
-      if (part === nothing || (node.kind === "not" && this.#implies(members, node.part))) return nothing;
-      const left = node.kind === "not" ? this.#leftBeside(members, node.part) : part;
+      const left = this.#leftBeside(members, part);
+      if (left === nothing) return nothing;
       if (left !== part) return this.and(left, ...[...members].filter((other) => other !== part));
     }
     return this.#list("and", members, this.anything);
   }
 
-  /** What ruling out an intersection still rules out beside members of it: of A, B and not (A and B) nothing is left. */
-  #leftBeside(members: ReadonlySet<Expression>, ruledOut: Expression): Expression {
-    const node = this.#nodes[ruledOut];
-    if (node.kind !== "and" || !node.parts.some((part) => members.has(part))) return this.not(ruledOut);
-    return this.not(this.and(...node.parts.filter((part) => !members.has(part))));
+  /** What a member of an intersection still says beside the others: of A and (B, or not A) it is B. */
+  #leftBeside(members: ReadonlySet<Expression>, part: Expression): Expression {
+    const node = this.#nodes[part];
+    if (node.kind === "not") return this.#implies(members, node.part) ? nothing : part;
+    if (node.kind !== "or") return part;
+    this.#budget.spend(node.parts.length >>> 3);
+    if (node.parts.some((option) => members.has(option))) return this.anything;
+    const options = node.parts.map((option) => this.#optionBeside(members, option));
+    return options.every((option, index) => option === node.parts[index]) ? part : this.or(...options);
+  }
+
+  #optionBeside(members: ReadonlySet<Expression>, option: Expression): Expression {
+    const node = this.#nodes[option];
+    if (node.kind !== "and") return this.#isRuledOut(members, option) ? nothing : option;
+    if (node.parts.some((inner) => this.#isRuledOut(members, inner))) return nothing;
+    if (!node.parts.some((inner) => members.has(inner))) return option;
+    return this.and(...node.parts.filter((inner) => !members.has(inner)));
+  }
+
+  /** Whether it is plain that what all members match, this one does not match. */
+  #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
+    const opposite = this.#opposites.get(part);
+    if (opposite !== undefined && members.has(opposite)) return true;
+    const node = this.#nodes[part];
+    return node.kind === "not" && this.#implies(members, node.part);
   }
 
   not(part: Expression): Expression {
     const node = this.#nodes[part];
     if (node.kind === "not") return node.part;
-    const { isNullable, depth, countMax, classes } = this.#facts[part];
+    const known = this.#opposites.get(part);
+    if (known !== undefined) return known;
+    const opposite = this.#opposite(part, node);
+    this.#opposites.set(part, opposite);
+    return opposite;
+  }
+
+  /** Complements of intersections and of unions of such are pushed inwards (De Morgan), so that less of them is nested. */
+  #opposite(part: Expression, node: ExpressionNode): Expression {
+    if (node.kind === "and") return this.or(...node.parts.map((inner) => this.not(inner)));
+    if (node.kind === "or" && !this.isPlain(part)) {
+      const plain = node.parts.filter((inner) => this.isPlain(inner));
+      const others = node.parts.filter((inner) => !this.isPlain(inner));
+      return this.and(this.not(this.or(...plain)), ...others.map((inner) => this.not(inner)));
+    }
+    const { isNullable, depth, countMax } = this.#facts[part];
     return this.#add(
       `n${part}`,
       { kind: "not", part },
@@ -249,7 +283,6 @@ export class Expressions {
         depth: depth + 1,
         countMax,
         firsts: allBytes,
-        classes,
         lengthMin: isNullable ? 1 : 0,
       },
     );
@@ -296,7 +329,6 @@ export class Expressions {
         depth: 0,
         countMax: 0,
         firsts: numberBytes,
-        classes: this.#numberClasses,
         lengthMin: isMultiple(multiple) ? 0 : 1,
       },
     );
@@ -326,9 +358,8 @@ export class Expressions {
 
   /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
   derivative(expression: Expression, byte: number): Expression {
-    const { firsts, classes } = this.#facts[expression];
-    if (!hasByte(firsts, byte)) return nothing;
-    const first = classes.first[byte];
+    if (!hasByte(this.#facts[expression].firsts, byte)) return nothing;
+    const first = this.classes(expression).first[byte];
     const key = expression * 256 + first;
     const known = this.#derivatives.get(key);
     if (known !== undefined) return known;
@@ -336,6 +367,36 @@ export class Expressions {
     const derivative = this.#derive(this.#nodes[expression], first);
     this.#derivatives.set(key, derivative);
     return derivative;
+  }
+
+  #newClasses(node: ExpressionNode): BytePartition {
+    switch (node.kind) {
+      case "nothing":
+      case "empty":
+        return this.#partitions.whole;
+      case "bytes":
+        return this.#partitions.of(node.set);
+      case "sequence": {
+        const classes = this.classes(node.head);
+        return this.isNullable(node.head)
+          ? this.#partitions.refined(classes, this.classes(node.tail))
+          : classes;
+      }
+      case "or":
+      case "and":
+        return this.#classesOfAll(node.parts.map((part) => this.classes(part)));
+      case "not":
+      case "repeat":
+        return this.classes(node.part);
+      case "multiple":
+        return this.#classesOfAll(numberCharacters.map((byte) => this.#partitions.of(bytesOf([byte]))));
+      default:
+        return unreachable(node);
+    }
+  }
+
+  #classesOfAll(classes: readonly BytePartition[]): BytePartition {
+    return classes.reduce((one, other) => this.#partitions.refined(one, other));
   }
 
   #derive(node: ExpressionNode, byte: number): Expression {
@@ -446,9 +507,6 @@ export class Expressions {
         firsts: facts
           .map(({ firsts }) => firsts)
           .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
-        classes: facts
-          .map(({ classes }) => classes)
-          .reduce((one, other) => this.#partitions.refined(one, other)),
         lengthMin: kind === "or" ? Math.min(...lengths) : Math.max(...lengths),
       },
     );

@@ -6,7 +6,7 @@ import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import { commonShapes } from "./intersect.ts";
 import { refused } from "./keywords/keyword.ts";
-import type { Algebra } from "./intersect.ts";
+import type { Algebra } from "./alternatives.ts";
 import { allShapes, anyArray, anyObject } from "./shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "./shapes.ts";
 

@@ -50,6 +50,15 @@ export class Goals {
     return this.#intern([...numbers].sort((first, second) => first - second));
   }
 
+  /** Whether it is plain that a value that reaches the one goal reaches the other. */
+  implies(one: Goal, other: Goal): boolean {
+    if (one === other || one === noValue || other === anyValue) return true;
+    return (
+      other !== noValue &&
+      this.#conjunctions[other].every((number) => this.#conjunctions[one].includes(number))
+    );
+  }
+
   /** The goals of which a value that misses this one satisfies at least one. */
   not(goal: Goal): readonly Goal[] {
     if (goal === noValue) return [anyValue];

@@ -1,7 +1,8 @@
 // The values that two lists of shapes share. Exact: what is computed here is neither more nor less than both.
 import { unreachable } from "../../domain/assert.ts";
-import { limitExceeded } from "../../regex/limits.ts";
-import type { Goal, Goals } from "./goals.ts";
+import { differentShapes } from "./alternatives.ts";
+import type { Algebra } from "./alternatives.ts";
+import type { Goal } from "./goals.ts";
 import { noValue } from "./goals.ts";
 import type {
   ArrayShape,
@@ -13,12 +14,6 @@ import type {
   StringShape,
 } from "./shapes.ts";
 import { itemGoal } from "./shapes.ts";
-import type { Texts } from "./texts.ts";
-
-export interface Algebra {
-  readonly goals: Goals;
-  readonly texts: Texts;
-}
 
 /**
  * Shapes that are plainly empty are left out.
@@ -38,16 +33,6 @@ export function commonShapes(
       return other.flatMap((against) => common(algebra, shape, against) ?? []);
     }),
   );
-}
-
-/** Each shape once, within the limit. */
-export function differentShapes({ texts }: Algebra, shapes: readonly Shape[]): readonly Shape[] {
-  if (shapes.length <= 6) return shapes;
-  const { limits, budget } = texts.workshop;
-  budget.spend(shapes.length * 8);
-  const different = [...new Map(shapes.map((shape) => [JSON.stringify(shape), shape])).values()];
-  if (different.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
-  return different;
 }
 
 function common(algebra: Algebra, one: Shape, other: Shape): Shape | null {

@@ -15,6 +15,8 @@ export class Texts {
   /** The body of any string. */
   readonly anyBody: Expression;
   readonly numbers: NumberTexts;
+  /** Bodies with those but them, both ways. */
+  readonly #others = new Map<Expression, Expression>();
 
   constructor(workshop: Workshop) {
     const { expressions } = workshop;
@@ -49,10 +51,20 @@ export class Texts {
     return other === this.anyBody ? one : this.workshop.expressions.and(one, other);
   }
 
+  /** Bodies of any. */
+  either(bodies: readonly Expression[]): Expression {
+    return bodies.includes(this.anyBody) ? this.anyBody : this.workshop.expressions.or(...bodies);
+  }
+
   /** Bodies but these. */
   others(body: Expression): Expression {
     const { expressions } = this.workshop;
-    return expressions.and(this.anyBody, expressions.not(body));
+    const known = this.#others.get(body);
+    if (known !== undefined) return known;
+    const others = expressions.and(this.anyBody, expressions.not(body));
+    this.#others.set(body, others);
+    this.#others.set(others, body);
+    return others;
   }
 
   /** All bodies of a shape of strings, with every escape. */
