@@ -275,6 +275,19 @@ test("no file or folder has a name that says nothing", () => {
   );
 });
 
+test("nothing that a merge left behind is in what people read", () => {
+  const pages = [".", "docs"].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => posix.join(folder, name)),
+  );
+  assert.ok(pages.includes("CHANGELOG.md") && pages.includes("docs/training.md"));
+  assert.deepEqual(
+    pages.filter((page) => /^(<{7}|>{7}) /m.test(readFileSync(page, "utf8"))),
+    [],
+  );
+});
+
 test("time, randomness and the environment are read, and processes started, in one place each", () => {
   const rules: readonly { readonly pattern: RegExp; readonly allowed: readonly string[] }[] = [
     { pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, allowed: ["src/domain/clock.ts"] },
