@@ -117,6 +117,8 @@ class LearningServer implements LearnClient {
   readonly jobs: string[] = [];
   readonly asked = new Set<string>();
   readonly demonstrated: string[] = [];
+  /** The first trajectory of every group, as JSON. */
+  readonly trained: string[] = [];
   registerModel = async () => ({ id: "m", entity: "e", project: "p", name: "n", base_model: "b" });
   createSupervisedJob = async (body: Parameters<LearnClient["createSupervisedJob"]>[0]) => {
     assert.ok("training_data" in body);
@@ -125,29 +127,34 @@ class LearningServer implements LearnClient {
   };
   createTrainingJob = async ({
     trajectory_groups: groups,
-  }: Parameters<LearnClient["createTrainingJob"]>[0]) => `job ${this.jobs.push(`${groups.length} groups`)}`;
+  }: Parameters<LearnClient["createTrainingJob"]>[0]) => {
+    this.trained.push(...groups.map(({ trajectories }) => JSON.stringify(trajectories[0])));
+    return `job ${this.jobs.push(`${groups.length} groups`)}`;
+  };
   waitForTrainingJob = async () => [];
   chat: LearnClient["chat"] = (body) => {
     const step = Number(/:step(\d)$/.exec(body.model ?? "")?.[1]);
     assert.equal(step, this.jobs.length, "the newest version answers");
-    this.asked.add(`${body.temperature} ${body.messages[0]?.content}`);
-    // Every other try gives up, until the last job.
+    assert.equal(body.temperature, 1);
+    const question = this.#question(body);
+    this.asked.add(question.text);
+    // Every other try gives up, until the last job; tests do not.
     const { length } = body.messages;
     // Every turn of a try has a seed one higher than the last; the next try begins a hundred higher.
     const tryNumber = Math.floor(((body.seed ?? 0) - (length - 1) / 2) / 100);
-    const isLost = step === 0 || (step < 3 && tryNumber % 2 === 0 && body.temperature === 1);
+    const isLost = step === 0 || (step < 3 && tryNumber % 2 === 0 && !this.#tests.includes(question));
     return modelOf(() =>
-      isLost ? { role: "assistant", content: "?" } : demonstrate(this.#question(body))[length],
+      isLost ? { role: "assistant", content: "?" } : demonstrate(question)[length],
     ).chat(body);
   };
+  readonly #market = openMarket(seededRandom("market", 3));
+  readonly #tests = drawQuestions(seededRandom("tests", 3), this.#market, { count: 36 });
+  readonly testTexts: ReadonlySet<string> = new Set(this.#tests.map(({ text }) => text));
+  readonly #tried = [0, 1, 2].flatMap((round) =>
+    drawQuestions(seededRandom("round", 3, round), this.#market, { count: 6, except: this.testTexts }),
+  );
   #question({ messages: [first] }: ChatBody): Question {
-    const seedMarket = openMarket(seededRandom("market", 3));
-    const tests = drawQuestions(seededRandom("tests", 3), seedMarket, { count: 36 });
-    const except = new Set(tests.map(({ text }) => text));
-    const tried = [0, 1, 2].flatMap((round) =>
-      drawQuestions(seededRandom("round", 3, round), seedMarket, { count: 6, except }),
-    );
-    const found = [...tests, ...tried].find(({ text }) => text === first?.content);
+    const found = [...this.#tests, ...this.#tried].find(({ text }) => text === first?.content);
     if (found !== undefined) return found;
     throw new Error(`a question from nowhere: ${first?.content}`);
   }
@@ -187,11 +194,11 @@ test("the agent is taught, tries, and is trained on what varies; tests are never
     ],
   );
   assert.deepEqual(server.jobs, ["supervised", "6 groups", "6 groups"]);
-  const tests = [...server.asked].filter((key) => key.startsWith("0 ")).map((key) => key.slice(2));
-  assert.ok(tests.length > 30);
-  for (const text of tests) {
-    assert.ok(!server.asked.has(`1 ${text}`), text);
+  assert.ok(server.testTexts.size > 30);
+  for (const text of server.testTexts) {
+    assert.ok(server.asked.has(text), text);
     assert.ok(!server.demonstrated.includes(text), text);
+    assert.ok(!server.trained.some((trajectory) => trajectory.includes(text)), text);
   }
   assert.equal(lines.length, 3 * points.length - 1, "the base model tries nothing");
   assert.match(lines[2], /^taught .*test 1\.00 {2}right 100 % {2}tries 0\.50/);

@@ -54,6 +54,8 @@ export async function runEpisode(
       temperature,
       max_tokens: 80,
       seed: seed + turn,
+      // Training compares what it computes with what was sampled.
+      logprobs: true,
     });
     const [choice] = choices;
     if (choice === undefined) throw new Error("the server answered without a choice");

@@ -35,7 +35,7 @@ export interface Point {
   readonly stage: "base" | "taught" | number;
   /** Mean reward of the tries; null at the base, which does not try. */
   readonly sampledReward: number | null;
-  /** Mean reward and part of right answers, greedy, to questions that are never trained on. */
+  /** Mean reward and part of right answers to questions that are never trained on, sampled as the tries are. */
   readonly testReward: number;
   readonly testRight: number;
   readonly elapsedMs: number;
@@ -57,6 +57,9 @@ export type LearnClient = Pick<
 >;
 
 const testQuestionCount = 36;
+
+/** How often each of them is asked: a sampled answer is right by chance, and wrong. */
+const testTryCount = 4;
 
 /** Conversations of a step of the supervised job. */
 const batchSize = 4;
@@ -83,7 +86,8 @@ export async function learn(
   const agent: Agent = { client, market, options, model, tests };
   const points: Point[] = [];
   const show = async (stage: Point["stage"], step: number, tries: readonly Episode[]): Promise<void> => {
-    const tested = await runAll(agent, step, tests, { temperature: 0, seed: 0 });
+    const asked = Array.from({ length: testTryCount }, () => tests).flat();
+    const tested = await runAll(agent, step, asked, { temperature: options.temperature, seed: 0 });
     const point = { ...scoresOf(tested, tries), stage, elapsedMs: clock.monotonicMs() - startedAtMs };
     points.push(point);
     emit({ kind: "point", point });

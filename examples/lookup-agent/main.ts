@@ -11,14 +11,14 @@ Teaches an agent to look things up and to calculate with tools: first by written
 what it earns on its own (reinforcement learning). Starts a server of its own unless --url names one; resumes nothing.
 
   --seed <number>            of market, questions and sampling        (1)
-  --rounds <count>           of reinforcement learning                (8)
+  --rounds <count>           of reinforcement learning                (16)
   --questions <count>        of a round                               (24)
-  --tries <count>            of each question                         (8)
+  --tries <count>            of each question                         (16)
   --temperature <x>          at which they are sampled                (1)
   --demonstrations <count>   conversations to learn from; 0: none     (240)
-  --epochs <count>           how often each of them is shown          (2)
+  --epochs <count>           how often each of them is shown          (3)
   --supervised-rate <x>      learning rate of the supervised job      (0.002)
-  --rate <x>                 learning rate of every round             (0.0003)
+  --rate <x>                 learning rate of every round             (0.0005)
   --parallel <count>         conversations at once                    (32)
   --base-model <name>        whose template shows tools               (hone-tiny)
   --url <address>            a running server, started with --chat-tool-calls <base model>=auto
@@ -29,14 +29,14 @@ what it earns on its own (reinforcement learning). Starts a server of its own un
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
-    rounds: { type: "string", default: "8" },
+    rounds: { type: "string", default: "16" },
     questions: { type: "string", default: "24" },
-    tries: { type: "string", default: "8" },
+    tries: { type: "string", default: "16" },
     temperature: { type: "string", default: "1" },
     demonstrations: { type: "string", default: "240" },
-    epochs: { type: "string", default: "2" },
+    epochs: { type: "string", default: "3" },
     "supervised-rate": { type: "string", default: "0.002" },
-    rate: { type: "string", default: "0.0003" },
+    rate: { type: "string", default: "0.0005" },
     parallel: { type: "string", default: "32" },
     "base-model": { type: "string", default: "hone-tiny" },
     url: { type: "string" },
