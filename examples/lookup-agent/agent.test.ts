@@ -143,9 +143,9 @@ class LearningServer implements LearnClient {
     // Every turn of a try has a seed one higher than the last; the next try begins a hundred higher.
     const tryNumber = Math.floor(((body.seed ?? 0) - (length - 1) / 2) / 100);
     const isLost = step === 0 || (step < 3 && tryNumber % 2 === 0 && !this.#tests.includes(question));
-    return modelOf(() =>
-      isLost ? { role: "assistant", content: "?" } : demonstrate(question)[length],
-    ).chat(body);
+    return modelOf(() => (isLost ? { role: "assistant", content: "?" } : demonstrate(question)[length])).chat(
+      body,
+    );
   };
   readonly #market = openMarket(seededRandom("market", 3));
   readonly #tests = drawQuestions(seededRandom("tests", 3), this.#market, { count: 36 });
