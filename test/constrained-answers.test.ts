@@ -92,6 +92,7 @@ test("an answer that must be one call is one, whichever is drawn", async () => {
   for (const { content, finish } of await answers({
     n: 8,
     max_tokens: 400,
+    temperature: 2,
     response_format: { type: "structural_tag", format },
   })) {
     assert.equal(finish, "stop", content);

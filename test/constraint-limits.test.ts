@@ -59,10 +59,13 @@ const either = (name: string) => ({ anyOf: [{ required: [`${name}1`] }, { requir
 const ambiguous =
   'root ::= (a | b | c)+\na ::= [a-z]+ [ ]? a? b?\nb ::= [a-m]+ [ ]? c? a?\nc ::= [c-z]* "x" c? | [a-z]';
 
+const lengthsOfManyPrimes =
+  "^(?=(..)*$)(?=(...)*$)(?=(.{5})*$)(?=(.{7})*$)(?=(.{11})*$)(?=(.{13})*$).{10,9000}$";
+
 const excessive = {
   sourceBytes: { regex: "a".repeat(5000) },
   nesting: { regex: `${"(".repeat(30)}a${")".repeat(30)}` },
-  compileSteps: { json: { type: "string", pattern: "(?=.*a.{12}$)(?=.*b.{13}$)[a-z ]{3,90}" } },
+  compileSteps: { json: { type: "string", pattern: lengthsOfManyPrimes } },
   maskSteps: { grammar: ambiguous },
   states: { choice: many(100, (index) => `one more text among so many, number ${index}`) },
   alternatives: { json: { allOf: ["a", "b", "c", "d"].map(either) } },
