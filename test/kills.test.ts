@@ -4,13 +4,17 @@ import { test } from "node:test";
 import { freshSeed } from "../src/domain/random.ts";
 import { killAtRandom } from "./kills/kill-at-random.ts";
 
-test("whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is what it is undisturbed", async (t) => {
-  const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
-  t.diagnostic(`TEST_SEED=${seed}`);
-  const { acknowledged, comparedCount, ...report } = await killAtRandom({ seed, count: 10 });
-  const { lost, doubled, failed, leftOver, different } = report;
-  const faults = [lost, doubled, failed, leftOver, different].flat();
-  assert.deepEqual(faults, []);
-  assert.ok(comparedCount > 0);
-  assert.ok(acknowledged.jobs > 0 && acknowledged.logs > 0 && acknowledged.feedback > 0);
-});
+test(
+  "whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is what it is undisturbed",
+  { timeout: 300_000 },
+  async (t) => {
+    const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
+    t.diagnostic(`TEST_SEED=${seed}`);
+    const { acknowledged, comparedCount, ...report } = await killAtRandom({ seed, count: 10 });
+    const { lost, doubled, failed, leftOver, different } = report;
+    const faults = [lost, doubled, failed, leftOver, different].flat();
+    assert.deepEqual(faults, []);
+    assert.ok(comparedCount > 0);
+    assert.ok(acknowledged.jobs > 0 && acknowledged.logs > 0 && acknowledged.feedback > 0);
+  },
+);

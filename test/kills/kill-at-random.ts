@@ -45,8 +45,7 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
 
 /**
  * Small steps, all of them kept. A training process that is killed a few times within its first seconds has kept no step,
- * which is what `jobs.attemptsMax` is for, and engines are killed more often than is healthy; how many servers may die
- * is left as it comes.
+ * which is what `jobs.attemptsMax` is for, servers likewise, and engines are killed more often than is healthy.
  */
 const flags = [
   ...model,
@@ -55,6 +54,7 @@ const flags = [
   "--jobs-backoff-ms=50",
   "--jobs-backoff-ms-max=200",
   "--jobs-attempts-max=100",
+  "--jobs-starts-max=1000",
   "--engine-restart-count-max=1000",
 ];
 
