@@ -8,6 +8,7 @@ import { freshSeed, type Random, seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
+import { storeModel } from "../storage/contract/storage-under-test.ts";
 import type { Database } from "../storage/database.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { silentLogger } from "../telemetry/logger.ts";
@@ -40,22 +41,7 @@ async function checkWorld(t: TestContext, random: Random): Promise<void> {
 
 async function submitAll(database: Database, clock: FakeClock): Promise<void> {
   const createdAt = clock.now();
-  for (const id of ["a", "b"]) {
-    await database.models.create(
-      { id, entity: "e", project: "p", name: id, baseModel: "tiny", createdAt },
-      {
-        id: `${id}:0`,
-        modelId: id,
-        step: 0,
-        adapterFolder: null,
-        trainerState: null,
-        jobId: null,
-        metrics: {},
-        isPinned: false,
-        createdAt,
-      },
-    );
-  }
+  for (const id of ["a", "b"]) await storeModel(database.models, id);
   for (const id of jobIds) {
     const config = resolveTrainingConfig({});
     const job = newJob({

@@ -10,6 +10,7 @@ import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
+import { storeModel } from "../storage/contract/storage-under-test.ts";
 import type { Database } from "../storage/database.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { JobQueue } from "./job-queue.ts";
@@ -123,23 +124,7 @@ class Bench {
     t.after(async () => {
       for (const queue of bench.#queues) await queue.stop();
     });
-    for (const id of ["m", "n"]) {
-      const createdAt = bench.clock.now();
-      await database.models.create(
-        { id, entity: "e", project: "p", name: id, baseModel: "tiny", createdAt },
-        {
-          id: `${id}:0`,
-          modelId: id,
-          step: 0,
-          adapterFolder: null,
-          trainerState: null,
-          jobId: null,
-          metrics: {},
-          isPinned: false,
-          createdAt,
-        },
-      );
-    }
+    for (const id of ["m", "n"]) await storeModel(database.models, id);
     return bench;
   }
 

@@ -2,37 +2,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../domain/clock.ts";
-import type { TrainedModel } from "../domain/model.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import { moment, sampleModel, sampleVersion } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { measureLog } from "./log-metrics.ts";
 import { emptyTrajectory, LogSummarizer } from "./log-summary.ts";
 import { logTrajectories } from "./log-trajectories.ts";
 
-const createdAt = new Date("2026-11-21T10:00:00Z");
-const model: TrainedModel = {
-  id: "m",
-  entity: "e",
-  project: "p",
-  name: "n",
-  baseModel: "tiny",
-  createdAt,
-};
-const clock = { ...systemClock, now: () => new Date("2026-11-21T10:01:00Z") };
+const model = sampleModel("m");
+const clock = { ...systemClock, now: () => moment(60) };
 const everyLog = { after: null, limit: 100, order: "asc" } as const;
 
 /** The dependencies of two servers on one database that has the model. */
 async function twoServers() {
   const open = memoryStorage();
-  const version = {
-    adapterFolder: null,
-    trainerState: null,
-    jobId: null,
-    metrics: {},
-    isPinned: false,
-    createdAt,
-  };
-  await open().models.create(model, { id: "m:0", modelId: "m", step: 0, ...version });
+  await open().models.create(model, sampleVersion(model.id, 0));
   return [open(), open()].map(({ trajectories, models }) => ({ store: trajectories, models, clock }));
 }
 
