@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface RunningServer {
   readonly url: string;
@@ -17,6 +18,9 @@ export interface RunningServer {
   /** Everything it wrote so far. */
   output(): string;
 }
+
+/** Far beyond what anything here takes: a wait that is over it would never end. */
+const waitMs = 180_000;
 
 const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
 
@@ -65,9 +69,13 @@ export async function startServer(options: {
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   let output = "";
+  // Its output is closed too: whatever inherited that has ended.
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
-    const deadline = setTimeout(() => reject(new Error(`not listening after 180 s:\n${output}`)), 180_000);
+    const deadline = setTimeout(
+      () => reject(new Error(`not listening after ${waitMs} ms:\n${output}`)),
+      waitMs,
+    );
     const onData = (data: Buffer): void => {
       output += data.toString();
       const match = /listening on (http:\S+)/.exec(output);
@@ -83,21 +91,38 @@ export async function startServer(options: {
       reject(new Error(`ended with ${code} before listening:\n${output}`));
     });
   });
+  const endedAfter = async (signal: "SIGTERM" | "SIGKILL"): Promise<number | null> => {
+    child.kill(signal);
+    const tooLate = new AbortController();
+    const deadline = sleep(waitMs, undefined, { signal: tooLate.signal }).then(
+      () => {
+        throw new Error(`${stateOf(child)} ${waitMs} ms after ${signal}:\n${output}`);
+      },
+      () => null,
+    );
+    try {
+      return await Promise.race([ended, deadline]);
+    } finally {
+      tooLate.abort();
+    }
+  };
   return {
     url,
     apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
     dataFolder,
     process: child,
-    terminate: async () => {
-      child.kill("SIGTERM");
-      return ended;
-    },
-    kill: async () => {
-      child.kill("SIGKILL");
-      await ended;
-    },
+    terminate: () => endedAfter("SIGTERM"),
+    kill: async () => void (await endedAfter("SIGKILL")),
     output: () => output,
   };
+}
+
+/** In words, whether the process still runs, and what the processes of servers are that lost theirs. */
+function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
+  const orphans = childrenOf(1).filter(({ command }) => command.includes("child-main"));
+  const left = orphans.map(({ id, command }) => `${id} ${command}`).join(", ");
+  const own = exitCode === null && signalCode === null ? "still runs" : "has ended, its output has not";
+  return `process ${pid} ${own} (without a server: ${left || "none"})`;
 }
 
 /**
@@ -153,7 +178,7 @@ export async function eventually<T>(
   }
 }
 
-/** Calls the API with the server's key. */
+/** Calls the API with the server's key. @throws DOMException `TimeoutError` where no answer comes */
 export async function call(
   server: Pick<RunningServer, "url" | "apiKey">,
   method: string,
@@ -170,6 +195,7 @@ export async function call(
       : `Bearer ${server.apiKey}`;
   const response = await fetch(server.url + path, {
     method,
+    signal: AbortSignal.timeout(waitMs),
     headers: {
       authorization: credentials,
       ...(options.body === undefined ? {} : { "content-type": "application/json" }),

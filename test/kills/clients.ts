@@ -136,10 +136,16 @@ export class Clients {
     }
   }
 
-  /** Null when there was no answer. */
+  /** Null when the connection broke. A server that lives has to answer. */
   async #try(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
     const scheme = path.startsWith("/feedback") ? "Basic" : "Bearer";
-    return call(this.#server(), method, path, { body, headers, scheme }).catch(() => null);
+    try {
+      return await call(this.#server(), method, path, { body, headers, scheme });
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "TimeoutError")
+        throw new Error(`${method} ${path} was not answered`, { cause: error });
+      return null;
+    }
   }
 }
 
