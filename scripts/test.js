@@ -30,8 +30,15 @@ for (const file of files) {
   if (top !== "src" || isAboutProcess(file)) alone.push(built(file));
   else together.set(folder, [...(together.get(folder) ?? []), file]);
 }
-// Left to itself the runner keeps one core free, which on two is half of them.
-const flags = ["--test", "--test-reporter=spec", `--test-concurrency=${availableParallelism()}`];
+// Left to itself the runner keeps one core free, which on two is half of them. A file that does not end, many times longer
+// than the longest takes, has failed: it is named, and the others' results are not waited for in vain.
+const fileLimitMs = 15 * 60_000;
+const flags = [
+  "--test",
+  "--test-reporter=spec",
+  `--test-concurrency=${availableParallelism()}`,
+  `--test-timeout=${fileLimitMs}`,
+];
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
   stdio: ["ignore", "inherit", "inherit"],

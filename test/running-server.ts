@@ -1,6 +1,7 @@
 // A server as its users run it: a process of its own on a free port of the loopback address, with a data folder of its own.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
@@ -68,6 +69,7 @@ export async function startServer(options: {
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
+  dieWithTests(child);
   let output = "";
   // Its output is closed too: whatever inherited that has ended.
   const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
@@ -115,6 +117,15 @@ export async function startServer(options: {
     kill: async () => void (await endedAfter("SIGKILL")),
     output: () => output,
   };
+}
+
+/** A server that a failed test has left behind keeps nobody waiting, and does not outlive the tests. */
+function dieWithTests(child: ChildProcess): void {
+  child.unref();
+  for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("close", () => process.removeListener("exit", kill));
 }
 
 /** In words, whether the process still runs, and what the processes of servers are that lost theirs. */

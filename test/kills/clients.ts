@@ -1,5 +1,6 @@
 // Clients of a server that dies and comes back: they send jobs, logs and feedback, cancel and delete, send again what was
 // not answered, and remember what they were told.
+import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
 
@@ -24,14 +25,22 @@ export class Clients {
   readonly feedback = new Set<string>();
   readonly #server: () => RunningServer;
   readonly #random: Random;
+  readonly #signal: AbortSignal;
 
-  constructor(server: () => RunningServer, modelIds: readonly string[], seed: number) {
+  constructor(
+    server: () => RunningServer,
+    { modelIds, seed, signal }: { modelIds: readonly string[]; seed: number; signal: AbortSignal },
+  ) {
     this.#server = server;
     this.modelIds = modelIds;
     this.#random = seededRandom("clients", seed);
+    this.#signal = signal;
   }
 
-  /** Resolves when `isOver` is set and what each of them was about is done. */
+  /**
+   * Resolves when `isOver` is set and what each of them was about is done. Rejects when one of them fails, which ends none of
+   * the others, and when they are told by the signal to give up what they are about: the server does not come back.
+   */
   async run(): Promise<void> {
     await Promise.all([
       this.#repeat((index) => this.#sendJob(index)),
@@ -67,7 +76,7 @@ export class Clients {
   async #repeat(send: (index: number) => Promise<void>): Promise<void> {
     for (let index = 0; !this.isOver; index++) {
       await send(index);
-      await pause();
+      await this.#pause();
     }
   }
 
@@ -80,7 +89,7 @@ export class Clients {
     const answer = await this.#try("POST", jobsPath, sent.body, { "idempotency-key": key });
     if (answer?.status === 200) sent.id = answer.body.id;
     else if (this.#random.uniform() < 0.5) sent.id = await this.#submit(key, sent.body);
-    while (!this.isOver && (await this.unfinishedCount()) > 3) await pause();
+    while (!this.isOver && (await this.unfinishedCount()) > 3) await this.#pause();
   }
 
   /** A model that comes and, every other time, goes, with a job that is mostly cancelled. */
@@ -96,7 +105,7 @@ export class Clients {
     const sent: SentJob = { body: jobOf(modelId, key), id: null };
     this.jobs.set(key, sent);
     sent.id = await this.#submit(key, sent.body);
-    for (let pauses = this.#random.index(10); pauses > 0; pauses--) await pause();
+    for (let pauses = this.#random.index(10); pauses > 0; pauses--) await this.#pause();
     if (this.#random.uniform() < 0.7) {
       await this.#insist("POST", `${jobsPath}/${sent.id}/cancel`);
       this.cancelled.add(sent.id);
@@ -105,7 +114,7 @@ export class Clients {
       await this.#insist("DELETE", `/v1/preview/models/${modelId}`);
       this.deleted.add(modelId);
     } else this.kept.add(modelId);
-    for (let pauses = 0; !this.isOver && pauses < 10; pauses++) await pause();
+    for (let pauses = 0; !this.isOver && pauses < 10; pauses++) await this.#pause();
   }
 
   /** A log has no key: one whose answer was lost may be stored or not, and is not sent again. */
@@ -132,7 +141,7 @@ export class Clients {
       const answer = await this.#try(method, path, body, headers);
       if (answer?.status === 200 || (method === "DELETE" && answer?.status === 404)) return answer.body;
       if (answer !== null && answer.status < 500) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-      await pause();
+      await this.#pause();
     }
   }
 
@@ -146,6 +155,10 @@ export class Clients {
         throw new Error(`${method} ${path} was not answered`, { cause: error });
       return null;
     }
+  }
+
+  #pause(): Promise<void> {
+    return sleep(100, undefined, { signal: this.#signal });
   }
 }
 
@@ -178,8 +191,4 @@ export function feedbackOf(id: string, note: string): object {
     feedback_type: "note",
     payload: { note },
   };
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 100));
 }

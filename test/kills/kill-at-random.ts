@@ -67,12 +67,15 @@ export async function killAtRandom(options: {
   const { seed, count, log = () => undefined } = options;
   const machine = new Machine();
   const world = new World(machine, await startOn(machine));
+  const abandoned = new AbortController();
   try {
     const random = seededRandom("kills", seed);
     const whileWriting: Record<Writing, number> = { snapshot: 0, version: 0 };
     const modelIds = [await registerModel(world.server, "a"), await registerModel(world.server, "b")];
-    const clients = new Clients(() => world.server, modelIds, seed);
+    const clients = new Clients(() => world.server, { modelIds, seed, signal: abandoned.signal });
     const sending = clients.run();
+    // What they fail with is told where they are waited for.
+    sending.catch(() => abandoned.abort());
     for (let index = 0; index < count; index++) {
       await new Promise((resolve) => setTimeout(resolve, 100 + random.index(1500)));
       const obstacle = random.uniform() < 0.5 ? machine.begin(random) : null;
@@ -119,6 +122,7 @@ export async function killAtRandom(options: {
       comparedCount: [...made.values()].flat().length,
     };
   } finally {
+    abandoned.abort();
     await world.server.kill();
     machine.remove();
   }
@@ -146,10 +150,12 @@ class World {
     await this.startAgain();
   }
 
-  /** A server need not start on a full disk or a locked database. */
+  /** A server need not start on a full disk or a locked database, and either may be over when it has failed to. */
   async startAgain(): Promise<void> {
+    const { isObstructed } = this.#machine;
     this.server = await startOn(this.#machine).catch((error: unknown) => {
-      if (!this.#machine.endAll()) throw error;
+      if (!isObstructed) throw error;
+      this.#machine.endAll();
       return startOn(this.#machine);
     });
   }

@@ -72,11 +72,13 @@ export class Machine {
     return null;
   }
 
-  /** @returns whether there were any */
-  endAll(): boolean {
-    const kinds = [...this.#inForce.keys()];
-    for (const kind of kinds) this.#end(kind);
-    return kinds.length > 0;
+  /** Whether the disk is full or the database locked. */
+  get isObstructed(): boolean {
+    return this.#inForce.size > 0;
+  }
+
+  endAll(): void {
+    for (const kind of this.#inForce.keys()) this.#end(kind);
   }
 
   remove(): void {
