@@ -247,17 +247,20 @@ export interface JobStore {
   endWaits(): Promise<void>;
   /** Adds to the job's warnings, once. */
   addWarning(id: string, warning: string): Promise<void>;
-  updateProgress(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
+  /** Changes nothing where the job does not run for this owner: another may have it by now. */
+  updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts): Promise<void>;
   /**
    * The same, of an attempt that has kept further steps: it has advanced, however it ends. The losses before it no longer
    * count, those of processes and of servers.
    */
-  advance(id: string, progress: JobProgress, counts: JobCounts): Promise<void>;
+  advance(id: string, owner: string, progress: JobProgress, counts: JobCounts): Promise<void>;
   /**
    * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
    * so a resumed job repeats nothing (0 is `training_started`, then one per gradient step).
+   *
+   * @throws ServiceError `conflict` where the job does not run for this owner
    */
-  appendEvent(id: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
+  appendEvent(id: string, owner: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
   /**
    * In one transaction: the version or the comparison, the state `succeeded`, the result step and the event `training_ended`. Throws

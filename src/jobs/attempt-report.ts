@@ -6,6 +6,8 @@ import type { Logger } from "../telemetry/logger.ts";
 
 export interface ReportDependencies {
   readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning">;
+  /** Whom the job runs for. */
+  readonly owner: string;
   readonly clock: Clock;
   /** Of the attempt. */
   readonly logger: Logger;
@@ -18,7 +20,7 @@ export interface ReportDependencies {
 /** The report of one attempt at the job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
-  { jobs, clock, logger, onEvent, onAdvanced }: ReportDependencies,
+  { jobs, owner, clock, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let start: { readonly progress: JobProgress; readonly counts: JobCounts } | null = null;
@@ -28,12 +30,12 @@ export function createReport(
   ): Promise<void> => {
     const { progress, counts } = present(start, "a runner reports its start first");
     start = { progress: { ...progress, ...change }, counts };
-    await jobs[how](jobId, start.progress, counts);
+    await jobs[how](jobId, owner, start.progress, counts);
   };
   return {
     started: async (gradientStepCountTotal, counts, metrics) => {
       requireFinite(metrics);
-      await jobs.appendEvent(jobId, 0, { type: "training_started", data: metrics });
+      await jobs.appendEvent(jobId, owner, 0, { type: "training_started", data: metrics });
       // What an earlier attempt kept was told by then; this one says at once if it cannot go on behind it.
       const steps = { gradientStepCount: savedEarlierCount, savedStepCount: savedEarlierCount };
       const progress = { phase: "preparing", ...steps, gradientStepCountTotal, endsAt: null } as const;
@@ -49,7 +51,7 @@ export function createReport(
         `step ${index} is one of the ${total} announced`,
       );
       requireFinite(metrics);
-      await jobs.appendEvent(jobId, index + 1, { type: "gradient_step", data: metrics });
+      await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
       const endsAt = secondsLeft === undefined ? null : new Date(clock.now().getTime() + secondsLeft * 1000);
       await update({ gradientStepCount: index + 1, endsAt });
       onEvent();

@@ -127,11 +127,14 @@ export class Attempt {
   }
 
   #run(assignment: JobAssignment): Promise<JobOutcome> {
-    const { runner, jobs, clock } = this.#dependencies;
+    const { runner } = this.#dependencies;
     const { signal } = this.#running;
-    const logger = this.#logger;
-    const onAdvanced = (): void => void (this.#hasAdvanced = true);
-    const report = createReport(this.#job, { jobs, clock, logger, onEvent: this.#onEvent, onAdvanced });
+    const report = createReport(this.#job, {
+      ...this.#dependencies,
+      logger: this.#logger,
+      onEvent: this.#onEvent,
+      onAdvanced: () => void (this.#hasAdvanced = true),
+    });
     return ofRunner(async () => {
       signal.throwIfAborted();
       const outcome = await runner.run(assignment, report, { signal });

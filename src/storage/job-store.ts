@@ -180,18 +180,23 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
           .where("id", "=", id)
           .execute();
       }),
-    updateProgress: (id, progress, counts) => setRunning(database, id, progressColumns(progress, counts)),
-    advance: (id, progress, counts) =>
-      setRunning(database, id, {
-        ...progressColumns(progress, counts),
-        has_advanced: 1,
-        lost_count: 0,
-        restart_count: 0,
-      }),
-    appendEvent: (id, sequence, event) =>
+    updateProgress: (id, owner, progress, counts) =>
+      setRunning(database, { id, owner }, progressColumns(progress, counts)),
+    advance: (id, owner, progress, counts) =>
+      setRunning(
+        database,
+        { id, owner },
+        {
+          ...progressColumns(progress, counts),
+          has_advanced: 1,
+          lost_count: 0,
+          restart_count: 0,
+        },
+      ),
+    appendEvent: (id, owner, sequence, event) =>
       database.transaction().execute(async (transaction) => {
-        const { state } = await keepJob(transaction, id);
-        if (state !== "running") throw notRunning(id, state);
+        const job = await keepJob(transaction, id);
+        if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
         await appendJobEvent(transaction, id, sequence, event);
       }),
   };
@@ -203,7 +208,7 @@ function progressColumns(progress: JobProgress, counts: JobCounts): Updateable<J
 
 async function setRunning(
   database: Kysely<Schema>,
-  id: string,
+  { id, owner }: { readonly id: string; readonly owner: string },
   columns: Updateable<JobTable>,
 ): Promise<void> {
   await database
@@ -211,6 +216,7 @@ async function setRunning(
     .set(columns)
     .where("id", "=", id)
     .where("state", "=", "running")
+    .where("owner", "=", owner)
     .execute();
 }
 

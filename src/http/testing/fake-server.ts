@@ -305,7 +305,7 @@ export async function playJob(
 ): Promise<void> {
   const job = await jobs.claim("server", new Date(0), new Date(0));
   assert(job !== null, "a job waits");
-  for (const [sequence, event] of events.entries()) await jobs.appendEvent(job.id, sequence, event);
+  for (const [sequence, event] of events.entries()) await jobs.appendEvent(job.id, "server", sequence, event);
   if (step === null) return;
   const at = new Date(1000);
   await jobs.succeed(job.id, {

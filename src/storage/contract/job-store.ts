@@ -369,7 +369,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     } as const;
     const attempt = async (end: keyof typeof ends, hasAdvanced: boolean): Promise<readonly number[]> => {
       await claimNow(database.jobs);
-      if (hasAdvanced) await database.jobs.advance("j", sampleProgress, sampleCounts);
+      if (hasAdvanced) await database.jobs.advance("j", "server", sampleProgress, sampleCounts);
       await ends[end]();
       const { lostCount, restartCount } = present(await database.jobs.find("j"), "the job");
       return [lostCount, restartCount];
@@ -490,16 +490,34 @@ function checkClaims(makeStorage: MakeStorage): void {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     for (const update of ["updateProgress", "advance"] as const) {
-      await jobs[update]("j", sampleProgress, sampleCounts);
+      await jobs[update]("j", "server", sampleProgress, sampleCounts);
       assert.equal((await jobs.find("j"))?.progress, null);
     }
     await claimNow(jobs);
     for (const [index, update] of (["updateProgress", "advance"] as const).entries()) {
       const progress = { ...sampleProgress, gradientStepCount: index };
-      await jobs[update]("j", progress, sampleCounts);
+      await jobs[update]("j", "server", progress, sampleCounts);
       assert.deepEqual((await jobs.find("j"))?.progress, progress);
       assert.deepEqual((await jobs.find("j"))?.counts, sampleCounts);
     }
+  });
+
+  test("what an attempt reports changes nothing once another has its job", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    await jobs.rescue({ owner: "server" });
+    await claimNow(jobs, "another");
+    const before = await jobs.find("j");
+    await jobs.updateProgress("j", "server", sampleProgress, sampleCounts);
+    await jobs.advance("j", "server", sampleProgress, sampleCounts);
+    assert.deepEqual(await jobs.find("j"), before);
+    const event = { type: "training_started", data: {} } as const;
+    await assert.rejects(jobs.appendEvent("j", "server", 0, event), { code: "conflict" });
+    assert.deepEqual(await eventsOf(jobs, "j"), []);
+    // Nor has it advanced: its owner's loss counts.
+    await jobs.rescue({ owner: "another" });
+    assert.equal((await jobs.find("j"))?.restartCount, 2);
   });
 }
 
@@ -510,13 +528,13 @@ function checkEvents(makeStorage: MakeStorage): void {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
-    await jobs.appendEvent("j", 0, { type: "training_started", data: { num_sequences: 2 } });
-    await jobs.appendEvent("j", 1, { type: "gradient_step", data: { loss: 1 } });
+    await jobs.appendEvent("j", "server", 0, { type: "training_started", data: { num_sequences: 2 } });
+    await jobs.appendEvent("j", "server", 1, { type: "gradient_step", data: { loss: 1 } });
     await jobs.rescue({ owner: "server" });
     await claimNow(jobs);
-    await jobs.appendEvent("j", 0, { type: "training_started", data: { num_sequences: 7 } });
-    await jobs.appendEvent("j", 1, { type: "gradient_step", data: { loss: 7 } });
-    await jobs.appendEvent("j", 2, { type: "gradient_step", data: { loss: 0.5 } });
+    await jobs.appendEvent("j", "server", 0, { type: "training_started", data: { num_sequences: 7 } });
+    await jobs.appendEvent("j", "server", 1, { type: "gradient_step", data: { loss: 7 } });
+    await jobs.appendEvent("j", "server", 2, { type: "gradient_step", data: { loss: 0.5 } });
     await succeedNow(jobs, "j", 1);
     assert.deepEqual(await eventsOf(jobs, "j"), [
       ["training_started", { num_sequences: 2 }],
@@ -530,8 +548,8 @@ function checkEvents(makeStorage: MakeStorage): void {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     const event = { type: "training_started", data: {} } as const;
-    await assert.rejects(jobs.appendEvent("j", 0, event), { code: "conflict" });
-    await assert.rejects(jobs.appendEvent("x", 0, event), { code: "not_found" });
+    await assert.rejects(jobs.appendEvent("j", "server", 0, event), { code: "conflict" });
+    await assert.rejects(jobs.appendEvent("x", "server", 0, event), { code: "not_found" });
     assert.deepEqual(await eventsOf(jobs, "j"), []);
   });
 
@@ -542,8 +560,8 @@ function checkEvents(makeStorage: MakeStorage): void {
     await claimNow(jobs);
     await claimNow(jobs);
     for (let sequence = 0; sequence < 4; sequence++) {
-      await jobs.appendEvent("j", sequence, { type: "gradient_step", data: { sequence } });
-      await jobs.appendEvent("k", sequence, { type: "gradient_step", data: { sequence } });
+      await jobs.appendEvent("j", "server", sequence, { type: "gradient_step", data: { sequence } });
+      await jobs.appendEvent("k", "server", sequence, { type: "gradient_step", data: { sequence } });
     }
     const first = await jobs.listEvents("j", { ...firstPage, limit: 3 });
     assert.deepEqual([first.items.map((event) => event.data.sequence), first.hasMore], [[0, 1, 2], true]);

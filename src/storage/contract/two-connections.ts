@@ -374,7 +374,7 @@ function checkOrder(makeStorage: MakeStorage): void {
     await sides[0].jobs.claim("server", moment(10), moment(70));
     const attempt = async ({ jobs }: (typeof sides)[0]): Promise<void> => {
       for (const sequence of numbers(20))
-        await jobs.appendEvent("j", sequence, { type: "gradient_step", data: {} });
+        await jobs.appendEvent("j", "server", sequence, { type: "gradient_step", data: {} });
     };
     const writing = Promise.all(sides.map(attempt));
     const seen = await follow((page) => sides[1].jobs.listEvents("j", page), writing);

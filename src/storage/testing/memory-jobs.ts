@@ -184,19 +184,18 @@ function attempts(
         const { warnings } = requireKept(tables, id).job;
         if (!warnings.includes(warning)) change(tables, id, { warnings: [...warnings, warning] });
       }),
-    updateProgress: (id, progress, counts) =>
+    updateProgress: (id, owner, progress, counts) =>
       exclusively((tables) => {
-        if (kept(tables, id)?.job.state === "running") change(tables, id, { progress, counts });
+        if (runsFor(kept(tables, id), owner)) change(tables, id, { progress, counts });
       }),
-    advance: (id, progress, counts) =>
+    advance: (id, owner, progress, counts) =>
       exclusively((tables) => {
         const advanced = { progress, counts, lostCount: 0, restartCount: 0 };
-        if (kept(tables, id)?.job.state === "running") change(tables, id, advanced, { hasAdvanced: true });
+        if (runsFor(kept(tables, id), owner)) change(tables, id, advanced, { hasAdvanced: true });
       }),
-    appendEvent: (id, sequence, event) =>
+    appendEvent: (id, owner, sequence, event) =>
       exclusively((tables) => {
-        const { job } = requireKept(tables, id);
-        if (job.state !== "running") throw conflict(`The job is ${job.state}.`);
+        requireRunning(tables, id, owner);
         addEvent(tables, id, sequence, event);
       }),
   };
