@@ -160,11 +160,19 @@ export class Automaton {
         const next = expressions.derivative(at, byte);
         if (next === nothing || cameFrom.has(next) || this.#canMatch.get(next) === false) continue;
         cameFrom.set(next, at);
-        ways.add({ at: next, length: length + 1 }, length + 1 + expressions.lengthMin(next));
+        ways.add({ at: next, length: length + 1 }, length + 1 + this.#lengthAhead(next));
       }
     }
     if (isWhole) for (const dead of cameFrom.keys()) this.#canMatch.set(dead, false);
     return false;
+  }
+
+  /** What is left to write, where everything that a conjunction asks for is written for itself. */
+  #lengthAhead(expression: Expression): number {
+    const { expressions } = this;
+    const node = expressions.node(expression);
+    if (node.kind !== "and") return expressions.lengthMin(expression);
+    return node.parts.reduce((sum, part) => sum + expressions.lengthMin(part), 0);
   }
 
   #surelyMatches(expression: Expression): boolean {

@@ -107,3 +107,38 @@ test("serves exclusive branches within exclusive branches of objects", () => {
     ),
   );
 });
+
+test("serves combinations of multiples whose alternatives multiply, between bounds", () => {
+  const multiples = (...divisors: readonly number[]) =>
+    divisors.map((divisor): object => ({ multipleOf: divisor }));
+  const neither = (...divisors: readonly number[]) => ({
+    allOf: multiples(...divisors).map((multiple) => ({ not: multiple })),
+  });
+  check(
+    {
+      type: "number",
+      allOf: [
+        { anyOf: multiples(33, 12, 4, 16, 77) },
+        { anyOf: [neither(6, 35), ...multiples(25, 42, 51)] },
+        { anyOf: [neither(9, 5), ...multiples(101, 102, 103)] },
+        { exclusiveMinimum: -310 },
+        { maximum: 0.5 },
+      ],
+    },
+    fc.oneof(
+      fc.constantFrom(-204, 0, 308, -308.5),
+      fc.integer({ min: -80, max: 1 }).map((value) => value * 4),
+    ),
+  );
+});
+
+test("serves many texts wanted in one of a fixed length", () => {
+  const wanted = ["ab1", "b12", "bc1", "c12", "ca1", "a12", "[\\d]{2}", "1.*2", "ac", "[aA][12].*[zZ]"];
+  const length = { minLength: 40, maxLength: 40 };
+  check(
+    { type: "string", ...length, allOf: ["^\\w*$", ...wanted].map(pattern) },
+    fc
+      .shuffledSubarray(["ab12", "bc12", "ca12", "ac", "z"], { minLength: 4 })
+      .map((parts) => parts.join("").padEnd(40, "z")),
+  );
+});

@@ -7,7 +7,7 @@ import type { Goal } from "./goals.ts";
 import { commonShapes } from "./intersect.ts";
 import { refused } from "./keywords/keyword.ts";
 import type { Algebra } from "./alternatives.ts";
-import { allShapes, anyArray, anyObject } from "./shapes.ts";
+import { allShapes, anyArray, anyNumber, anyObject } from "./shapes.ts";
 import type { ArrayShape, ObjectShape, Shape } from "./shapes.ts";
 
 /** @param place of the keyword that rules the shapes out */
@@ -34,15 +34,7 @@ function violations(algebra: Algebra, shape: Shape, place: string): readonly Sha
     case "number": {
       const values = texts.numberValues(shape);
       if (values === null) return [];
-      return [
-        {
-          type: "number",
-          isInteger: false,
-          isShort: shape.isShort,
-          within: texts.workshop.expressions.not(values),
-          values: null,
-        },
-      ];
+      return [{ ...anyNumber, isShort: shape.isShort, within: texts.workshop.expressions.not(values) }];
     }
     case "string": {
       const bodies = texts.bodies(shape);

@@ -14,6 +14,7 @@ import type {
   StringShape,
 } from "./shapes.ts";
 import { itemGoal } from "./shapes.ts";
+import { commonSpan, fewPlacesOf } from "./spans.ts";
 
 /**
  * Shapes that are plainly empty are left out.
@@ -68,13 +69,18 @@ function commonNumbers(algebra: Algebra, one: NumberShape, other: NumberShape): 
     one.within === null || other.within === null
       ? (one.within ?? other.within)
       : texts.workshop.expressions.and(one.within, other.within);
-  return {
+  const shape: NumberShape = {
     type: "number",
     isInteger: one.isInteger || other.isInteger,
     isShort: one.isShort || other.isShort,
     within,
+    span: commonSpan(one.span, other.span),
     values: null,
   };
+  const places = shape.isShort ? fewPlacesOf(shape.span) : null;
+  if (places === null) return shape;
+  const values = places.filter((place) => texts.holdsNumber(shape, place));
+  return values.length === 0 ? null : { ...shape, values };
 }
 
 function commonStrings(algebra: Algebra, one: StringShape, other: StringShape): StringShape | null {

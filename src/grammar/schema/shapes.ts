@@ -4,6 +4,8 @@ import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Goal } from "./goals.ts";
 import { anyValue } from "./goals.ts";
+import { everywhere } from "./spans.ts";
+import type { Span } from "./spans.ts";
 
 export type Shape = NullShape | BooleanShape | NumberShape | StringShape | ArrayShape | ObjectShape;
 
@@ -24,6 +26,7 @@ export interface NumberShape {
   readonly within: Expression | null;
   /** Whether it is a matter of multiples, which readers can only check of so many digits as their numbers hold. */
   readonly isShort: boolean;
+  readonly span: Span;
   /** The only numbers in it, as decimal texts; null where `within` says it all. */
   readonly values: readonly string[] | null;
 }
@@ -100,12 +103,21 @@ export function allShapes(anyBody: Expression): readonly Shape[] {
   return [
     { type: "null" },
     { type: "boolean", values: [false, true] },
-    { type: "number", isInteger: false, within: null, isShort: false, values: null },
+    anyNumber,
     { type: "string", body: anyBody, values: null },
     anyArray,
     anyObject(anyBody),
   ];
 }
+
+export const anyNumber: NumberShape = {
+  type: "number",
+  isInteger: false,
+  within: null,
+  isShort: false,
+  span: everywhere,
+  values: null,
+};
 
 export const anyArray: ArrayShape = {
   type: "array",

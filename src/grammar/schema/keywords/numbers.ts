@@ -1,8 +1,9 @@
 // Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
 import type { Json } from "../../../domain/trajectory.ts";
-import type { Expression } from "../../../regex/expressions.ts";
 import { dividesOne, plainDecimal } from "../decimals.ts";
-import { allShapes } from "../shapes.ts";
+import { allShapes, anyNumber } from "../shapes.ts";
+import type { NumberShape } from "../shapes.ts";
+import { everywhere } from "../spans.ts";
 import { malformed, ofType, refused } from "./keyword.ts";
 import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
 
@@ -11,11 +12,11 @@ function bound(side: "atLeast" | "atMost", exclusiveKeyword: string): ReadKeywor
   return (context, value, { pointer, schema, keyword }) => {
     if (keyword === exclusiveKeyword && typeof value === "boolean") return null;
     const isExclusive = keyword === exclusiveKeyword || schema[exclusiveKeyword] === true;
-    return within(
-      context,
-      context.texts.numbers[side]({ decimal: decimalOf(value, pointer), isExclusive }),
-      pointer,
-    );
+    const decimal = decimalOf(value, pointer);
+    return numbers(context, pointer, {
+      within: context.texts.numbers[side]({ decimal, isExclusive }),
+      span: { ...everywhere, [side === "atLeast" ? "least" : "greatest"]: Number(decimal) },
+    });
   };
 }
 
@@ -31,7 +32,8 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
     if (schema.type === "integer" && dividesOne(decimal)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
     if (multiples === null) throw refused(keyword, pointer, "has too many digits");
-    return within(context, multiples, pointer, true);
+    const step = Number.isSafeInteger(value) ? value : 0;
+    return numbers(context, pointer, { within: multiples, isShort: true, span: { ...everywhere, step } });
   },
 };
 
@@ -42,18 +44,10 @@ function decimalOf(value: Json, pointer: string): string {
   return decimal;
 }
 
-function within(
+function numbers(
   { texts }: KeywordContext,
-  expression: Expression,
   pointer: string,
-  isShort = false,
+  such: Pick<NumberShape, "within" | "span"> & Partial<NumberShape>,
 ): Keyword {
-  const shapes = ofType(allShapes(texts.anyBody), {
-    type: "number",
-    isInteger: false,
-    within: expression,
-    isShort,
-    values: null,
-  });
-  return { shapes, pointer };
+  return { shapes: ofType(allShapes(texts.anyBody), { ...anyNumber, ...such }), pointer };
 }

@@ -3,8 +3,9 @@ import type { Json } from "../../../domain/trajectory.ts";
 import { plainDecimal } from "../decimals.ts";
 import { isObject } from "../document.ts";
 import { noValue } from "../goals.ts";
-import { allShapes, anyArray, anyObject } from "../shapes.ts";
+import { allShapes, anyArray, anyNumber, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
+import { everywhere } from "../spans.ts";
 import { malformed } from "./keyword.ts";
 import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 
@@ -29,7 +30,7 @@ function shapesOfTypes({ texts }: KeywordContext, names: readonly Json[], pointe
   return [...new Set(names)].flatMap((name): readonly Shape[] => {
     if (name === "integer") {
       if (names.includes("number")) return [];
-      return [{ type: "number", isInteger: true, within: null, isShort: false, values: null }];
+      return [{ ...anyNumber, isInteger: true, span: { ...everywhere, step: 1 } }];
     }
     const shapes = all.filter(({ type }) => type === name);
     if (shapes.length === 0) throw malformed(pointer, "the name of a type, or a list of them", name);
@@ -47,7 +48,7 @@ function shapesOfValues(context: KeywordContext, values: readonly Json[], pointe
   if (booleans.length > 0) shapes.push({ type: "boolean", values: booleans });
   if (numbers.length > 0) {
     const texts = [...new Set(numbers)];
-    shapes.push({ type: "number", isInteger: false, within: null, isShort: false, values: texts });
+    shapes.push({ ...anyNumber, values: texts });
   }
   if (strings.length > 0)
     shapes.push({ type: "string", body: context.texts.anyBody, values: [...new Set(strings)] });
