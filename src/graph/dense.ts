@@ -3,7 +3,7 @@
  *
  * Written to be obviously right, not fast. All types are kept as float64; booleans are 0 and 1.
  */
-import { assert, present } from "../domain/assert.ts";
+import { present } from "../domain/assert.ts";
 import { elementCount } from "./tensor.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -28,14 +28,32 @@ export function toDense({ dims, data }: Tensor): Dense {
 
 /** The element at coordinates; axes of size 1 and missing leading axes are broadcast. */
 export function elementAt({ dims, data }: Dense, coordinates: readonly number[]): number {
+  return present(data[positionOf(dims, coordinates)], "an element");
+}
+
+/** Where the element at coordinates lies. */
+export function positionOf(dims: readonly number[], coordinates: readonly number[]): number {
   const offset = coordinates.length - dims.length;
   let position = 0;
-  for (const [axis, size] of dims.entries()) {
+  for (let axis = 0; axis < dims.length; axis++) {
+    const size = present(dims[axis], "a size");
     const coordinate = size === 1 ? 0 : present(coordinates[axis + offset], "a coordinate");
-    assert(coordinate >= 0 && coordinate < size, `index ${coordinate} in an axis of ${size}`);
+    // Worded only when it is so: that would be most of the time this takes.
+    if (!(coordinate >= 0 && coordinate < size)) throw outside(coordinate, size);
     position = position * size + coordinate;
   }
-  return present(data[position], "an element");
+  return position;
+}
+
+/** The elements of the matrix in the last two axes at coordinates of those before, which are broadcast. */
+export function matrixAt(x: Dense, outer: readonly number[]): (row: number, column: number) => number {
+  const [rows = 1, columns = 1] = x.dims.slice(-2);
+  const start = rows * columns * positionOf(x.dims.slice(0, -2), outer);
+  return (row, column) => {
+    if (!(row >= 0 && row < rows)) throw outside(row, rows);
+    if (!(column >= 0 && column < columns)) throw outside(column, columns);
+    return present(x.data[start + row * columns + column], "an element");
+  };
 }
 
 /** Applies a function elementwise over broadcast operands. */
@@ -45,7 +63,14 @@ export function mapDense(operands: readonly Dense[], combine: (...elements: numb
     const sizes = operands.map((operand) => operand.dims[axis - rank + operand.dims.length] ?? 1);
     return sizes.find((size) => size !== 1) ?? 1;
   });
-  return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
+  const isAlike = operands.every((operand) => operand.dims.join() === dims.join());
+  if (!isAlike) return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
+  const elements = (position: number): number[] =>
+    operands.map(({ data }) => present(data[position], "an element"));
+  return {
+    dims,
+    data: new Float64Array(elementCount(dims)).map((_, position) => combine(...elements(position))),
+  };
 }
 
 /** Folds the elements along axes into one, which keeps those axes with size 1 or drops them. */
@@ -81,16 +106,18 @@ export function withEntry(list: readonly number[], index: number, entry: number)
   return list.map((old, other) => (other === index ? entry : old));
 }
 
-function coordinatesOf(dims: readonly number[], position: number): number[] {
-  const coordinates: number[] = [];
+function outside(coordinate: number, size: number): Error {
+  return new RangeError(`index ${coordinate} in an axis of ${size}`);
+}
+
+/** The coordinates of the element at a position. */
+export function coordinatesOf(dims: readonly number[], position: number): number[] {
+  const coordinates = Array.from(dims, () => 0);
   let rest = position;
-  for (const size of [...dims].reverse()) {
-    coordinates.unshift(rest % size);
+  for (let axis = dims.length - 1; axis >= 0; axis--) {
+    const size = present(dims[axis], "a size");
+    coordinates[axis] = rest % size;
     rest = Math.floor(rest / size);
   }
   return coordinates;
-}
-
-function positionOf(dims: readonly number[], coordinates: readonly number[]): number {
-  return dims.reduce((position, size, axis) => position * size + (coordinates[axis] ?? 0), 0);
 }

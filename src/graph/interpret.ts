@@ -4,7 +4,17 @@
  * For tests only; lowering and gradients are checked against it.
  */
 import { assert, present } from "../domain/assert.ts";
-import { denseFrom, elementAt, mapDense, mapRows, reduceDense, withEntry } from "./dense.ts";
+import {
+  coordinatesOf,
+  denseFrom,
+  elementAt,
+  mapDense,
+  mapRows,
+  matrixAt,
+  positionOf,
+  reduceDense,
+  withEntry,
+} from "./dense.ts";
 import type { Dense } from "./dense.ts";
 import { evaluateDimension, isSymbol } from "./dimension.ts";
 import type { Dimension } from "./dimension.ts";
@@ -142,11 +152,11 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const product = (at: readonly number[]) => {
       const outer = at.slice(0, -2);
       const [row = 0, column = 0] = at.slice(-2);
+      const [leftAt, rightAt] = [matrixAt(left, outer), matrixAt(right, outer)];
       let total = 0;
       for (let k = 0; k < inner; k++) {
-        const leftAt = transposeA ? [k, row] : [row, k];
-        const rightAt = transposeB ? [column, k] : [k, column];
-        total += elementAt(left, [...outer, ...leftAt]) * elementAt(right, [...outer, ...rightAt]);
+        const factor = transposeA ? leftAt(k, row) : leftAt(row, k);
+        total += factor * (transposeB ? rightAt(column, k) : rightAt(k, column));
       }
       return alpha * total;
     };
@@ -183,21 +193,22 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const [count = 0, width = 0] = rows.dims;
     const [vocabulary = 0] = scores.dims;
     const channels = Array.from({ length: width }, (_, channel) => channel);
+    const [rowAt, scoreAt] = [matrixAt(rows, []), matrixAt(scores, [])];
     const logits = denseFrom([count, vocabulary], ([row = 0, id = 0]) =>
-      sum(channels.map((channel) => elementAt(rows, [row, channel]) * elementAt(scores, [id, channel]))),
+      sum(channels.map((channel) => rowAt(row, channel) * scoreAt(id, channel))),
     );
     const logprobs = mapRows(logits, logSoftmax);
+    const chanceAt = matrixAt(mapDense([logprobs], Math.exp), []);
     const idOf = (row = 0) => elementAt(operand(ids), [row]);
     const tokens = Array.from({ length: vocabulary }, (_, id) => id);
     const expected = (row: number, of: (id: number) => number) =>
-      sum(tokens.map((id) => Math.exp(elementAt(logprobs, [row, id])) * of(id)));
+      sum(tokens.map((id) => chanceAt(row, id) * of(id)));
     return [
       denseFrom([count], ([row = 0]) => elementAt(logprobs, [row, idOf(row)])),
       denseFrom([count], ([row = 0]) => -expected(row, (id) => elementAt(logprobs, [row, id]))),
       denseFrom(
         [count, width],
-        ([row = 0, channel = 0]) =>
-          elementAt(scores, [idOf(row), channel]) - expected(row, (id) => elementAt(scores, [id, channel])),
+        ([row = 0, channel = 0]) => scoreAt(idOf(row), channel) - expected(row, (id) => scoreAt(id, channel)),
       ),
     ];
   },
@@ -306,25 +317,30 @@ function fusedAttention(
   const headSize = (q.dims[2] ?? 0) / queryHeads;
   const group = queryHeads / kvHeads;
   const channels = Array.from({ length: headSize }, (_, channel) => channel);
-  return denseFrom(q.dims, ([row = 0, token = 0, place = 0]) => {
-    const head = Math.floor(place / headSize);
+  /** The positions that a query looks at, and how much it takes of each. */
+  const lookOf = ([row = 0, token = 0, head = 0]: readonly number[]) => {
     const offset = Math.floor(head / group) * headSize;
     const position = past + token;
     const first = window === 0 ? 0 : Math.max(0, position - window + 1);
     const tokens = Array.from({ length: position - first + 1 }, (_, index) => first + index);
+    const [queryAt, keyAt] = [matrixAt(q, [row]), matrixAt(k, [row])];
     const score = (other: number) =>
       sum(
-        channels.map(
-          (channel) =>
-            elementAt(q, [row, token, head * headSize + channel]) *
-            elementAt(k, [row, other, offset + channel]),
-        ),
+        channels.map((channel) => queryAt(token, head * headSize + channel) * keyAt(other, offset + channel)),
       );
-    const weights = logSoftmax(Float64Array.from(tokens, (other) => scale * score(other)));
+    const weights = logSoftmax(Float64Array.from(tokens, (other) => scale * score(other))).map(Math.exp);
+    return { tokens, weights, offset };
+  };
+  const [rows = 0, length = 0] = q.dims;
+  const looks = Array.from({ length: rows * length * queryHeads }, (_, index) =>
+    lookOf(coordinatesOf([rows, length, queryHeads], index)),
+  );
+  return denseFrom(q.dims, ([row = 0, token = 0, place = 0]) => {
+    const look = looks[positionOf([rows, length, queryHeads], [row, token, Math.floor(place / headSize)])];
+    const { tokens, weights, offset } = present(look, "the look of a query");
+    const valueAt = matrixAt(v, [row]);
     const channel = offset + (place % headSize);
-    return sum(
-      tokens.map((other, index) => Math.exp(weights[index] ?? 0) * elementAt(v, [row, other, channel])),
-    );
+    return sum(tokens.map((other, index) => (weights[index] ?? 0) * valueAt(other, channel)));
   });
 }
 
