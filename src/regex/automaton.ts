@@ -21,7 +21,7 @@ interface Way {
   readonly length: number;
 }
 
-/** Ways to go on with, by the length of the shortest text there may be through each; of equal ones the last added first. */
+/** Ways to go on with, by the length of a text through each, about; of equal ones the last added first. */
 class ShortestFirst {
   readonly #byLength: Way[][] = [];
   #shortest = 0;
@@ -138,8 +138,9 @@ export class Automaton {
   }
 
   /**
-   * Searches the derivatives by these bytes, those first through which a text may be shortest (A*), for one that surely
-   * matches something, and remembers what it found of every expression on the way.
+   * Searches the derivatives by these bytes for one that surely matches something, and remembers what it found of every
+   * expression on the way. Best first, as A* does; but any match will do, so the way ahead is the sum of what the parts of
+   * a conjunction want, which leads to all of it, rather than the greatest, which leads to the shortest match.
    */
   #search(expression: Expression, isTried: (byte: number) => boolean): boolean {
     const { expressions } = this;
@@ -160,19 +161,11 @@ export class Automaton {
         const next = expressions.derivative(at, byte);
         if (next === nothing || cameFrom.has(next) || this.#canMatch.get(next) === false) continue;
         cameFrom.set(next, at);
-        ways.add({ at: next, length: length + 1 }, length + 1 + this.#lengthAhead(next));
+        ways.add({ at: next, length: length + 1 }, length + 1 + expressions.lengthAhead(next));
       }
     }
     if (isWhole) for (const dead of cameFrom.keys()) this.#canMatch.set(dead, false);
     return false;
-  }
-
-  /** What is left to write, where everything that a conjunction asks for is written for itself. */
-  #lengthAhead(expression: Expression): number {
-    const { expressions } = this;
-    const node = expressions.node(expression);
-    if (node.kind !== "and") return expressions.lengthMin(expression);
-    return node.parts.reduce((sum, part) => sum + expressions.lengthMin(part), 0);
   }
 
   #surelyMatches(expression: Expression): boolean {

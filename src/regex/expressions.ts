@@ -51,8 +51,8 @@ interface Facts {
   readonly countMax: number;
   /** The bytes that a matching text may begin with, or more: what saves most derivatives. */
   readonly firsts: ByteSet;
-  /** A matching text has at least so many bytes. */
-  readonly lengthMin: number;
+  /** Of how many bytes a matching text is, about: at least, but for what several parts of a conjunction want in one. */
+  readonly lengthAhead: number;
 }
 
 const noBytes = byteRange(1, 0);
@@ -90,12 +90,12 @@ export class Expressions {
       depth: 0,
       countMax: 0,
       firsts: noBytes,
-      lengthMin: 0,
+      lengthAhead: 0,
     };
     this.#add(
       "nothing",
       { kind: "nothing" },
-      { ...ofNone, isNullable: false, lengthMin: Number.POSITIVE_INFINITY },
+      { ...ofNone, isNullable: false, lengthAhead: Number.POSITIVE_INFINITY },
     );
     this.#add("empty", { kind: "empty" }, ofNone);
     this.anything = this.#add(
@@ -133,9 +133,9 @@ export class Expressions {
     return hasByte(this.#facts[expression].firsts, byte);
   }
 
-  /** A text that matches the expression has at least so many bytes. */
-  lengthMin(expression: Expression): number {
-    return this.#facts[expression].lengthMin;
+  /** How many bytes are left to write, about: everything that a conjunction asks for counts for itself. */
+  lengthAhead(expression: Expression): number {
+    return this.#facts[expression].lengthAhead;
   }
 
   bytes(set: ByteSet): Expression {
@@ -152,7 +152,7 @@ export class Expressions {
         depth: 0,
         countMax: 0,
         firsts: set,
-        lengthMin: 1,
+        lengthAhead: 1,
       },
     );
   }
@@ -191,7 +191,7 @@ export class Expressions {
         depth: Math.max(first.depth, first.isNullable ? second.depth : 0) + 1,
         countMax: Math.max(first.countMax, second.countMax),
         firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
-        lengthMin: first.lengthMin + second.lengthMin,
+        lengthAhead: first.lengthAhead + second.lengthAhead,
       },
     );
   }
@@ -283,7 +283,7 @@ export class Expressions {
         depth: depth + 1,
         countMax,
         firsts: allBytes,
-        lengthMin: isNullable ? 1 : 0,
+        lengthAhead: isNullable ? 1 : 0,
       },
     );
   }
@@ -306,7 +306,7 @@ export class Expressions {
         isNullable: least === 0,
         depth: facts.depth + 1,
         countMax: Math.max(facts.countMax, most),
-        lengthMin: facts.lengthMin * least,
+        lengthAhead: facts.lengthAhead * least,
       },
     );
   }
@@ -329,7 +329,7 @@ export class Expressions {
         depth: 0,
         countMax: 0,
         firsts: numberBytes,
-        lengthMin: isMultiple(multiple) ? 0 : 1,
+        lengthAhead: isMultiple(multiple) ? 0 : 1,
       },
     );
   }
@@ -494,7 +494,7 @@ export class Expressions {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const facts = parts.map((part) => this.#facts[part]);
-    const lengths = facts.map(({ lengthMin }) => lengthMin);
+    const lengths = facts.map(({ lengthAhead }) => lengthAhead);
     return this.#add(
       key,
       { kind, parts },
@@ -507,7 +507,7 @@ export class Expressions {
         firsts: facts
           .map(({ firsts }) => firsts)
           .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
-        lengthMin: kind === "or" ? Math.min(...lengths) : Math.max(...lengths),
+        lengthAhead: kind === "or" ? Math.min(...lengths) : lengths.reduce((sum, length) => sum + length, 0),
       },
     );
   }
