@@ -35,7 +35,7 @@ const subjects = [
     vocabularySize: llama135m().vocabularySize,
     chats: 12,
   },
-  { size: "tiny", name: "hone-tiny", make: endlessModel, vocabularySize: 768, chats: 100 },
+  { size: "tiny", name: "hone-tiny", make: endlessModel, vocabularySize: 672, chats: 100 },
 ] as const;
 type Subject = (typeof subjects)[number];
 

@@ -30,7 +30,7 @@ const plainLoads: readonly ChatLoad[] = [
 /** About as long as the streamed chats' prompts are. */
 const promptLength = 64;
 
-/** Of hone-tiny's 768 tokens most may be drawn. */
+/** Of hone-tiny's 672 tokens most may be drawn. */
 const allOptions = { ...samplingOptions({ allowedCount: 760, maxTokens: answerLength }), ...logprobOptions };
 
 interface Subject {

@@ -277,8 +277,8 @@ test("a stream of all options together draws what the whole answer has", async (
 test("token ids that the model lacks, and tokens that leave nothing, are refused by name", async () => {
   const beyond = "out-of-vocab token id";
   for (const [body, place, text] of [
-    [{ logit_bias: { 768: 1 } }, "body.logit_bias", "Vocabulary size: 768"],
-    [{ allowed_token_ids: [1, 768] }, "body.allowed_token_ids", beyond],
+    [{ logit_bias: { 672: 1 } }, "body.logit_bias", "Vocabulary size: 672"],
+    [{ allowed_token_ids: [1, 672] }, "body.allowed_token_ids", beyond],
     [{ stop_token_ids: [99_999] }, "body.stop_token_ids", beyond],
   ] as const) {
     const [status, where, message] = await refusal(body);

@@ -47,7 +47,7 @@ export function stepCountOf({ tokenCount, rowCount, length }: Recipe): number {
 export const vocabularyMixture: Mixture = { factors: new Map(), toolChats: 0.2 };
 
 /** What is harder for the model than the rest once it has learned to read. */
-const harder = { copying: 1.3, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
+const harder = { copying: 1.3, sums: 2.2, comparing: 2, facts: 1.2, json: 1.3, spelling: 1.2, lists: 1.3 };
 
 /**
  * The mixture of a step. The first fifth of a run learns short exercises above all, since a chat with tools is as long as

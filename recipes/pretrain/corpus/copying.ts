@@ -11,7 +11,7 @@ import {
   typed,
   wordsOf,
 } from "./exercise.ts";
-import { drawWord, names } from "./words.ts";
+import { drawName, drawWord } from "./words.ts";
 
 const patterns = [
   "Repeat: {text}",
@@ -44,7 +44,7 @@ function drawText(random: Random): string {
   const count = integer(random, 1, 4);
   for (let index = 0; index < count; index++) {
     const roll = random.uniform();
-    if (roll < 0.1) parts.push(pick(random, names));
+    if (roll < 0.1) parts.push(drawName(random));
     else if (roll < 0.2) parts.push(String(integer(random, 0, 99)));
     else parts.push(drawWord(random, 2, 6));
   }

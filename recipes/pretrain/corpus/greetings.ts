@@ -1,7 +1,7 @@
 // Greetings and small talk: hellos with and without names, thanks, goodbyes, and who is speaking.
 import type { Random } from "../../../src/domain/random.ts";
 import { chance, type Exercise, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
-import { names } from "./words.ts";
+import { drawName } from "./words.ts";
 
 const hellos = [
   "Hello",
@@ -81,7 +81,7 @@ type Reply = keyof typeof replies;
 function drawHello(random: Random): Exercise {
   const hello = pick(random, hellos);
   if (chance(random, 0.5)) {
-    const name = pick(random, names);
+    const name = drawName(random);
     const introduction = pick(random, introductions).replace("{name}", name);
     const answers = [`Hello, ${name}! How can I help you?`, `Hi, ${name}! Nice to meet you.`];
     const prompt = `${hello}, ${introduction}${pick(random, [".", "!", ""])}`;

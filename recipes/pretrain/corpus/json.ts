@@ -1,7 +1,7 @@
 // Small JSON objects with one to three fields whose names and values the prompt gives.
 import type { Random } from "../../../src/domain/random.ts";
 import { type Exercise, fill, integer, type Kind, pick, pickSeveral, typed, wordsOf } from "./exercise.ts";
-import { drawEverydayWord, names } from "./words.ts";
+import { drawEverydayWord, drawName } from "./words.ts";
 
 const textFields = [
   "name",
@@ -38,7 +38,7 @@ type Field = readonly [name: string, value: string | number];
 
 function drawField(random: Random, name: string): Field {
   if ((numberFields as readonly string[]).includes(name)) return [name, integer(random, 0, 99)];
-  return [name, name === "name" || name === "friend" ? pick(random, names) : drawEverydayWord(random)];
+  return [name, name === "name" || name === "friend" ? drawName(random) : drawEverydayWord(random)];
 }
 
 /** The object on one line, fields in the order asked for. */

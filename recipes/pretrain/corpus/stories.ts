@@ -1,26 +1,15 @@
 // Tiny stories of three sentences about somebody the prompt names.
 import type { Random } from "../../../src/domain/random.ts";
 import { chance, type Exercise, fill, type Kind, pick, typedFreely, wordsOf } from "./exercise.ts";
-import { names } from "./words.ts";
+import { drawName } from "./words.ts";
 
-const heroes = [
-  "cat",
-  "dog",
-  "bird",
-  "fish",
-  "frog",
-  "mouse",
-  "horse",
-  "bear",
-  "fox",
-  "king",
-  "robot",
-  "boy",
-  "girl",
-  "duck",
-  "lion",
-  "owl",
-] as const;
+const heroes =
+  `cat dog bird fish frog mouse horse bear fox king robot boy girl duck lion owl goat cow hen pig bee ant crab deer wolf
+  tiger mole rat snake sheep goose swan toad turtle rabbit monkey zebra camel spider snail whale seal otter elephant eagle
+  prince queen witch giant baker sailor doctor farmer teacher pirate wizard knight dragon ghost elf child clown cook
+  cloud tree star boat train lamp clock shoe stone flower kite pumpkin candle umbrella ball cup apple onion island`.split(
+    /\s+/,
+  );
 
 const patterns = [
   "Tell a story about {who}.",
@@ -71,8 +60,8 @@ export const stories: Kind = {
   heldOut: "heroes",
   draw: (random: Random): Exercise => {
     const isNamed = chance(random, 0.4);
-    const hero = isNamed ? pick(random, names) : pick(random, heroes);
-    const a = isNamed ? hero : `${hero === "owl" ? "an" : "a"} ${hero}`;
+    const hero = isNamed ? drawName(random) : pick(random, heroes);
+    const a = isNamed ? hero : `${/^[aeiou]/.test(hero) ? "an" : "a"} ${hero}`;
     const the = isNamed ? hero : `the ${hero}`;
     const sentences = [pick(random, beginnings), pick(random, middles), pick(random, endings)];
     const answer = fill(sentences.join(" "), { a, the, The: isNamed ? hero : `The ${hero}` });
@@ -80,7 +69,7 @@ export const stories: Kind = {
       kind: "stories",
       prompt: typedFreely(random, fill(pick(random, patterns), { who: a })),
       answer,
-      contents: isNamed ? wordsOf(hero) : [`hero ${hero}`],
+      contents: isNamed ? wordsOf(hero) : [`hero ${hero}`, ...wordsOf(hero)],
       accepts: (given) =>
         given.includes(hero) && /^[A-Z]/.test(given) && given.endsWith(".") && given.split(". ").length >= 3,
     };

@@ -36,7 +36,7 @@ export function drawEverydayWord(random: Random): string {
   return pick(random, chance(random, 0.35) ? frequentWords : words);
 }
 
-/** First names. */
+/** First names that people have. */
 export const names: readonly string[] =
   `Tom Anna Ben Mia Sam Lucy Max Emma Leo Nina Paul Sara Jack Ella Adam Rosa Finn Ida Karl Lena
   Omar Ruth Hugo Vera Noah Zoe Alex Kate Mark Jane Peter Maria David Laura Eric Julia`.split(/\s+/);
@@ -55,6 +55,15 @@ export function drawLetters(random: Random, length: number): string {
   return text;
 }
 
+/** A first name: one that people have, or as often one that nobody has, so that any name is taken letter by letter. */
+export function drawName(random: Random): string {
+  return chance(random, 0.5) ? pick(random, names) : capitalized(drawLetters(random, integer(random, 3, 7)));
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
 /** A word or a string of letters of `from` to `to` letters; sometimes with a capital or all in capitals. */
 export function drawWord(random: Random, from: number, to: number): string {
   let word = drawLetters(random, integer(random, from, to));
@@ -64,5 +73,5 @@ export function drawWord(random: Random, from: number, to: number): string {
   }
   const roll = random.uniform();
   if (roll < 0.04) return word.toUpperCase();
-  return roll < 0.1 ? word.charAt(0).toUpperCase() + word.slice(1) : word;
+  return roll < 0.1 ? capitalized(word) : word;
 }

@@ -16,7 +16,7 @@ export interface ModelSizes {
 }
 
 export const honeTinySizes: ModelSizes = {
-  vocabulary: 768,
+  vocabulary: 672,
   width: 256,
   layers: 5,
   heads: 8,

@@ -1,6 +1,6 @@
 // The vocabulary of the built-in model, in the tokenizer.json layout: byte-level BPE in which a frequent word is one
-// token, a number of up to two digits is one token, and everything else is spelled byte by byte. So a rare word shows
-// the model its letters, which exercises about letters need. Pure; folder.ts writes it.
+// token, and everything else is spelled byte by byte. So a rare word shows the model its letters, which exercises about
+// letters need, and a number its digits, so that sums can be learned rather than known. Pure; folder.ts writes it.
 import { systemTextOf, type Chat } from "../corpus/chats.ts";
 
 export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
@@ -8,8 +8,8 @@ export const specialTokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as 
 /** What marks tools and calls: a token each, and still text that the model writes. */
 const textMarks = ["<tools>", "</tools>", "<tool_call>", "</tool_call>"] as const;
 
-/** A word with the space before it, a number of one or two digits, marks with the space before them, or white space. */
-const pieces = String.raw` ?\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s`;
+/** A word with the space before it, a digit, marks with the space before them, or white space. */
+const pieces = String.raw` ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s`;
 
 /** GPT-2's one printable character for each byte. */
 function byteCharacters(): readonly string[] {
@@ -45,15 +45,14 @@ export function countPieces(chats: Iterable<Chat>): ReadonlyMap<string, number> 
 }
 
 /**
- * Chooses the vocabulary: special tokens, marks of tools, all bytes, the numbers 10 to 99, then the most frequent words.
+ * Chooses the vocabulary: special tokens, marks of tools, all bytes, then the most frequent words.
  *
  * @param size of the whole vocabulary, special tokens included
  * @returns tokenizer.json as a value
  */
 export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number): object {
-  const numbers = Array.from({ length: 90 }, (_, index) => String(10 + index));
   const added = [...specialTokens, ...textMarks];
-  const tokens: string[] = [...added, ...characters, ...numbers];
+  const tokens: string[] = [...added, ...characters];
   const frequent = [...counts]
     .filter(([piece]) => piece.length > 1 && !/^\p{N}/u.test(piece))
     .sort(([pieceA, countA], [pieceB, countB]) => countB - countA || (pieceA < pieceB ? -1 : 1));
@@ -92,7 +91,7 @@ export function buildTokenizer(counts: ReadonlyMap<string, number>, size: number
       // A piece that is in the vocabulary is one token, without merges leading to it.
       ignore_merges: true,
       vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
-      merges: numbers.map((number) => [number.charAt(0), number.charAt(1)]),
+      merges: [],
     },
   };
 }
