@@ -30,7 +30,7 @@ const subjects = [
     size: "tiny",
     name: "hone-tiny",
     make: endlessModel,
-    allowedCount: 760,
+    allowedCount: 664,
     maxTokens: 128,
     chats: [4, 32],
   },

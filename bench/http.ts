@@ -31,7 +31,7 @@ const plainLoads: readonly ChatLoad[] = [
 const promptLength = 64;
 
 /** Of hone-tiny's 672 tokens most may be drawn. */
-const allOptions = { ...samplingOptions({ allowedCount: 760, maxTokens: answerLength }), ...logprobOptions };
+const allOptions = { ...samplingOptions({ allowedCount: 664, maxTokens: answerLength }), ...logprobOptions };
 
 interface Subject {
   readonly name: string;

@@ -78,11 +78,11 @@ function chat(
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const sent = request(`${url}/v1/chat/completions`, { method: "POST", headers }, (response) => {
       // Only the end of the stream is read: the client should cost as little as it can.
-      let tail = "";
-      response.setEncoding("utf8");
-      response.on("data", (text: string) => (tail = (tail + text).slice(-2000)));
+      let last: readonly Buffer[] = [];
+      response.on("data", (chunk: Buffer) => (last = [...last.slice(-3), chunk]));
       response.on("error", reject);
       response.on("end", () => {
+        const tail = Buffer.concat(last).toString();
         const usage = /"completion_tokens":\s*(\d+)/.exec(tail);
         if (usage === null)
           reject(new Error(`status ${response.statusCode}, no usage at the end of:\n${tail}`));
