@@ -45,10 +45,6 @@ async function idsOf(body: object): Promise<readonly number[]> {
   return (await only(body)).token_ids;
 }
 
-function countOfMostFrequent(ids: readonly number[]): number {
-  return Math.max(...ids.map((id) => ids.filter((other) => other === id).length));
-}
-
 async function refusal(body: object): Promise<readonly [number, string, string]> {
   const response = await post(body);
   const { detail } = (await response.json()) as {
@@ -108,13 +104,12 @@ test("`seed`: the same draws the same, another draws another, -1 and none draw a
 test("`frequency_penalty` and `presence_penalty` hold back what the answer has, and negative ones call for it", async () => {
   // Without the end of the turn, which would be most of it.
   const text = { ...endless, logit_bias: { [endOfTurn]: -100 } };
-  const plain = await idsOf(text);
-  const most = countOfMostFrequent(plain);
-  assert.ok(countOfMostFrequent(await idsOf({ ...text, frequency_penalty: 2 })) < most);
-  assert.ok(countOfMostFrequent(await idsOf({ ...text, frequency_penalty: -2 })) > 2 * most);
-  assert.ok(countOfMostFrequent(await idsOf({ ...text, presence_penalty: 2 })) < most);
-  const repeating = await idsOf({ ...text, presence_penalty: -2 });
-  assert.ok(new Set(repeating).size < new Set(plain).size);
+  const kindsWith = async (more: object): Promise<number> => new Set(await idsOf({ ...text, ...more })).size;
+  const plain = await kindsWith({});
+  for (const name of ["frequency_penalty", "presence_penalty"]) {
+    assert.ok((await kindsWith({ [name]: 2 })) > plain);
+    assert.ok((await kindsWith({ [name]: -2 })) < plain);
+  }
 });
 
 test("`repetition_penalty` holds back what the prompt has too", async () => {
@@ -188,7 +183,7 @@ test("`stop_token_ids` end the answer, with the id as the reason and without its
   const plain = await only(greedy);
   assert.deepEqual([plain.finish_reason, plain.stop_reason], ["stop", null]);
   const stopId = plain.token_ids[5];
-  const stopped = await only({ ...greedy, stop_token_ids: [stopId, 767] });
+  const stopped = await only({ ...greedy, stop_token_ids: [stopId, 671] });
   assert.deepEqual([stopped.finish_reason, stopped.stop_reason], ["stop", stopId]);
   assert.deepEqual(stopped.token_ids, plain.token_ids.slice(0, plain.token_ids.indexOf(stopId) + 1));
   assert.ok(plain.message.content.startsWith(stopped.message.content));
@@ -216,7 +211,7 @@ const everything = {
   repetition_penalty: 1.2,
   logit_bias: { [yes]: 5, [endOfTurn]: 20 },
   bad_words: ["no", "never"],
-  allowed_token_ids: Array.from({ length: 700 }, (_, id) => id + endOfTurn),
+  allowed_token_ids: Array.from({ length: 650 }, (_, id) => id + endOfTurn),
   min_tokens: 30,
   stop_token_ids: [rare],
   max_tokens: 120,

@@ -130,7 +130,7 @@ test("the SDK parses an answer in the form of a zod schema, whatever is drawn", 
   const drawn = await Promise.all([1, 2, 3, 4].map(ask));
   const parsed = drawn.map(({ choices }) => choices[0]?.message.parsed);
   for (const value of parsed) assert.deepEqual(animal.parse(value), value);
-  assert.ok(new Set(parsed.map((value) => value?.name)).size > 1, "several are drawn");
+  assert.ok(new Set(parsed.map((value) => JSON.stringify(value))).size > 1, "several are drawn");
 });
 
 test("a stream of the SDK parses what has come, and the whole at its end", async () => {
