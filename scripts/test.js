@@ -30,13 +30,14 @@ for (const file of files) {
   if (top !== "src" || isAboutProcess(file)) alone.push(built(file));
   else together.set(folder, [...(together.get(folder) ?? []), file]);
 }
-// Left to itself the runner keeps one core free, which on two is half of them. A file that does not end, many times longer
+// Left to itself the runner keeps one core free, which on two is half of them; files that wait for something now and then
+// leave room for one more than there are cores. A file that does not end, many times longer
 // than the longest takes, has failed: it is named, and the others' results are not waited for in vain.
 const fileLimitMs = 15 * 60_000;
 const flags = [
   "--test",
   "--test-reporter=spec",
-  `--test-concurrency=${availableParallelism()}`,
+  `--test-concurrency=${availableParallelism() + 1}`,
   `--test-timeout=${fileLimitMs}`,
 ];
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
