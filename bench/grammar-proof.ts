@@ -1,9 +1,5 @@
 // Checks the constraint engine against its naive twin and another validator at full size: masks of random constraints
 // on three vocabularies, token by token, and random texts under random schemas. `npm test` does a share of it.
-//
-//   node dist/bench/grammar-proof.js [--constraints <count>] [--walks <count>] [--tried <tokens>] [--seed <number>]
-//
-// Ends with the first fault; prints what was checked. A seed checks the same again.
 import { parseArgs } from "node:util";
 import { packVocabulary, unpackVocabulary } from "../src/domain/vocabulary.ts";
 import { freshSeed, seededRandom } from "../src/domain/random.ts";
@@ -13,14 +9,26 @@ import { checkServed, randomConstraints, randomSchemas } from "../src/grammar/te
 import { byteFallbackTokens, byteLevelTokens } from "../src/grammar/testing/vocabularies.ts";
 import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";
 
+const help = `Usage: node dist/bench/grammar-proof.js [flags]
+  --constraints <count>  random constraints whose masks are checked          (500)
+  --walks <count>        random texts under random schemas                   (10000)
+  --tried <tokens>       tokens of a vocabulary that are tried for a mask    (49152)
+  --seed <number>        check the same again                                (a fresh one, printed)
+Ends with the first fault; prints what was checked.`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: "boolean", default: false },
     constraints: { type: "string", default: "500" },
     walks: { type: "string", default: "10000" },
     tried: { type: "string", default: "49152" },
     seed: { type: "string" },
   },
 });
+if (values.help) {
+  print(help);
+  process.exit();
+}
 const seed = Number(values.seed ?? freshSeed());
 const thoroughness = { placeCount: 1, triedTokenCount: Number(values.tried) };
 const walksPerSchema = 4;

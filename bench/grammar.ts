@@ -1,12 +1,6 @@
 // What a constraint costs: the time to the first mask (compiling included), and the time between masks (accepting a
 // token and computing the next mask), while valid texts are written token by token; beside them the same of another
 // engine, web-xgrammar, for the schemas that both serve. Needs neither a model nor a server. Times are the processor's.
-//
-//   node dist/bench/grammar.js [--schemas <file>] [--part <i/n>] [--alone] [--deadline <seconds>] [--json]
-//
-// The file has a JSON object in each line: {name, schema, tests: [{valid, data}]}; without it a few schemas of the kinds
-// that people send are measured. A part is every n-th line from the i-th on. `--alone` leaves the other engine out; it has
-// ten seconds for a schema unless `--deadline` says otherwise. How the large vocabulary is made: grown-vocabulary.ts.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { byteLevelTokens, tokensOfFile } from "../src/grammar/testing/vocabularies.ts";
@@ -19,6 +13,14 @@ import { quantileNames, quantiles } from "./grammar-times.ts";
 import type { Quantiles, Times } from "./grammar-times.ts";
 import { writeSubject } from "./grammar-writing.ts";
 import { OtherGrammarEngine } from "./other-grammar-engine.ts";
+
+const help = `Usage: node dist/bench/grammar.js [flags]
+  --schemas <file>      a JSON object in each line: {name, schema, tests: [{valid, data}]}; without it a few of the kinds that people send
+  --part <i/n>          every n-th line from the i-th on                  (1/1)
+  --alone               leave the other engine out
+  --deadline <seconds>  how long the other engine has for a schema        (10)
+  --json                print the report as JSON
+How the large vocabulary is made: src/grammar/testing/grown-vocabulary.ts.`;
 
 interface EngineReport {
   readonly engine: string;
@@ -53,8 +55,10 @@ async function main(): Promise<void> {
       alone: { type: "boolean" },
       deadline: { type: "string", default: "10" },
       json: { type: "boolean" },
+      help: { type: "boolean" },
     },
   });
+  if (values.help) return console.log(help);
   const all = values.schemas === undefined ? subjects : subjectsOf(values.schemas);
   const [first, step] = values.part.split("/").map(Number);
   const measured = all.filter((_, index) => index % step === first - 1);
