@@ -66,6 +66,20 @@ export class Clients {
     return changed;
   }
 
+  /** Whether every job has ended. Each is looked at once: one that is put back meanwhile would be missed state by state. */
+  async haveAllEnded(): Promise<boolean> {
+    for (let after = ""; ;) {
+      const answer = await this.#try("GET", `${jobsPath}?limit=100${after}`);
+      if (answer?.status !== 200) return false;
+      const { data, has_more: hasMore } = answer.body;
+      if (data.some(({ state }: { state: string }) => state === "queued" || state === "running"))
+        return false;
+      if (!hasMore) return true;
+      after = `&after=${data.at(-1).id}`;
+    }
+  }
+
+  /** About how many jobs wait or run. */
   async unfinishedCount(): Promise<number> {
     const answers = await Promise.all(
       ["queued", "running"].map((state) => this.#try("GET", `/v1/preview/training-jobs?state=${state}`)),

@@ -94,8 +94,7 @@ export async function killAtRandom(options: {
     machine.endAll();
     await sending;
     const changed = await clients.resendJobs();
-    const isEnded = async (): Promise<true | null> => ((await clients.unfinishedCount()) === 0 ? true : null);
-    await eventually("all jobs end", isEnded, 600_000);
+    await eventually("all jobs end", async () => (await clients.haveAllEnded()) || null, 600_000);
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     await world.server.terminate();
     // What died last is swept at the next start.
