@@ -4,7 +4,7 @@ import { seededRandom } from "../src/domain/random.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
 import type { TrajectoryGroupBody } from "../src/client/resources.ts";
 import { llama135m } from "./llama-135m.ts";
-import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
+import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 
@@ -35,7 +35,7 @@ const subjects = [
     vocabularySize: llama135m().vocabularySize,
     chats: 12,
   },
-  { size: "tiny", name: "hone-tiny", make: endlessModel, vocabularySize: 672, chats: 100 },
+  { size: "tiny", name: "hone-tiny", make: endlessModel, vocabularySize: endlessVocabularySize, chats: 100 },
 ] as const;
 type Subject = (typeof subjects)[number];
 

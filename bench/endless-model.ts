@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { seededRandom } from "../src/domain/random.ts";
+import { readModelConfig } from "../src/model/config/read-config.ts";
 import { isNormWeight, modelParameters } from "../src/model/parameters.ts";
 import { writeSafetensors } from "../src/model/write-safetensors.ts";
 import { llama135m, llama135mFile } from "./llama-135m.ts";
@@ -13,10 +14,15 @@ const random = seededRandom("weights");
 /** A prime number of them: no two rows of weights are the same. */
 const randomNumbers = Float32Array.from({ length: 1_000_003 }, () => 0.07 * (random.uniform() - 0.5));
 
+const builtInModel = join(ownFolder, "models", "hone-tiny");
+
+/** Of the built-in model. */
+export const { vocabularySize: endlessVocabularySize } = readModelConfig(builtInModel);
+
 /** A copy of the built-in model; see {@link removeModel}. */
 export function endlessModel(): string {
   const folder = join(mkdtempSync(join(tmpdir(), "hone-bench-")), "model");
-  cpSync(join(ownFolder, "models", "hone-tiny"), folder, { recursive: true });
+  cpSync(builtInModel, folder, { recursive: true });
   for (const [name, field, value] of [
     ["config.json", "eos_token_id", 1],
     ["generation_config.json", "eos_token_id", 1],

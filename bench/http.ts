@@ -6,7 +6,7 @@ import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { readModelWeights } from "../src/model/weights.ts";
-import { endlessModel, removeModel } from "./endless-model.ts";
+import { endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
@@ -30,8 +30,9 @@ const plainLoads: readonly ChatLoad[] = [
 /** About as long as the streamed chats' prompts are. */
 const promptLength = 64;
 
-/** Of hone-tiny's 672 tokens most may be drawn. */
-const allOptions = { ...samplingOptions({ allowedCount: 664, maxTokens: answerLength }), ...logprobOptions };
+/** All but a few tokens may be drawn. */
+const allowedCount = endlessVocabularySize - 8;
+const allOptions = { ...samplingOptions({ allowedCount, maxTokens: answerLength }), ...logprobOptions };
 
 interface Subject {
   readonly name: string;
