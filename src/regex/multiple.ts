@@ -58,7 +58,7 @@ function isInStep(one: Multiple, other: Multiple): boolean {
 }
 
 /** The greatest common divisor, and the factor by which `one` is that, but for multiples of `other` (Bézout). */
-function bezout(one: number, other: number): { readonly divisor: number; readonly factor: number } {
+export function bezout(one: number, other: number): { readonly divisor: number; readonly factor: number } {
   let [divisor, rest] = [one, other];
   let [factor, next] = [1, 0];
   while (rest !== 0) {

@@ -1,7 +1,16 @@
 // Choosing: answer exactly one of the given words. The training answer is uniformly random, so that the model
 // starts without a favourite and reinforcement learning has something to find.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, type Exercise, integer, type Kind, pick, pickSeveral, wordsOf } from "./exercise.ts";
+import {
+  capitalized,
+  chance,
+  type Exercise,
+  integer,
+  type Kind,
+  pick,
+  pickSeveral,
+  wordsOf,
+} from "./exercise.ts";
 import { drawWord, words } from "./words.ts";
 
 const openings = [
@@ -112,7 +121,7 @@ function join(random: Random, options: readonly string[]): string {
 
 function typeOpening(random: Random, opening: string): string {
   const roll = random.uniform();
-  if (roll < 0.4) return opening.charAt(0).toUpperCase() + opening.slice(1);
+  if (roll < 0.4) return capitalized(opening);
   return roll < 0.42 ? `please ${opening}` : opening;
 }
 

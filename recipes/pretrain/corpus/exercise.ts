@@ -62,6 +62,10 @@ export function fill(pattern: string, values: Readonly<Record<string, string | n
   return pattern.replaceAll(/\{(\w+)\}/g, (_mark, name: string) => String(present(values[name], name)));
 }
 
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** As people type: sometimes without the first capital, the last mark, or with a please. */
 export function typed(random: Random, prompt: string): string {
   let text = prompt;

@@ -1,7 +1,7 @@
 // The words that exercises about letters and choices are made of: everyday words of three to six letters, and
 // strings of letters that are no words, so that the model has to look at the letters.
 import type { Random } from "../../../src/domain/random.ts";
-import { chance, integer, pick } from "./exercise.ts";
+import { capitalized, chance, integer, pick } from "./exercise.ts";
 
 const shortWords = `
 act add age air and ant ape arm art ask axe bad bag bat bay bed bee big bit boat book bone bowl box boy bread brush bug bus
@@ -58,10 +58,6 @@ export function drawLetters(random: Random, length: number): string {
 /** A first name: one that people have, or as often one that nobody has, so that any name is taken letter by letter. */
 export function drawName(random: Random): string {
   return chance(random, 0.5) ? pick(random, names) : capitalized(drawLetters(random, integer(random, 3, 7)));
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** A word or a string of letters of `from` to `to` letters; sometimes with a capital or all in capitals. */

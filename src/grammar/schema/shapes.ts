@@ -26,6 +26,7 @@ export interface NumberShape {
   readonly within: Expression | null;
   /** Whether it is a matter of multiples, which readers can only check of so many digits as their numbers hold. */
   readonly isShort: boolean;
+  /** Where they all lie, as far as is plain; of a shape with `values` it says nothing. */
   readonly span: Span;
   /** The only numbers in it, as decimal texts; null where `within` says it all. */
   readonly values: readonly string[] | null;

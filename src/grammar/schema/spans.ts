@@ -1,5 +1,6 @@
 // Where numbers can lie at all, as far as their keywords plainly say: between which bounds, and on which grid. Few enough
 // places are listed: that is far less than an automaton that keeps the remainders of several divisors.
+import { bezout } from "../../regex/multiple.ts";
 import { plainDecimal } from "./decimals.ts";
 
 /** Every number lies in it; not every number in it need be one. */
@@ -30,9 +31,7 @@ export function commonSpan(one: Span, other: Span): Span {
 /** The least common multiple, or one of the steps where doubles do not hold it. */
 function commonStep(one: number, other: number): number {
   if (one === 0 || other === 0) return one + other;
-  let [divisor, rest] = [one, other];
-  while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
-  const step = (one / divisor) * other;
+  const step = (one / bezout(one, other).divisor) * other;
   return Number.isSafeInteger(step) ? step : one;
 }
 
