@@ -1,5 +1,6 @@
 // Compares what a server has stored with what clients were told: nothing lost, nothing twice, no job failed.
 import { call, type RunningServer } from "../running-server.ts";
+import { allItems } from "./all-items.ts";
 import { feedbackOf, type Clients } from "./clients.ts";
 import type { Steps } from "./left-over.ts";
 
@@ -41,7 +42,7 @@ class Checker implements Stored {
   /** There is exactly one job for each key, but for those whose model was deleted. */
   async checkJobs(): Promise<void> {
     const { jobs, deleted } = this.#clients;
-    this.#jobs = await this.#all("/v1/preview/training-jobs");
+    this.#jobs = await allItems(this.#server, "/v1/preview/training-jobs");
     const ids = new Set<string>(this.#jobs.map(({ id }) => id));
     const wanted = new Set<string>();
     for (const [key, { body, id }] of jobs) {
@@ -58,7 +59,7 @@ class Checker implements Stored {
     const { id, state, error_message: message, result_step: resultStep } = job;
     const isCancelled = state === "cancelled" && this.#clients.cancelled.has(id);
     if (state !== "succeeded" && !isCancelled) this.failed.push(`job ${id}: ${state}: ${message}`);
-    const events = await this.#all(`/v1/preview/training-jobs/${id}/events`);
+    const events = await allItems(this.#server, `/v1/preview/training-jobs/${id}/events`);
     const endCount = events.filter(({ type }) => /ended|failed/.test(type)).length;
     if (endCount !== 1) this.doubled.push(`job ${id}: ${endCount} ends`);
     if (state !== "succeeded") return;
@@ -73,7 +74,7 @@ class Checker implements Stored {
   async checkModels(): Promise<void> {
     const { modelIds, kept, deleted } = this.#clients;
     for (const modelId of [...modelIds, ...kept]) {
-      const versions = await this.#all(`/v1/preview/models/${modelId}/checkpoints`);
+      const versions = await allItems(this.#server, `/v1/preview/models/${modelId}/checkpoints`);
       const ended = this.#jobs.filter((job) => job.model_id === modelId && job.state === "succeeded");
       if (versions.length !== ended.length + 1)
         (versions.length > ended.length + 1 ? this.doubled : this.lost).push(
@@ -98,7 +99,7 @@ class Checker implements Stored {
 
   async checkLogs(): Promise<void> {
     const { logs, modelIds } = this.#clients;
-    const markers = (await this.#all(`/v1/preview/models/${modelIds[0]}/trajectories`)).map(
+    const markers = (await allItems(this.#server, `/v1/preview/models/${modelIds[0]}/trajectories`)).map(
       (log) => log.trajectory_groups[0].trajectories[0].metadata.marker as string,
     );
     for (const marker of logs) if (!markers.includes(marker)) this.lost.push(marker);
@@ -112,18 +113,6 @@ class Checker implements Stored {
         scheme: "Basic",
       });
       if (again.status !== 409) this.lost.push(`${id}: ${again.status}`);
-    }
-  }
-
-  /** All items of a list. */
-  async #all(path: string): Promise<any[]> {
-    const items: any[] = [];
-    for (;;) {
-      const after = items.length === 0 ? "" : `&after=${items.at(-1).id}`;
-      const { status, body } = await call(this.#server, "GET", `${path}?limit=100${after}`);
-      if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
-      items.push(...body.data);
-      if (!body.has_more) return items;
     }
   }
 }

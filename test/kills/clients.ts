@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/domain/random.ts";
 import { call, type RunningServer } from "../running-server.ts";
+import { allItems } from "./all-items.ts";
 
 export interface SentJob {
   readonly body: { readonly model_id: string };
@@ -29,12 +30,12 @@ export class Clients {
 
   constructor(
     server: () => RunningServer,
-    { modelIds, seed, signal }: { modelIds: readonly string[]; seed: number; signal: AbortSignal },
+    options: { readonly modelIds: readonly string[]; readonly seed: number; readonly signal: AbortSignal },
   ) {
     this.#server = server;
-    this.modelIds = modelIds;
-    this.#random = seededRandom("clients", seed);
-    this.#signal = signal;
+    this.modelIds = options.modelIds;
+    this.#random = seededRandom("clients", options.seed);
+    this.#signal = options.signal;
   }
 
   /**
@@ -68,19 +69,12 @@ export class Clients {
 
   /** Whether every job has ended. Each is looked at once: one that is put back meanwhile would be missed state by state. */
   async haveAllEnded(): Promise<boolean> {
-    for (let after = ""; ;) {
-      const answer = await this.#try("GET", `${jobsPath}?limit=100${after}`);
-      if (answer?.status !== 200) return false;
-      const { data, has_more: hasMore } = answer.body;
-      if (data.some(({ state }: { state: string }) => state === "queued" || state === "running"))
-        return false;
-      if (!hasMore) return true;
-      after = `&after=${data.at(-1).id}`;
-    }
+    const jobs = await allItems(this.#server(), jobsPath);
+    return jobs.every(({ state }) => state !== "queued" && state !== "running");
   }
 
   /** About how many jobs wait or run. */
-  async unfinishedCount(): Promise<number> {
+  async #unfinishedCount(): Promise<number> {
     const answers = await Promise.all(
       ["queued", "running"].map((state) => this.#try("GET", `/v1/preview/training-jobs?state=${state}`)),
     );
@@ -103,7 +97,7 @@ export class Clients {
     const answer = await this.#try("POST", jobsPath, sent.body, { "idempotency-key": key });
     if (answer?.status === 200) sent.id = answer.body.id;
     else if (this.#random.uniform() < 0.5) sent.id = await this.#submit(key, sent.body);
-    while (!this.isOver && (await this.unfinishedCount()) > 3) await this.#pause();
+    while (!this.isOver && (await this.#unfinishedCount()) > 3) await this.#pause();
   }
 
   /** A model that comes and, every other time, goes, with a job that is mostly cancelled. */
