@@ -63,14 +63,7 @@ export function mapDense(operands: readonly Dense[], combine: (...elements: numb
     const sizes = operands.map((operand) => operand.dims[axis - rank + operand.dims.length] ?? 1);
     return sizes.find((size) => size !== 1) ?? 1;
   });
-  const isAlike = operands.every((operand) => operand.dims.join() === dims.join());
-  if (!isAlike) return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
-  const elements = (position: number): number[] =>
-    operands.map(({ data }) => present(data[position], "an element"));
-  return {
-    dims,
-    data: new Float64Array(elementCount(dims)).map((_, position) => combine(...elements(position))),
-  };
+  return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
 }
 
 /** Folds the elements along axes into one, which keeps those axes with size 1 or drops them. */
