@@ -22,7 +22,8 @@ import { checkRequest } from "./check-request.ts";
 import type { EngineEvents, EngineProtocol } from "./child-protocol.ts";
 import type { CacheCounts } from "./constraints/constraint-cache.ts";
 import type { ConstraintSettings } from "./constraints/settings.ts";
-import { GenerationStream } from "./generation-stream.ts";
+import { GenerationStream } from "./events/generation-stream.ts";
+import { unpackOutputs } from "./events/packed-outputs.ts";
 import { processorNames, readRegistrations } from "./processors/registrations.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 import { positionsThatFit } from "./loop/scheduler.ts";
@@ -222,7 +223,7 @@ class ProcessEngine implements ChildEngine {
   #receive(events: EngineEvents): void {
     this.#kvCacheBytes = events.kvCacheBytes;
     this.#constraintCache = events.constraintCache;
-    for (const output of events.outputs) {
+    for (const output of unpackOutputs(events.outputs)) {
       const running = this.#running.get(output.key);
       if (running === undefined) continue;
       running.hasBegun = true;

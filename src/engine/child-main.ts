@@ -5,7 +5,8 @@ import { ServiceError } from "../domain/service-error.ts";
 import { serveParent, type Loaded } from "../processes/serve-parent.ts";
 import { createLogger, type Logger } from "../telemetry/logger.ts";
 import type { EngineEvents, EngineLoad, EngineProtocol, EngineRequest } from "./child-protocol.ts";
-import { EventOutbox } from "./event-outbox.ts";
+import { EventOutbox } from "./events/event-outbox.ts";
+import { packOutputs } from "./events/packed-outputs.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
 import { openGraphRunner } from "./graph-runner.ts";
@@ -39,7 +40,11 @@ async function load(
     intervalMs: options.settings.eventIntervalMs,
     clock: systemClock,
     send: (outputs) =>
-      void emit({ outputs, kvCacheBytes: loop.kvCacheBytes, constraintCache: constraints.kept }),
+      void emit({
+        outputs: packOutputs(outputs),
+        kvCacheBytes: loop.kvCacheBytes,
+        constraintCache: constraints.kept,
+      }),
   });
   const loop = new EngineLoop(runner, {
     ...options.settings,

@@ -5,7 +5,7 @@ import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { LogLevel } from "../telemetry/logger.ts";
 import type { CacheCounts } from "./constraints/constraint-cache.ts";
 import type { ConstraintSettings } from "./constraints/settings.ts";
-import type { LoopOutput } from "./loop/settle.ts";
+import type { PackedOutputs } from "./events/packed-outputs.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /** Everything the engine needs to know before it can serve. */
@@ -35,7 +35,7 @@ export interface LoadedModel {
 
 /** One for each call that brought something, and one for each step. */
 export interface EngineEvents {
-  readonly outputs: readonly LoopOutput[];
+  readonly outputs: PackedOutputs;
   readonly kvCacheBytes: number;
   readonly constraintCache: CacheCounts;
 }

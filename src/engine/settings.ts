@@ -77,7 +77,7 @@ export const engineSettings = {
   },
   eventIntervalMs: {
     kind: "integer",
-    default: 10,
+    default: 20,
     min: 0,
     max: 1_000,
     about:

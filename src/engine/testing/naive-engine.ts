@@ -29,7 +29,7 @@ import { checkRequest } from "../check-request.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import { processorNames } from "../processors/registrations.ts";
 import { loadProcessors, type ProcessorRegistry } from "../processors/registry.ts";
-import { GenerationStream } from "../generation-stream.ts";
+import { GenerationStream } from "../events/generation-stream.ts";
 import { searchEvents, type Scores } from "./naive-beams.ts";
 import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
 import { drawPlainly, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";

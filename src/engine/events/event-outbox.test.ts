@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
-import type { GenerationEvent } from "../domain/generation.ts";
+import { FakeClock } from "../../domain/fake-clock.ts";
+import type { GenerationEvent } from "../../domain/generation.ts";
 import { EventOutbox } from "./event-outbox.ts";
-import type { LoopOutput } from "./loop/settle.ts";
+import type { LoopOutput } from "../loop/settle.ts";
 
 const setUp = (intervalMs: number) => {
   const clock = new FakeClock();
@@ -18,9 +18,9 @@ const nameOf = (output: LoopOutput): string => {
   return output.event.kind === "tokens" ? String(output.event.tokens[0].id) : output.event.kind;
 };
 
-const of = (event: GenerationEvent): LoopOutput => ({ kind: "event", key: 1, event });
-const token = (id: number): LoopOutput =>
-  of({ kind: "tokens", choice: 0, tokens: [{ id, logprob: NaN, alternatives: [] }] });
+const of = (event: GenerationEvent, key = 1): LoopOutput => ({ kind: "event", key, event });
+const token = (id: number, key = 1): LoopOutput =>
+  of({ kind: "tokens", choice: 0, tokens: [{ id, logprob: NaN, alternatives: [] }] }, key);
 const computed = of({ kind: "prompt-computed", cachedTokenCount: 0 });
 const finished = of({ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null });
 const failed: LoopOutput = { kind: "failed", key: 2, code: "internal", message: "broken", detail: "" };
@@ -48,6 +48,20 @@ test("keeps neither beginnings, nor ends, nor what came before them", async () =
   await clock.advance(100);
   const expected = ["0: prompt-computed 0", "2: 1 prompt-computed 2", "4: 3 4 choice-finished", "5: failed"];
   assert.deepEqual(sent, expected);
+  assert.equal(clock.sleepingCount, 0);
+});
+
+test("keeps the tokens of others when an answer begins or ends", async () => {
+  const { clock, sent, outbox } = setUp(10);
+  outbox.put([token(0), token(100, 2)]);
+  for (const outputs of [[token(1), token(101, 2)], [token(2), finished, token(102, 2)], [token(103, 2)]]) {
+    await clock.advance(2);
+    outbox.put(outputs);
+  }
+  assert.deepEqual(sent, ["0: 0 100", "4: 1 2 choice-finished"]);
+  await clock.advance(4);
+  assert.deepEqual(sent.slice(2), ["10: 101 102 103"]);
+  await clock.advance(10);
   assert.equal(clock.sleepingCount, 0);
 });
 

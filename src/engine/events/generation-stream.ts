@@ -1,8 +1,8 @@
 // A generation as its reader sees it: events that arrive are kept until they are read. Nothing bounds the buffer but the
 // request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further. What
 // has gathered is read in small batches, so that a reader who was away works no long time in one go.
-import type { Generation, GenerationEvent } from "../domain/generation.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import type { Generation, GenerationEvent } from "../../domain/generation.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GenerationEvent } from "../domain/generation.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import type { GenerationEvent } from "../../domain/generation.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { GenerationStream } from "./generation-stream.ts";
 
 const setUp = (choiceCount: number) => {

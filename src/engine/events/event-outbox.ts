@@ -1,0 +1,66 @@
+// What the loop puts out on its way to the server's process: tokens of fast steps are gathered, since a message for each
+// step, and what follows it up to the client's socket, costs more than a small model's step itself.
+import type { Clock } from "../../domain/clock.ts";
+import type { LoopOutput } from "../loop/settle.ts";
+
+export interface OutboxOptions {
+  /** At most so long after the message before are tokens kept back; 0 keeps none. */
+  readonly intervalMs: number;
+  readonly clock: Clock;
+  readonly send: (outputs: readonly LoopOutput[]) => void;
+}
+
+/** Keeps the order of what is put into it for each request. */
+export class EventOutbox {
+  readonly #options: OutboxOptions;
+  #kept: LoopOutput[] = [];
+  #sentAtMs = -Infinity;
+  #isWaiting = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends everything once the interval is over, so that slow steps go out each, and at once what there is of a request
+   * whose answer begins or ends.
+   */
+  put(outputs: readonly LoopOutput[]): void {
+    this.#kept.push(...outputs);
+    if (this.#restMs() <= 0) this.flush();
+    else this.#sendOf(new Set(outputs.filter((output) => !isOnlyTokens(output)).map(({ key }) => key)));
+    if (this.#kept.length > 0 && !this.#isWaiting) void this.#flushLater();
+  }
+
+  /** Sends everything, also where there is nothing: the message says that the engine lives. */
+  flush(): void {
+    const kept = this.#kept;
+    this.#kept = [];
+    this.#sentAtMs = this.#options.clock.monotonicMs();
+    this.#options.send(kept);
+  }
+
+  /** How long the interval still lasts. */
+  #restMs(): number {
+    return this.#sentAtMs + this.#options.intervalMs - this.#options.clock.monotonicMs();
+  }
+
+  #sendOf(keys: ReadonlySet<number>): void {
+    if (keys.size === 0) return;
+    const kept = this.#kept;
+    this.#kept = kept.filter(({ key }) => !keys.has(key));
+    this.#options.send(kept.filter(({ key }) => keys.has(key)));
+  }
+
+  /** Waits while there is something to wait for; steps meanwhile may have sent what it began with. */
+  async #flushLater(): Promise<void> {
+    this.#isWaiting = true;
+    while (this.#kept.length > 0 && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());
+    this.#isWaiting = false;
+    if (this.#kept.length > 0) this.flush();
+  }
+}
+
+function isOnlyTokens(output: LoopOutput): boolean {
+  return output.kind === "event" && output.event.kind === "tokens";
+}
