@@ -81,7 +81,7 @@ export const engineSettings = {
     min: 0,
     max: 1_000,
     about:
-      "Tokens that are computed faster than this leave the engine together, so that a stream's chunk may hold several; the first of an answer and its end never wait. 0 sends every token by itself.",
+      "Tokens that are computed faster than this leave the engine together, so that a stream's chunk may hold several; the first of an answer and its end never wait. With more than 32 requests at once it is longer in proportion, up to four times. 0 sends every token by itself.",
   },
   startDeadlineMs: {
     kind: "integer",

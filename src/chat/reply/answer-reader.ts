@@ -1,5 +1,5 @@
 // Reads one choice with all that is in it: tokens in; text, thought, calls of tools and log-probabilities out.
-import type { ChatOutput } from "../../domain/chat.ts";
+import type { ChatLogprob, ChatOutput } from "../../domain/chat.ts";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import type { ChoicePiece, ChoiceReader } from "./choice-reader.ts";
 import { emptyPiece, joinedPieces, type ReplyPiece } from "./reply-pieces.ts";
@@ -36,22 +36,23 @@ export function createAnswerReader(
   const shown = (piece: ReplyPiece): ReplyPiece => (includeReasoning ? piece : { ...piece, reasoning: "" });
   return {
     take: (tokens) => {
-      let all: ChoicePiece & ReplyPiece = { ...emptyPiece, tokenIds: [], logprobs: [], matchedStop: null };
+      let all: ReplyPiece = emptyPiece;
+      const tokenIds: number[] = [];
+      const logprobs: ChatLogprob[] = [];
+      let matchedStop: string | null = null;
       let isComplete = false;
       // One at a time: those behind the end of an answer are no part of it.
       for (const token of tokens) {
-        const { text, tokenIds, logprobs, matchedStop } = reader.take([token]);
-        const piece = reply.push(text);
+        const taken = reader.take([token]);
+        tokenIds.push(...taken.tokenIds);
+        logprobs.push(...taken.logprobs);
+        ({ matchedStop } = taken);
+        const piece = reply.push(taken.text);
         isComplete = matchedStop !== null || reply.isComplete;
-        all = {
-          ...joinedPieces(all, shown(isComplete ? joinedPieces(piece, reply.end()) : piece)),
-          tokenIds: [...all.tokenIds, ...tokenIds],
-          logprobs: [...all.logprobs, ...logprobs],
-          matchedStop,
-        };
+        all = joinedPieces(all, shown(isComplete ? joinedPieces(piece, reply.end()) : piece));
         if (isComplete) break;
       }
-      return { ...all, isComplete };
+      return { ...all, tokenIds, logprobs, matchedStop, isComplete };
     },
     end: () => {
       const { text, ...rest } = reader.end();

@@ -65,6 +65,23 @@ test("keeps the tokens of others when an answer begins or ends", async () => {
   assert.equal(clock.sleepingCount, 0);
 });
 
+test("gathers for longer where many answers grow, and not without end", async () => {
+  for (const [count, intervalMs] of [
+    [32, 10],
+    [64, 20],
+    [1000, 40],
+  ]) {
+    const { clock, sent, outbox } = setUp(10);
+    const step = Array.from({ length: count }, (_, key) => token(key, key));
+    for (let ms = 0; ms <= 40; ms += 5) {
+      outbox.put(step);
+      await clock.advance(5);
+    }
+    const times = sent.map((line) => Number.parseInt(line, 10));
+    assert.deepEqual(times.slice(0, 2), [0, intervalMs], `${count} requests`);
+  }
+});
+
 test("sends what is kept when no step follows", async () => {
   const { clock, sent, outbox } = setUp(10);
   outbox.put([token(0)]);

@@ -4,11 +4,16 @@ import type { Clock } from "../../domain/clock.ts";
 import type { LoopOutput } from "../loop/settle.ts";
 
 export interface OutboxOptions {
-  /** At most so long after the message before are tokens kept back; 0 keeps none. */
+  /** At most so long after the message before are tokens kept back, and longer where many requests have some; 0 keeps none. */
   readonly intervalMs: number;
   readonly clock: Clock;
   readonly send: (outputs: readonly LoopOutput[]) => void;
 }
+
+/** More requests than this make the interval longer in proportion: what they cost the server together grows no further. */
+const requestCountOfInterval = 32;
+/** Of how many intervals the longest one is. */
+const growthMax = 4;
 
 /** Keeps the order of what is put into it for each request. */
 export class EventOutbox {
@@ -42,7 +47,9 @@ export class EventOutbox {
 
   /** How long the interval still lasts. */
   #restMs(): number {
-    return this.#sentAtMs + this.#options.intervalMs - this.#options.clock.monotonicMs();
+    const requestCount = new Set(this.#kept.map(({ key }) => key)).size;
+    const growth = Math.min(Math.max(requestCount / requestCountOfInterval, 1), growthMax);
+    return this.#sentAtMs + growth * this.#options.intervalMs - this.#options.clock.monotonicMs();
   }
 
   #sendOf(keys: ReadonlySet<number>): void {
