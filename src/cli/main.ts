@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HoneApiError } from "../client/transport.ts";
+import { packageVersion } from "../server/package.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addDemoCommand } from "./commands/demo.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
@@ -20,6 +21,7 @@ import { addServeCommand } from "./commands/serve.ts";
 export async function main(words: readonly string[]): Promise<void> {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")
+    .version(packageVersion(), "--version", "say which version this is")
     .showHelpAfterError("(--help shows what there is)");
   for (const add of [
     addServeCommand,
