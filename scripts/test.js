@@ -1,7 +1,7 @@
 // `npm test`: sets up what is missing, then runs every test. Names after `--` choose the files whose path holds one of them.
 // The files of one folder of src/ run in one process, one after the other: to start a process for each, and to load what
-// they import, takes longer than most of their tests. All others have a process of their own: they start servers, or are
-// about their process.
+// they import, takes longer than most of their tests. So do those that ask a server of the same flags, which they share,
+// where these are the two usual ones. All others have a process of their own: they start servers, or are about their process.
 // The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
 // all others: the longest of them, begun last, would run alone at the end.
 import { spawnSync } from "node:child_process";
@@ -26,9 +26,9 @@ if (files.length === 0) {
 say(`running ${files.length} test files`);
 const [together, alone] = [new Map(), []];
 for (const file of files) {
-  const [top, folder] = file.split(sep);
-  if (top !== "src" || isAboutProcess(file)) alone.push(built(file));
-  else together.set(folder, [...(together.get(folder) ?? []), file]);
+  const group = groupOf(file);
+  if (group === null) alone.push(built(file));
+  else together.set(group, [...(together.get(group) ?? []), file]);
 }
 // Left to itself the runner keeps one core free, which on two is half of them; files that wait for something now and then
 // leave room for one more than there are cores. A file that does not end, many times longer
@@ -46,22 +46,28 @@ const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alon
 });
 process.exit(result.status ?? 1);
 
-/** Whether the file measures its process, or says what is done before every test in it. */
-function isAboutProcess(file) {
-  return /^before(Each)?\(|memoryUsage\(/m.test(readFileSync(join(root, file), "utf8"));
+/** The name of the process that runs the file with others; null for one of its own. */
+function groupOf(file) {
+  const text = readFileSync(join(root, file), "utf8");
+  // It measures its process, or says what is done before every test in it.
+  const isAboutProcess = /^before(Each)?\(|memoryUsage\(/m.test(text);
+  const [top, folder] = file.split(sep);
+  if (top === "src") return isAboutProcess ? null : folder;
+  if (/ = serverOfFile\(\);/.test(text)) return "served";
+  return / = serverOfFile\(\{ flags: model \}\);/.test(text) ? "served-model" : null;
 }
 
 function built(file) {
   return join("dist", file.replace(/\.ts$/, ".js"));
 }
 
-/** Writes a module for each folder that imports its files; returns their names. */
+/** Writes a module for each group that imports its files; returns their names. */
 function writeEntries() {
   const entries = join("dist", "folders");
   rmSync(join(root, entries), { recursive: true, force: true });
   mkdirSync(join(root, entries), { recursive: true });
-  return [...together].map(([folder, names]) => {
-    const entry = join(entries, `${folder}.test.js`);
+  return [...together].map(([group, names]) => {
+    const entry = join(entries, `${group}.test.js`);
     const imports = names.map((name) => `import ${JSON.stringify(join("..", "..", built(name)))};\n`);
     writeFileSync(join(root, entry), imports.join("").replaceAll("\\\\", "/"));
     return entry;

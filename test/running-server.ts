@@ -136,17 +136,28 @@ function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
   return `process ${pid} ${own} (without a server: ${left || "none"})`;
 }
 
+interface FileServerOptions {
+  readonly flags?: readonly string[];
+  /** Called once it listens. */
+  readonly onStart?: (server: RunningServer) => void;
+}
+
+/** By their flags, those that the files of this process share. */
+const shared = new Map<string, () => RunningServer>();
+
 /**
  * A server for all tests of a file: it starts before the first of them, and has ended, with its data, after the last. It is
- * asked nothing before that.
+ * asked nothing before that. Files of one process that want the same flags share one, and have models of their own in it.
  */
-export function serverOfFile(
-  options: {
-    readonly flags?: readonly string[];
-    /** Called once it listens. */
-    readonly onStart?: (server: RunningServer) => void;
-  } = {},
-): () => RunningServer {
+export function serverOfFile(options: FileServerOptions = {}): () => RunningServer {
+  if (options.onStart !== undefined) return serverOfTests(options);
+  const key = JSON.stringify(options.flags ?? []);
+  const server = shared.get(key) ?? serverOfTests(options);
+  shared.set(key, server);
+  return server;
+}
+
+function serverOfTests(options: FileServerOptions): () => RunningServer {
   const dataFolder = newDataFolder();
   let server: RunningServer | undefined;
   before(async () => {

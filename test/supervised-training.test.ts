@@ -6,7 +6,7 @@ import { HoneClient } from "../src/client/hone-client.ts";
 import type { ExampleBody } from "../src/client/resources.ts";
 import { serverOfFile } from "./running-server.ts";
 
-const server = serverOfFile({ flags: [] });
+const server = serverOfFile();
 
 /** Made up, so that no model has learned them elsewhere. */
 const sounds: Readonly<Record<string, string>> = {

@@ -9,10 +9,13 @@ import {
   eventually,
   newDataFolder,
   removeDataFolder,
+  serverOfFile,
   startServer,
   type RunningServer,
 } from "./running-server.ts";
 import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
+
+const serverOfTests = serverOfFile({ flags: model });
 
 const systemCheck = (server: RunningServer) => call(server, "GET", "/v1/system-check");
 const chat = (server: RunningServer, name: string) =>
@@ -30,57 +33,46 @@ async function checkpointsOf(server: RunningServer, modelId: string): Promise<un
 }
 
 test("only the newest version keeps its optimizer's state, and a job without one says so", async () => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: model });
-  try {
-    const modelId = await registerModel(server, "m");
-    const fileOf = (step: number, name: string): string =>
-      join(dataFolder, "adapters", modelId, `${step}`, name);
-    for (let job = 0; job < 2; job++) await finish(server, await submitJob(server, modelId, 1));
-    await eventually("the older state is gone", async () =>
-      existsSync(fileOf(1, "optimizer.safetensors")) ? null : true,
-    );
-    assert.ok(existsSync(fileOf(1, "adapter_model.safetensors")));
-    assert.ok(existsSync(fileOf(2, "optimizer.safetensors")));
-    assert.deepEqual(await checkpointsOf(server, modelId), [
-      [0, false],
-      [1, false],
-      [2, true],
-    ]);
-    await call(server, "DELETE", `/v1/preview/models/${modelId}/checkpoints`, { body: { steps: [2] } });
-    const jobId = await submitJob(server, modelId, 1);
-    await finish(server, jobId);
-    const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
-    assert.match(job.warnings.join(), /fresh optimizer/);
-    assert.deepEqual(await checkpointsOf(server, modelId), [
-      [0, false],
-      [1, false],
-      [3, true],
-    ]);
-  } finally {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  }
+  const server = serverOfTests();
+  const modelId = await registerModel(server, "kept");
+  const fileOf = (step: number, name: string): string =>
+    join(server.dataFolder, "adapters", modelId, `${step}`, name);
+  for (let job = 0; job < 2; job++) await finish(server, await submitJob(server, modelId, 1));
+  await eventually("the older state is gone", async () =>
+    existsSync(fileOf(1, "optimizer.safetensors")) ? null : true,
+  );
+  assert.ok(existsSync(fileOf(1, "adapter_model.safetensors")));
+  assert.ok(existsSync(fileOf(2, "optimizer.safetensors")));
+  assert.deepEqual(await checkpointsOf(server, modelId), [
+    [0, false],
+    [1, false],
+    [2, true],
+  ]);
+  await call(server, "DELETE", `/v1/preview/models/${modelId}/checkpoints`, { body: { steps: [2] } });
+  const jobId = await submitJob(server, modelId, 1);
+  await finish(server, jobId);
+  const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
+  assert.match(job.warnings.join(), /fresh optimizer/);
+  assert.deepEqual(await checkpointsOf(server, modelId), [
+    [0, false],
+    [1, false],
+    [3, true],
+  ]);
 });
 
 test("an adapter that cannot be read is named by the system check, and a chat on it fails without internals", async () => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: model });
-  try {
-    const modelId = await registerModel(server, "m");
-    await finish(server, await submitJob(server, modelId, 1));
-    truncateSync(join(dataFolder, "adapters", modelId, "1", "adapter_model.safetensors"), 100);
-    const red = await systemCheck(server);
-    assert.equal(red.status, 503);
-    assert.match(red.body.adapters, new RegExp(`${modelId}:step1`));
-    const failed = await chat(server, "p/m");
-    assert.equal(failed.status, 500);
-    for (const body of [red.body, failed.body]) assert.ok(!JSON.stringify(body).includes(dataFolder));
-    assert.equal((await chat(server, "p/m:step0")).status, 200);
-  } finally {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  }
+  const server = serverOfTests();
+  const { dataFolder } = server;
+  const modelId = await registerModel(server, "cut");
+  await finish(server, await submitJob(server, modelId, 1));
+  truncateSync(join(dataFolder, "adapters", modelId, "1", "adapter_model.safetensors"), 100);
+  const red = await systemCheck(server);
+  assert.equal(red.status, 503);
+  assert.match(red.body.adapters, new RegExp(`${modelId}:step1`));
+  const failed = await chat(server, "p/cut");
+  assert.equal(failed.status, 500);
+  for (const body of [red.body, failed.body]) assert.ok(!JSON.stringify(body).includes(dataFolder));
+  assert.equal((await chat(server, "p/cut:step0")).status, 200);
 });
 
 test("a job whose base model is missing is named by the system check, waits, and is finished when it is back", async () => {
