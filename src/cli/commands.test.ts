@@ -1,6 +1,6 @@
 // Every command but `demo`, as its users type it: what it asks of the server and what it prints.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -371,10 +371,10 @@ test("hone serve --print-config shows what is in force, and no key", async () =>
   );
 });
 
-test("hone --version says which version this is", () => {
-  const { status, stdout } = spawnSync(process.execPath, ["bin/hone.js", "--version"], { encoding: "utf8" });
+test("hone --version says which version this is", async () => {
+  const { outputs } = await run([["--version"]], {});
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
-  assert.deepEqual([status, stdout], [0, `${version}\n`]);
+  assert.deepEqual(outputs, [`${version}\nstatus 0`]);
 });
 
 test("hone keys makes, lists and revokes keys in the data folder", async (t) => {

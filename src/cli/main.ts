@@ -4,7 +4,6 @@ import { Command } from "commander";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HoneApiError } from "../client/transport.ts";
-import { packageVersion } from "../server/package.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addDemoCommand } from "./commands/demo.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
@@ -21,7 +20,7 @@ import { addServeCommand } from "./commands/serve.ts";
 export async function main(words: readonly string[]): Promise<void> {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")
-    .version(packageVersion(), "--version", "say which version this is")
+    .option("--version", "say which version this is")
     .showHelpAfterError("(--help shows what there is)");
   for (const add of [
     addServeCommand,
@@ -34,7 +33,8 @@ export async function main(words: readonly string[]): Promise<void> {
   ])
     add(program);
   try {
-    await program.parseAsync([...words], { from: "user" });
+    if (words[0] === "--version") await sayVersion();
+    else await program.parseAsync([...words], { from: "user" });
   } catch (cause) {
     const error = fullDiskError(cause) ?? cause;
     if (error instanceof ServiceError || error instanceof HoneApiError)
@@ -45,4 +45,9 @@ export async function main(words: readonly string[]): Promise<void> {
       );
     process.exitCode = 1;
   }
+}
+
+async function sayVersion(): Promise<void> {
+  const { packageVersion } = await import("../server/package.ts");
+  process.stdout.write(`${packageVersion()}\n`);
 }
