@@ -11,20 +11,27 @@ import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
-import { answerLength, medianRatio, runLoad, type ChatLoad, type LoadResult } from "./streamed-chats.ts";
+import {
+  answerLengthOf,
+  answerLengths,
+  medianRatio,
+  runLoad,
+  type ChatLoad,
+  type LoadResult,
+} from "./streamed-chats.ts";
 
 const help = `Usage: node dist/bench/http.js [flags]
-Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers of 128 tokens drawn at
-temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens of the
-answers over the time of all, and the processor time of the server's own process (without its engine's) for each. The same
-load is given to the engine's loop in this process, without HTTP; and at 1 and 16 streams it is sent with every option of
-sampling and log-probabilities (see all-options.js). With --against both servers run and are asked turn about; ratios are medians of the
-rounds' own.`;
+Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers of 96 to 160 tokens
+drawn at temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens
+of the answers over the time of all, and the processor time of the server's own process (without its engine's) for each.
+The same load is given to the engine's loop in this process, without HTTP; and at 1 and 16 streams it is sent with every
+option of sampling and log-probabilities (see all-options.js). With --against both servers run and are asked turn about;
+ratios are medians of the rounds' own.`;
 
 const plainLoads: readonly ChatLoad[] = [
   { streams: 1, chats: 8 },
-  { streams: 16, chats: 48 },
-  { streams: 64, chats: 128 },
+  { streams: 16, chats: 64 },
+  { streams: 64, chats: 192 },
 ];
 
 /** About as long as the streamed chats' prompts are. */
@@ -32,7 +39,10 @@ const promptLength = 64;
 
 /** All but a few tokens may be drawn. */
 const allowedCount = endlessVocabularySize - 8;
-const allOptions = { ...samplingOptions({ allowedCount, maxTokens: answerLength }), ...logprobOptions };
+const allOptions = {
+  ...samplingOptions({ allowedCount, maxTokens: answerLengths.least }),
+  ...logprobOptions,
+};
 
 interface Subject {
   readonly name: string;
@@ -132,7 +142,7 @@ async function runLoop(runner: ModelRunner, { streams, chats }: ChatLoad): Promi
       prompt: { tokenIds: Array.from({ length: promptLength }, (_, place) => idOf(place)), adapter: null },
       sampling: { ...plainSampling, seed: index },
       constraint: null,
-      stopping: { maxTokens: answerLength, minTokens: 0, stopTokenIds: [] },
+      stopping: { maxTokens: answerLengthOf(index), minTokens: 0, stopTokenIds: [] },
       outputs: { topLogprobCount: null, promptLogprobCount: null },
       choices: { kind: "sample", count: 1 },
       priority: 0,

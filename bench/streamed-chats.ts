@@ -16,8 +16,14 @@ export interface LoadResult {
   readonly cpuMicrosecondsPerToken: number | null;
 }
 
-/** Tokens of each answer. */
-export const answerLength = 128;
+/** Tokens of the shortest and the longest answer. */
+export const answerLengths = { least: 96, most: 160 } as const;
+
+/** Tokens of the answer to a chat: chats that start together do not end together. */
+export function answerLengthOf(index: number): number {
+  const { least, most } = answerLengths;
+  return least + ((37 * index) % (most - least + 1));
+}
 
 /**
  * Runs a load.
@@ -63,11 +69,13 @@ function chat(
   index: number,
   more: Readonly<Record<string, unknown>>,
 ): Promise<number> {
-  const words = "Tell me a story about Sam and a cat and a small bird in a small house";
+  const words =
+    "Tell me a story about Sam and a cat and a small bird in a small house, and about Ann and a big dog";
+  const questions = "What does the cat say to the bird, and what does the dog say to the cat?";
   const body = {
     model: "endless",
-    messages: [{ role: "user", content: `${words}, number ${index}. What does the cat say?` }],
-    max_tokens: answerLength,
+    messages: [{ role: "user", content: `${words} in a big house, number ${index}. ${questions}` }],
+    max_tokens: answerLengthOf(index),
     temperature: 1,
     seed: index,
     stream: true,
