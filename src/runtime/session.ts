@@ -40,6 +40,13 @@ export interface SessionOptions {
    * without, at the same speed.
    */
   readonly plansMemory?: boolean;
+  /**
+   * Takes numbers below the smallest normal one (1.2e-38) for zero: softmax makes such numbers, and computing with them is many
+   * times slower on some machines. Default true. The runtime does so in the threads that it starts, and in the one that
+   * makes the process's first session: where several threads of a process make sessions it is chance which of them that is,
+   * and only sessions without compute the same in all.
+   */
+  readonly flushesDenormals?: boolean;
 }
 
 /**
@@ -152,6 +159,7 @@ function ortOptions({
   allowSpinning = true,
   prepackWeights = true,
   plansMemory = true,
+  flushesDenormals = true,
 }: SessionOptions): InferenceSession.SessionOptions {
   return {
     executionProviders: ["cpu"],
@@ -167,8 +175,7 @@ function ortOptions({
         model_external_initializers_file_folder_path: "/",
         intra_op: { allow_spinning: allowSpinning ? "1" : "0", spin_duration_us: `${spinMicroseconds}` },
         disable_prepacking: prepackWeights ? "0" : "1",
-        // Softmax makes numbers so small that computing with them is many times slower.
-        set_denormal_as_zero: "1",
+        set_denormal_as_zero: flushesDenormals ? "1" : "0",
       },
     },
   };

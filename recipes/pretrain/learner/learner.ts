@@ -43,6 +43,8 @@ export async function createLearner(
   const outputs = Object.fromEntries(slopes.map((slope, index) => [`gradient.${names[index]}`, slope]));
   const session = await createSession(builder.build({ loss, ...outputs }), {
     weights: rotarySources(config),
+    // Learners compute beside each other in threads of one process.
+    flushesDenormals: false,
     ...options,
   });
   return {
