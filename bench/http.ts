@@ -1,4 +1,4 @@
-// How fast a server streams over HTTP, beside what it streams of: a real one on the loopback address, hone-tiny, and
+// How fast a server streams over HTTP, beside what it streams of: a real one on the loopback address, two models, and
 // clients in this process, which share the machine with it. What a client spends is in the figures.
 import { plainSampling } from "../src/domain/sampling.ts";
 import type { GenerationRequest } from "../src/domain/generation.ts";
@@ -6,7 +6,7 @@ import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { readModelWeights } from "../src/model/weights.ts";
-import { endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
+import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
@@ -14,6 +14,7 @@ import { serveBuild, type ServedBuild } from "./served-build.ts";
 import {
   answerLengthOf,
   answerLengths,
+  type AnswerLengths,
   medianRatio,
   runLoad,
   type ChatLoad,
@@ -21,28 +22,50 @@ import {
 } from "./streamed-chats.ts";
 
 const help = `Usage: node dist/bench/http.js [flags]
-Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers of 96 to 160 tokens
-drawn at temperature 1 with a seed. The model is a copy of hone-tiny that does not know when it is done. Counts the tokens
-of the answers over the time of all, and the processor time of the server's own process (without its engine's) for each.
-The same load is given to the engine's loop in this process, without HTTP; and at 1 and 16 streams it is sent with every
-option of sampling and log-probabilities (see all-options.js). With --against both servers run and are asked turn about;
-ratios are medians of the rounds' own.`;
-
-const plainLoads: readonly ChatLoad[] = [
-  { streams: 1, chats: 8 },
-  { streams: 16, chats: 64 },
-  { streams: 64, chats: 192 },
-];
+Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers drawn at temperature 1
+with a seed, of 96 to 160 tokens where the model is hone-tiny and of 48 to 80 where it is a Llama of 135 M random weights;
+neither knows when it is done. Counts the tokens of the answers over the time of all, and the processor time of the
+server's own process (without its engine's) for each. The same load is given to the engine's loop in this process, without
+HTTP; and at 1 and 16 streams it is sent with every option of sampling and log-probabilities (see all-options.js). With
+--against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
 
 /** About as long as the streamed chats' prompts are. */
 const promptLength = 64;
 
-/** All but a few tokens may be drawn. */
-const allowedCount = endlessVocabularySize - 8;
-const allOptions = {
-  ...samplingOptions({ allowedCount, maxTokens: answerLengths.least }),
-  ...logprobOptions,
-};
+/** A model, and what it is asked for. */
+interface Model {
+  readonly size: "tiny" | "135m";
+  readonly name: string;
+  /** The folder of a copy that does not know when it is done. */
+  make(): string;
+  readonly answers: AnswerLengths;
+  readonly loads: readonly ChatLoad[];
+}
+
+const models: readonly Model[] = [
+  {
+    size: "135m",
+    name: "llama-135m (random)",
+    make: endlessLlama135m,
+    answers: { least: 48, most: 80 },
+    loads: [
+      { streams: 1, chats: 2 },
+      { streams: 16, chats: 48 },
+      { streams: 64, chats: 128 },
+    ],
+  },
+  {
+    size: "tiny",
+    name: "hone-tiny",
+    make: endlessModel,
+    answers: answerLengths,
+    loads: [
+      { streams: 1, chats: 8 },
+      { streams: 16, chats: 64 },
+      { streams: 64, chats: 192 },
+    ],
+  },
+];
 
 interface Subject {
   readonly name: string;
@@ -50,10 +73,20 @@ interface Subject {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-const subjects: readonly Subject[] = [
-  ...plainLoads.map((load) => ({ name: "plain", load, more: {} })),
-  ...plainLoads.slice(0, 2).map((load) => ({ name: "all options", load, more: allOptions })),
-];
+/** Plain chats, and ones with all options at all but the greatest load. */
+function subjectsOf({ loads, answers }: Model, vocabularySize: number): readonly Subject[] {
+  // All but a few tokens may be drawn.
+  const sampling = samplingOptions({
+    allowedCount: Math.min(vocabularySize, endlessVocabularySize) - 8,
+    maxTokens: answers.least,
+  });
+  const allOptions = { ...sampling, ...logprobOptions };
+  const own = loads.map((load) => ({ ...load, answers }));
+  return [
+    ...own.map((load) => ({ name: "plain", load, more: {} })),
+    ...own.slice(0, -1).map((load) => ({ name: "all options", load, more: allOptions })),
+  ];
+}
 
 interface HttpReport {
   readonly name: string;
@@ -72,7 +105,13 @@ interface HttpReport {
 await runComparingBench<HttpReport>({
   script: import.meta.url,
   help,
-  measure,
+  measure: async (options) => {
+    const reports: HttpReport[] = [];
+    for (const model of models)
+      if (options.only === null || options.only === model.size)
+        reports.push(...(await measure(model, options)));
+    return reports;
+  },
   textOf: (report) => {
     const { name, streams, tokensPerSecond, cpuMicrosecondsPerToken: cpu } = report;
     const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio } = report;
@@ -84,21 +123,25 @@ await runComparingBench<HttpReport>({
   },
 });
 
-async function measure({ rounds, threads, against }: BenchOptions): Promise<readonly HttpReport[]> {
-  const modelFolder = endlessModel();
+async function measure(
+  model: Model,
+  { rounds, threads, against }: BenchOptions,
+): Promise<readonly HttpReport[]> {
+  const modelFolder = model.make();
   const servers: ServedBuild[] = [];
   const config = readModelConfig(modelFolder);
   const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
   const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 0 });
+  const subjects = subjectsOf(model, config.vocabularySize);
   try {
     for (const folder of against === null ? [ownFolder] : [ownFolder, against]) {
       servers.push(await serveBuild(folder, { modelFolder, threads }));
     }
     // The first chats wait for code to be compiled.
-    for (const server of servers) await runLoad(server, plainLoads[1]);
-    await runLoad(servers[0], plainLoads[1], allOptions);
+    for (const { load, more } of subjects) for (const server of servers) await runLoad(server, load, more);
     const reports: HttpReport[] = [];
-    for (const subject of subjects) reports.push(await measureSubject(subject, { servers, runner, rounds }));
+    for (const subject of subjects)
+      reports.push(await measureSubject(model.name, subject, { servers, runner, rounds }));
     return reports;
   } finally {
     for (const server of servers) await server.stop();
@@ -108,6 +151,7 @@ async function measure({ rounds, threads, against }: BenchOptions): Promise<read
 }
 
 async function measureSubject(
+  modelName: string,
   { name, load, more }: Subject,
   { servers, runner, rounds }: { servers: readonly ServedBuild[]; runner: ModelRunner; rounds: number },
 ): Promise<HttpReport> {
@@ -122,7 +166,7 @@ async function measureSubject(
   }
   const [own, other = null] = results.map(bestOf);
   return {
-    name: `hone-tiny over HTTP, ${name}`,
+    name: `${modelName} over HTTP, ${name}`,
     streams: load.streams,
     ...own,
     comparedWith: isPlain ? "the engine's loop" : "plain",
@@ -134,7 +178,7 @@ async function measureSubject(
 }
 
 /** The same load without HTTP. */
-async function runLoop(runner: ModelRunner, { streams, chats }: ChatLoad): Promise<LoadResult> {
+async function runLoop(runner: ModelRunner, { streams, chats, answers }: ChatLoad): Promise<LoadResult> {
   const requests = Array.from({ length: chats }, (_, index): GenerationRequest => {
     const idOf = (place: number): number => (31 * index + 7 * place) % runner.shape.vocabularySize;
     return {
@@ -142,7 +186,7 @@ async function runLoop(runner: ModelRunner, { streams, chats }: ChatLoad): Promi
       prompt: { tokenIds: Array.from({ length: promptLength }, (_, place) => idOf(place)), adapter: null },
       sampling: { ...plainSampling, seed: index },
       constraint: null,
-      stopping: { maxTokens: answerLengthOf(index), minTokens: 0, stopTokenIds: [] },
+      stopping: { maxTokens: answerLengthOf(index, answers), minTokens: 0, stopTokenIds: [] },
       outputs: { topLogprobCount: null, promptLogprobCount: null },
       choices: { kind: "sample", count: 1 },
       priority: 0,

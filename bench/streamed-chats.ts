@@ -4,10 +4,17 @@ import { request } from "node:http";
 import { systemClock } from "../src/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
 
-/** How many streams at once, and how many chats in all. */
+/** How many streams at once, how many chats in all, and how long their answers are. */
 export interface ChatLoad {
   readonly streams: number;
   readonly chats: number;
+  /** Tokens of the shortest answer and the longest; absent takes {@link answerLengths}. */
+  readonly answers?: AnswerLengths;
+}
+
+export interface AnswerLengths {
+  readonly least: number;
+  readonly most: number;
 }
 
 export interface LoadResult {
@@ -16,12 +23,11 @@ export interface LoadResult {
   readonly cpuMicrosecondsPerToken: number | null;
 }
 
-/** Tokens of the shortest and the longest answer. */
-export const answerLengths = { least: 96, most: 160 } as const;
+/** For a model that is fast. */
+export const answerLengths: AnswerLengths = { least: 96, most: 160 };
 
 /** Tokens of the answer to a chat: chats that start together do not end together. */
-export function answerLengthOf(index: number): number {
-  const { least, most } = answerLengths;
+export function answerLengthOf(index: number, { least, most }: AnswerLengths = answerLengths): number {
   return least + ((37 * index) % (most - least + 1));
 }
 
@@ -32,7 +38,7 @@ export function answerLengthOf(index: number): number {
  */
 export async function runLoad(
   server: ServedBuild,
-  { streams, chats }: ChatLoad,
+  { streams, chats, answers }: ChatLoad,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<LoadResult> {
   const cpuBefore = server.cpuSeconds();
@@ -41,7 +47,8 @@ export async function runLoad(
   let tokenCount = 0;
   const stream = async (): Promise<void> => {
     while (started < chats) {
-      const count = await chat(server, started++, more);
+      const index = started++;
+      const count = await chat(server, index, { max_tokens: answerLengthOf(index, answers), ...more });
       tokenCount += count;
     }
   };
@@ -75,7 +82,6 @@ function chat(
   const body = {
     model: "endless",
     messages: [{ role: "user", content: `${words} in a big house, number ${index}. ${questions}` }],
-    max_tokens: answerLengthOf(index),
     temperature: 1,
     seed: index,
     stream: true,
