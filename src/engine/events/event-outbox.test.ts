@@ -82,6 +82,17 @@ test("gathers for longer where many answers grow, and not without end", async ()
   }
 });
 
+test("says in the end that a step brought nothing, as when the last request was given up", async () => {
+  const { clock, sent, outbox } = setUp(10);
+  outbox.put([computed, token(0)]);
+  await clock.advance(2);
+  outbox.put([]);
+  await clock.advance(8);
+  assert.deepEqual(sent, ["0: prompt-computed 0", "10: "]);
+  await clock.advance(100);
+  assert.equal(sent.length, 2);
+});
+
 test("sends what is kept when no step follows", async () => {
   const { clock, sent, outbox } = setUp(10);
   outbox.put([token(0)]);

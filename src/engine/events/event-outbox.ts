@@ -20,6 +20,8 @@ export class EventOutbox {
   readonly #options: OutboxOptions;
   #kept: LoopOutput[] = [];
   #sentAtMs = -Infinity;
+  /** Whether a step was put since the last message: its own is due also where it brought nothing. */
+  #isOwing = false;
   #isWaiting = false;
 
   constructor(options: OutboxOptions) {
@@ -32,15 +34,17 @@ export class EventOutbox {
    */
   put(outputs: readonly LoopOutput[]): void {
     this.#kept.push(...outputs);
+    this.#isOwing = true;
     if (this.#restMs() <= 0) this.flush();
     else this.#sendOf(new Set(outputs.filter((output) => !isOnlyTokens(output)).map(({ key }) => key)));
-    if (this.#kept.length > 0 && !this.#isWaiting) void this.#flushLater();
+    if (this.#isOwing && !this.#isWaiting) void this.#flushLater();
   }
 
-  /** Sends everything, also where there is nothing: the message says that the engine lives. */
+  /** Sends everything, also where there is nothing: the message says what the engine holds by now. */
   flush(): void {
     const kept = this.#kept;
     this.#kept = [];
+    this.#isOwing = false;
     this.#sentAtMs = this.#options.clock.monotonicMs();
     this.#options.send(kept);
   }
@@ -56,15 +60,16 @@ export class EventOutbox {
     if (keys.size === 0) return;
     const kept = this.#kept;
     this.#kept = kept.filter(({ key }) => !keys.has(key));
+    this.#isOwing = this.#kept.length > 0;
     this.#options.send(kept.filter(({ key }) => keys.has(key)));
   }
 
   /** Waits while there is something to wait for; steps meanwhile may have sent what it began with. */
   async #flushLater(): Promise<void> {
     this.#isWaiting = true;
-    while (this.#kept.length > 0 && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());
+    while (this.#isOwing && this.#restMs() > 0) await this.#options.clock.sleep(this.#restMs());
     this.#isWaiting = false;
-    if (this.#kept.length > 0) this.flush();
+    if (this.#isOwing) this.flush();
   }
 }
 
