@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -43,10 +44,15 @@ checkService({
         await fake.sleep(durationMs, options).finally(() => (sleeperCount -= 1));
       },
     };
+    let lastCount = 0;
     const upCount = async (): Promise<number> => {
-      // A sweep of an empty folder takes a moment.
-      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-      return sleeperCount;
+      // It sleeps once it has swept the folder, which the disk may take its time for.
+      for (let turn = 0; turn < 50; turn++) {
+        await sleep(10);
+        if (sleeperCount !== lastCount) break;
+      }
+      lastCount = sleeperCount;
+      return lastCount;
     };
     return { service: serviceOn(t, { clock }).service, upCount };
   },
