@@ -25,8 +25,6 @@ const template = `
 {%- elif first == "growth" -%}
   {%- set shared = namespace(list=range(100000)) -%}
   {%- for i in range(60) -%}{%- set shared.list = shared.list + shared.list -%}{%- endfor -%}
-{%- elif first == "huge" -%}
-  {%- for i in range(90000) -%}{{- "0123456789" -}}{%- endfor -%}
 {%- else -%}
   {{- first -}}
 {%- endif -%}`;
@@ -118,15 +116,15 @@ test("a text that reaches the time to tokenize it is refused, and the next is ma
 });
 
 test("a text that is rendered to more characters than may be is refused before it is tokenized", async (context) => {
-  const { write } = threadsFor(context, { renderedCharacters: 899_999, encodeSeconds: 0.01 });
-  const message = /makes more than 899999 characters, .* \(chat\.renderedCharacters\)\. Send fewer/;
-  await assert.rejects(write("huge"), { code: "unsupported", message });
+  const { write } = threadsFor(context, { renderedCharacters: 799_999, encodeSeconds: 1 });
+  const message = /makes more than 799999 characters, .* \(chat\.renderedCharacters\)\. Send fewer/;
+  await assert.rejects(write(emojiWord), { code: "unsupported", message });
 });
 
 test("what fills the context many times over is refused before it is tokenized", async (context) => {
-  const { start } = threadsFor(context, { encodeSeconds: 0.01 });
+  const { start } = threadsFor(context, { encodeSeconds: 1 });
   const message = /maximum context length is 1000 tokens/;
-  await assert.rejects(start("huge", { contextLength: 1000 }).written, { code: "unsupported", message });
+  await assert.rejects(start(emojiWord, { contextLength: 1000 }).written, { code: "unsupported", message });
 });
 
 test("what is to be cut is refused before it is tokenized where it is very long", async (context) => {
