@@ -3,7 +3,7 @@
 // the figures.
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
-import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 import { runLoad, type ChatLoad } from "./streamed-chats.ts";
 import { measureTurnAbout, type TurnAboutResult } from "./turn-about.ts";
@@ -39,13 +39,7 @@ const subjects = [
 await runComparingBench<OptionsReport>({
   script: import.meta.url,
   help,
-  measure: async (options) => {
-    const reports: OptionsReport[] = [];
-    for (const subject of subjects)
-      if (options.only === null || options.only === subject.size)
-        reports.push(...(await measure(subject, options)));
-    return reports;
-  },
+  measure: (options) => measureEach(subjects, options, (subject) => measure(subject, options)),
   textOf: ({ name, plainTokensPerSecond: plain, otherTokensPerSecond: other, ratio }) =>
     `${name}: plain ${plain.toFixed(0)} tokens/s, with the options ${other.toFixed(0)}; ` +
     `ratio ${ratio.toFixed(3)}, ${(1 / ratio).toFixed(2)} times the time`,

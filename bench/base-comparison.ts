@@ -15,7 +15,7 @@ import { compareWithBase } from "../src/training/steps/reference-logprobs.ts";
 import type { Trainer, TrainingSequence } from "../src/training/trainer.ts";
 import { llama135mFile } from "./llama-135m.ts";
 import { benchTrainers, randomRows } from "./random-training.ts";
-import { ownFolder, runBench } from "./run-bench.ts";
+import { measureEach, ownFolder, runBench } from "./run-bench.ts";
 
 const help = `Usage: node dist/bench/base-comparison.js [flags]
 Times LoRA steps of rows of 128 tokens, of which none, the usual share or all are also computed with the base model.`;
@@ -45,13 +45,12 @@ interface Measurement {
 await runBench<Measurement>({
   script: import.meta.url,
   help,
-  measure: async ({ only, rounds, threads }) => {
+  measure: async (options) => {
     const folder = mkdtempSync(join(tmpdir(), "base-comparison-"));
     try {
-      const measurements: Measurement[] = [];
-      for (const shape of shapes.filter(({ size }) => only === null || size === only))
-        measurements.push(await measure(shape, modelFolder(shape, folder), { rounds, threads }));
-      return measurements;
+      return await measureEach(shapes, options, async (shape) => [
+        await measure(shape, modelFolder(shape, folder), options),
+      ]);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -5,7 +5,7 @@ import { HoneClient } from "../src/client/hone-client.ts";
 import type { TrajectoryGroupBody } from "../src/client/resources.ts";
 import { llama135m } from "./llama-135m.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
-import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 
 const help = `Usage: node dist/bench/beside-training.js [flags]
@@ -46,12 +46,7 @@ const random = seededRandom("beside training");
 await runComparingBench<BesideReport>({
   script: import.meta.url,
   help,
-  measure: async (options) => {
-    const wanted = subjects.filter(({ size }) => options.only === null || options.only === size);
-    const reports: BesideReport[] = [];
-    for (const subject of wanted) reports.push(...(await measure(subject, options)));
-    return reports;
-  },
+  measure: (options) => measureEach(subjects, options, (subject) => measure(subject, options)),
   textOf: ({ name, aloneMs, besideMs, ratio }) =>
     `${name}: alone p50 ${aloneMs.p50.toFixed(0)} p95 ${aloneMs.p95.toFixed(0)} ms, ` +
     `beside a job p50 ${besideMs.p50.toFixed(0)} p95 ${besideMs.p95.toFixed(0)} ms; ratio of p95 ${ratio.toFixed(2)}`,

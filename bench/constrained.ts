@@ -1,7 +1,7 @@
 // How much slower a server streams where every answer is held to a JSON schema: plain and constrained chats over HTTP turn
 // about, at 16 streams, answers of the same length. What a client spends is in the figures.
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
-import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 import { runLoad, type ChatLoad } from "./streamed-chats.ts";
 import { measureTurnAbout } from "./turn-about.ts";
@@ -46,13 +46,7 @@ const subjects = [
 await runComparingBench<ConstrainedReport>({
   script: import.meta.url,
   help,
-  measure: async (options) => {
-    const reports: ConstrainedReport[] = [];
-    for (const subject of subjects)
-      if (options.only === null || options.only === subject.size)
-        reports.push(await measure(subject, options));
-    return reports;
-  },
+  measure: (options) => measureEach(subjects, options, async (subject) => [await measure(subject, options)]),
   textOf: ({ name, plainTokensPerSecond: plain, constrainedTokensPerSecond: constrained, ratio }) =>
     `${name}, ${load.streams} streams: plain ${plain.toFixed(0)} tokens/s, constrained ${constrained.toFixed(0)}; ` +
     `ratio ${ratio.toFixed(3)}`,

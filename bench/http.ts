@@ -8,7 +8,7 @@ import { readModelConfig } from "../src/model/config/read-config.ts";
 import { readModelWeights } from "../src/model/weights.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { logprobOptions, samplingOptions } from "./every-option.ts";
-import { ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
+import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
 import {
@@ -105,13 +105,7 @@ interface HttpReport {
 await runComparingBench<HttpReport>({
   script: import.meta.url,
   help,
-  measure: async (options) => {
-    const reports: HttpReport[] = [];
-    for (const model of models)
-      if (options.only === null || options.only === model.size)
-        reports.push(...(await measure(model, options)));
-    return reports;
-  },
+  measure: (options) => measureEach(models, options, (model) => measure(model, options)),
   textOf: (report) => {
     const { name, streams, tokensPerSecond, cpuMicrosecondsPerToken: cpu } = report;
     const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio } = report;

@@ -63,6 +63,18 @@ export async function runComparingBench<R extends Report>(bench: Bench<R>): Prom
   else print(options, await bench.measure(options), (report) => bench.textOf(report));
 }
 
+/** Measures the subjects that are wanted, one after the other. */
+export async function measureEach<S extends { readonly size: "tiny" | "135m" }, R>(
+  subjects: readonly S[],
+  { only }: Pick<BenchOptions, "only">,
+  measure: (subject: S) => Promise<readonly R[]>,
+): Promise<readonly R[]> {
+  const reports: R[] = [];
+  for (const subject of subjects)
+    if (only === null || only === subject.size) reports.push(...(await measure(subject)));
+  return reports;
+}
+
 /** Null asks for help. */
 function readOptions(): BenchOptions | null {
   const { values } = parseArgs({

@@ -13,7 +13,7 @@ import { writeModelWeights } from "../src/model/weights.ts";
 import { computeEnvironment } from "../src/runtime/environment.ts";
 import { matMulRate } from "./limits.ts";
 import { llama135mFile } from "./llama-135m.ts";
-import { ownFolder, runBench, type BenchOptions } from "./run-bench.ts";
+import { measureEach, ownFolder, runBench, type BenchOptions } from "./run-bench.ts";
 import { readModelFile, StepProcess, type StepJob } from "./step-process.ts";
 
 const help = `Usage: node dist/bench/train-step.js [flags]
@@ -67,10 +67,9 @@ await runBench<Measurement>({
   measure: async (options) => {
     const folder = mkdtempSync(join(tmpdir(), "train-step-"));
     try {
-      const measurements: Measurement[] = [];
-      for (const shape of shapes.filter(({ size }) => options.only === null || size === options.only))
-        measurements.push(await measure(shape, modelFolder(shape, folder), options));
-      return measurements;
+      return await measureEach(shapes, options, async (shape) => [
+        await measure(shape, modelFolder(shape, folder), options),
+      ]);
     } finally {
       rmSync(folder, { recursive: true });
     }
