@@ -31,8 +31,8 @@ for (const file of files) {
   else together.set(group, [...(together.get(group) ?? []), file]);
 }
 // Left to itself the runner keeps one core free, which on two is half of them; files that wait for something now and then
-// leave room for one more than there are cores. A file that does not end, many times longer
-// than the longest takes, has failed: it is named, and the others' results are not waited for in vain.
+// leave room for one more than there are cores. A file that does not end, many times longer than the longest takes, has
+// failed: it is named, and the others' results are not waited for in vain.
 const fileLimitMs = 15 * 60_000;
 const flags = [
   "--test",

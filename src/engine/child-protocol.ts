@@ -33,7 +33,7 @@ export interface LoadedModel {
   readonly bytesPerPosition: number;
 }
 
-/** One for each call that brought something, and one for each step. */
+/** What has gathered of one step or several; see `EventOutbox`. */
 export interface EngineEvents {
   readonly outputs: PackedOutputs;
   readonly kvCacheBytes: number;

@@ -16,6 +16,7 @@ export const countingConfig: ModelConfig = {
   headSize: 8,
   layers: full.layers.slice(0, 2),
 };
+
 /** Rows that count upwards, so that the next token follows from the last. */
 export function countingBatch(seed: number): Batch {
   const random = seededRandom("counting", seed);
