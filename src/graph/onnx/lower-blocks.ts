@@ -11,13 +11,19 @@ import { CONTRIB_DOMAIN } from "./onnx-model.ts";
 /** Far below any score, yet finite. */
 const masked = -1e30;
 
-type Attention = OpAttributes["blockedAttention"];
+/** How wide a head is, and the name of an int64 [1] that says how many queries a row has. */
+export interface QueryShape {
+  readonly headSize: number;
+  readonly length: string;
+}
+
+type Attention = OpAttributes["blockedAttention"] & QueryShape;
 
 /** Adds attention; names the result [B, T, Hq*K]. */
 export function blockedAttention(
   model: OnnxModelWriter,
   operands: { readonly q: string; readonly k: string; readonly v: string },
-  attributes: Attention & { readonly headSize: number },
+  attributes: Attention,
 ): string {
   const blocks = new AttentionBlocks(model, operands, attributes);
   const nothing = model.node("Slice", [operands.q, blocks.int(0), blocks.int(0), blocks.int(1)]);
@@ -32,7 +38,7 @@ export function blockedAttention(
 export function blockedAttentionGradient(
   model: OnnxModelWriter,
   operands: Readonly<Record<"q" | "k" | "v" | "attended" | "gradient", string>>,
-  attributes: Attention & { readonly headSize: number },
+  attributes: Attention,
 ): readonly string[] {
   const blocks = new AttentionBlocks(model, operands, attributes);
   const { int } = blocks;
@@ -81,9 +87,7 @@ class AttentionBlocks {
   /** [B, Hkv, 1, T, K] */
   readonly values: string;
   readonly #model: OnnxModelWriter;
-  readonly #attributes: Attention & { readonly headSize: number };
-  /** int64 [1]: T. */
-  readonly #length: string;
+  readonly #attributes: Attention;
   /** int64 [1]: how many blocks there are. */
   readonly #count: string;
   /** int64 [1]: where the last block starts. */
@@ -94,16 +98,15 @@ class AttentionBlocks {
   constructor(
     model: OnnxModelWriter,
     { q, k, v }: { readonly q: string; readonly k: string; readonly v: string },
-    attributes: Attention & { readonly headSize: number },
+    attributes: Attention,
   ) {
     this.#model = model;
     this.#attributes = attributes;
     const size = this.int(queriesPerBlock);
-    this.#length = model.node("Shape", [q], { attributes: { start: 1, end: 2 } });
-    const whole = model.node("Add", [this.#length, this.int(queriesPerBlock - 1)]);
-    this.#count = model.node("Div", [whole, size]);
-    this.#lastStart = model.node("Mul", [model.node("Sub", [this.#count, this.int(1)]), size]);
-    this.#lastMask = this.#mask(this.#lastStart, model.node("Add", [this.#lastStart, size]));
+    const whole = model.shared("Add", [attributes.length, this.int(queriesPerBlock - 1)]);
+    this.#count = model.shared("Div", [whole, size]);
+    this.#lastStart = model.shared("Mul", [model.shared("Sub", [this.#count, this.int(1)]), size]);
+    this.#lastMask = this.#mask(this.#lastStart, model.shared("Add", [this.#lastStart, size]));
     this.queries = this.grouped(q);
     this.keys = this.#split(k);
     this.values = this.#split(v);
@@ -119,11 +122,11 @@ class AttentionBlocks {
   ): readonly string[] {
     const model = this.#model;
     const size = this.int(queriesPerBlock);
-    const count = model.node("Squeeze", [this.#count]);
+    const count = model.shared("Squeeze", [this.#count]);
     const state = initial.map((name) => ({ name, dtype: "float32" as const }));
     return model.loop(count, state, (iteration, names) => {
       const start = model.node("Mul", [model.node("Unsqueeze", [iteration, this.int(0)]), size]);
-      const end = model.node("Min", [model.node("Add", [start, size]), this.#length]);
+      const end = model.node("Min", [model.node("Add", [start, size]), this.#attributes.length]);
       return body({ start, end, size: model.node("Sub", [end, start]) }, names);
     });
   }
@@ -215,20 +218,20 @@ class AttentionBlocks {
   /** 0 where queries from a start to an end see keys up to that end, far below zero elsewhere. */
   #mask(start: string, end: string): string {
     const model = this.#model;
-    const scalar = (name: string): string => model.node("Squeeze", [name]);
+    const scalar = (name: string): string => model.shared("Squeeze", [name]);
     const range = (from: string, to: string): string =>
-      model.node("Range", [from, to, model.constant("int64", [], [1])]);
+      model.shared("Range", [from, to, model.constant("int64", [], [1])]);
     const keys = range(model.constant("int64", [], [0]), scalar(end));
-    const queries = model.node("Unsqueeze", [range(scalar(start), scalar(end)), this.int(1)]);
-    const isBefore = model.node("LessOrEqual", [keys, queries]);
+    const queries = model.shared("Unsqueeze", [range(scalar(start), scalar(end)), this.int(1)]);
+    const isBefore = model.shared("LessOrEqual", [keys, queries]);
     const { window } = this.#attributes;
-    const distance = window === 0 ? "" : model.node("Sub", [queries, keys]);
+    const distance = window === 0 ? "" : model.shared("Sub", [queries, keys]);
     const isSeen =
       window === 0
         ? isBefore
-        : model.node("And", [isBefore, model.node("Less", [distance, this.int(window)])]);
+        : model.shared("And", [isBefore, model.shared("Less", [distance, this.int(window)])]);
     const [zero, low] = [model.constant("float32", [], [0]), model.constant("float32", [], [masked])];
-    return model.node("Where", [isSeen, zero, low]);
+    return model.shared("Where", [isSeen, zero, low]);
   }
 
   /** [B, T, Hkv*K] to [B, Hkv, 1, T, K]. */

@@ -7,7 +7,12 @@
 import { assert, present } from "../../domain/assert.ts";
 import type { Shape } from "../dimension.ts";
 import type { Graph, Node, OpAttributes, OpKind, Value } from "../graph.ts";
-import { blockedAttention, blockedAttentionGradient, linearLogprob } from "./lower-blocks.ts";
+import {
+  blockedAttention,
+  blockedAttentionGradient,
+  linearLogprob,
+  type QueryShape,
+} from "./lower-blocks.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
 import type { OnnxNodeOptions } from "./onnx-model.ts";
 import { dimensionAt } from "../shape-rules.ts";
@@ -132,12 +137,14 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   where: direct("Where"),
 
   after: ({ inputs: [x] }, [value, ...signals], lowering) => {
-    // A reshape moves no data, and a size of 0 is that of the operand. Each signal gives a 0 that is read of its data:
-    // what only read its shape could be computed before it.
+    // A reshape moves no data, and a size of 0 is that of the operand. How many elements a signal has is told when it is there;
+    // a part of its shape may be taken from another tensor that has the same.
     const { model } = lowering;
-    const zero = zeroOf(signals, model);
     const { length: rank } = present(x, "an operand").shape;
-    const target = model.node("Mul", [zero, model.constant("int64", [rank], Array<number>(rank).fill(0))]);
+    const zeros = model.constant("int64", [rank], Array<number>(rank).fill(0));
+    const target = signals
+      .map((signal) => model.shared("Size", [signal]))
+      .reduce((product, size) => model.shared("Mul", [size, product]), zeros);
     emit(lowering, "Reshape", [present(value, "an operand"), target]);
   },
 
@@ -257,40 +264,33 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     fusedAttention(operands.slice(0, 5), totals, attributes, lowering);
   },
   blockedAttention: ({ inputs, attributes }, [q = "", k = "", v = ""], { model, results }) => {
-    const headSize = headSizeOf(present(inputs[0], "queries"), attributes);
-    const name = blockedAttention(model, { q, k, v }, { ...attributes, headSize });
+    const name = blockedAttention(
+      model,
+      { q, k, v },
+      { ...attributes, ...queriesOf(inputs, attributes, model) },
+    );
     model.node("Identity", [name], { outputs: results });
   },
   blockedAttentionGradient: ({ inputs, attributes }, operands, { model, results }) => {
-    const headSize = headSizeOf(present(inputs[0], "queries"), attributes);
     const [q = "", k = "", v = "", attended = "", gradient = ""] = operands;
     const values = { q, k, v, attended, gradient };
-    const names = blockedAttentionGradient(model, values, { ...attributes, headSize });
+    const shape = { ...attributes, ...queriesOf(inputs, attributes, model) };
+    const names = blockedAttentionGradient(model, values, shape);
     for (const [index, result] of results.entries())
       if (result !== "") model.node("Identity", [present(names[index], "a gradient")], { outputs: [result] });
   },
 };
 
-function headSizeOf({ shape }: Value, { queryHeads }: { readonly queryHeads: number }): number {
+/** What blocks of attention need to know of queries [B, T, Hq*K]. */
+function queriesOf(
+  [queries]: readonly Value[],
+  { queryHeads }: { readonly queryHeads: number },
+  model: OnnxModelWriter,
+): QueryShape {
+  const { shape } = present(queries, "queries");
   const width = dimensionAt(shape, 2);
   assert(typeof width === "number", "the width of queries is known");
-  return width / queryHeads;
-}
-
-/** Names an int64 [1] of 0, made of the first elements of tensors, where they have one. */
-function zeroOf(tensors: readonly string[], model: OnnxModelWriter): string {
-  const [zero, one] = [model.constant("int64", [1], [0]), model.constant("int64", [1], [1])];
-  const flat = model.constant("int64", [1], [-1]);
-  // By way of bool, so that no float is too large for an integer.
-  const bits = tensors.map((tensor) => {
-    const first = model.node("Slice", [model.node("Reshape", [tensor, flat]), zero, one]);
-    return model.node("Cast", [first], { attributes: { to: dataTypeNumbers.bool } });
-  });
-  const joined = model.node("Concat", bits, { attributes: { axis: 0 } });
-  const sum = model.node("ReduceSum", [
-    model.node("Cast", [joined], { attributes: { to: dataTypeNumbers.int64 } }),
-  ]);
-  return model.node("Mul", [sum, zero]);
+  return { headSize: width / queryHeads, length: model.dimension(dimensionAt(shape, 1)) };
 }
 
 /**

@@ -42,3 +42,24 @@ test("a model says its format, its maker and its operators' versions, and its gr
     ["com.microsoft", "1"],
   ]);
 });
+
+test("equal shared operations are written once, outside of the loop that asks for them first", () => {
+  const model = new OnnxModelWriter();
+  const count = model.constant("int64", [], [2]);
+  const state = { name: model.constant("float32", [1], [0]), dtype: "float32" as const };
+  const names: string[] = [];
+  model.loop(count, [state], (_iteration, [value = ""]) => {
+    names.push(model.shared("Size", [count]), model.shared("Shape", [count], { start: 0, end: 1 }));
+    return [value];
+  });
+  names.push(model.shared("Size", [count]), model.shared("Shape", [count], { start: 0 }));
+  assert.equal(names[0], names[2]);
+  assert.equal(new Set(names).size, 3);
+  const [graph] = fieldsOf(model.finish()).get(7) ?? [];
+  assert.ok(graph instanceof Uint8Array);
+  const operations = (fieldsOf(graph).get(1) ?? []).map((node) => {
+    assert.ok(node instanceof Uint8Array);
+    return text(fieldsOf(node).get(4)?.[0]);
+  });
+  assert.deepEqual(operations, ["Size", "Shape", "Loop", "Shape"]);
+});

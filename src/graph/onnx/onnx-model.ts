@@ -115,6 +115,16 @@ export class OnnxModelWriter {
     return outputs[0] ?? "";
   }
 
+  /** As {@link OnnxModelWriter.node} with one output, which equal ones share. */
+  shared(
+    operation: string,
+    inputs: readonly string[],
+    attributes: OnnxNodeOptions["attributes"] = {},
+  ): string {
+    const key = `${operation} ${JSON.stringify([inputs, attributes])}`;
+    return this.#once(key, () => this.node(operation, inputs, { attributes }));
+  }
+
   /**
    * Adds a loop whose body sees everything that is named outside of it.
    *
@@ -199,11 +209,7 @@ export class OnnxModelWriter {
   #symbol(symbol: string): string {
     const source = this.#symbols.get(symbol);
     assert(source !== undefined, `no input has an axis of size ${symbol}`);
-    return this.#once(`symbol ${symbol}`, () =>
-      this.node("Shape", [source.input], {
-        attributes: { start: source.axis, end: source.axis + 1 },
-      }),
-    );
+    return this.shared("Shape", [source.input], { start: source.axis, end: source.axis + 1 });
   }
 
   #once(key: string, make: () => string): string {
