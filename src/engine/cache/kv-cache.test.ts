@@ -133,6 +133,18 @@ test("never holds more than the reservations that were made", () => {
   }
 });
 
+test("a lane doubles while rows come one by one, and grows by what they need where memory ends", () => {
+  const cache = new KvCache(shape, 96 * 64 * positionBytes(shape));
+  const lane = cache.openLane();
+  const slotCapacities = Array.from({ length: 96 }, (_, row) => {
+    cache.ensure(lane, row + 1, 1, 64);
+    fill(lane, lane.takeSlot(), row, 1);
+    return lane.slotCapacity;
+  });
+  assert.deepEqual([...new Set(slotCapacities)], [1, 2, 4, 8, 16, 32, 64, 72, 80, 88, 96]);
+  for (const row of [0, 31, 64, 95]) check(lane, row, row, 1);
+});
+
 test("rounds slots up to sizes that a slab can have", () => {
   assert.deepEqual([1, 2, 3, 8, 9, 16, 17].map(roundUpSlots), [1, 2, 4, 8, 16, 16, 24]);
 });

@@ -46,14 +46,17 @@ export class KvCache {
   ensure(lane: KvLane, slotCount: number, positionCount: number, positionCountMax: number): void {
     const needed = Math.max(positionCount, ...lane.lengths);
     if (slotCount <= lane.slotCapacity && needed <= lane.capacity) return;
-    const slotCapacity = roundUpSlots(Math.max(slotCount, lane.usedCount));
-    let capacity = needed <= lane.capacity ? lane.capacity : grownCapacity(needed, positionCountMax);
-    const more = slotCapacity * capacity * positionBytes(this.#shape) - lane.bytes;
-    if (this.bytes + more > this.#bytesMax) {
-      this.#shrinkAll();
-      capacity = grownCapacity(needed, positionCountMax);
+    const slots = Math.max(slotCount, lane.usedCount);
+    const capacity = needed <= lane.capacity ? lane.capacity : grownCapacity(needed, positionCountMax);
+    const reservedCapacity = roundUpPositions(positionCountMax);
+    for (const slotCapacity of [grownSlots(slots, lane.slotCapacity), roundUpSlots(slots)]) {
+      const more = slotCapacity * capacity * positionBytes(this.#shape) - lane.bytes;
+      if (this.bytes + more > this.#bytesMax) continue;
+      lane.reshape(slotCapacity, capacity, reservedCapacity);
+      return;
     }
-    lane.reshape(slotCapacity, capacity, roundUpPositions(positionCountMax));
+    this.#shrinkAll();
+    lane.reshape(roundUpSlots(slots), grownCapacity(needed, positionCountMax), reservedCapacity);
   }
 
   /** Shrinks a lane that needs less than half of what it has. Call it after slots were given back. */
@@ -82,6 +85,14 @@ export class KvCache {
       );
     }
   }
+}
+
+/**
+ * As many as there are, or twice that: rows of a burst come one by one, and each growth moves what all before them hold.
+ * Slots that are never written take no memory of the machine.
+ */
+function grownSlots(needed: number, slotCapacity: number): number {
+  return needed <= slotCapacity ? slotCapacity : roundUpSlots(Math.max(needed, 2 * slotCapacity));
 }
 
 /** A quarter more than needed: copying a slab costs about as much as a step, computing over unused room costs in every step. */
