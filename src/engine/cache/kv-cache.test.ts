@@ -56,7 +56,7 @@ test("keeps what slots hold when the lane grows, and when it shrinks again", () 
   check(lane, 0, 1, 10);
   check(lane, 1, 2, 20);
   check(lane, 2, 3, 5);
-  cache.relax(lane, 900);
+  cache.relax(lane, 0, 900);
   assert.equal(lane.capacity, 64);
   check(lane, 1, 2, 20);
 });
@@ -64,7 +64,7 @@ test("keeps what slots hold when the lane grows, and when it shrinks again", () 
 test("swaps and copies whole slots", () => {
   const cache = new KvCache(shape, 2 ** 30);
   const lane = cache.openLane();
-  cache.ensure(lane, 3, 30, 64);
+  cache.ensure(lane, 4, 30, 64);
   for (const [mark, count] of [
     [1, 10],
     [2, 30],
@@ -78,6 +78,12 @@ test("swaps and copies whole slots", () => {
   lane.copySlot(1, 0);
   check(lane, 0, 2, 30);
   check(lane, 1, 2, 30);
+  const empty = lane.takeSlot();
+  lane.swapSlots(empty, 2);
+  check(lane, empty, 1, 10);
+  lane.swapSlots(empty, 2);
+  check(lane, 2, 1, 10);
+  assert.deepEqual(lane.lengths, [30, 30, 10, 0]);
 });
 
 test("writes the real positions of padded rows", () => {
@@ -111,7 +117,7 @@ test("never holds more than the reservations that were made", () => {
       const { lane } = entry;
       if (random.uniform() < 0.5 && lane.usedCount > 0) {
         lane.dropLastSlot();
-        cache.relax(lane, entry.max);
+        cache.relax(lane, 0, entry.max);
         continue;
       }
       const max = Math.max(lane.usedCount === 0 ? 1 : entry.max, 1 + random.index(512));
@@ -143,6 +149,32 @@ test("a lane doubles while rows come one by one, and grows by what they need whe
   });
   assert.deepEqual([...new Set(slotCapacities)], [1, 2, 4, 8, 16, 32, 64, 72, 80, 88, 96]);
   for (const row of [0, 31, 64, 95]) check(lane, row, row, 1);
+});
+
+test("gives slots back once few have been needed for long, and positions at once unless prompts will fill them", () => {
+  const cache = new KvCache(shape, 2 ** 30);
+  const lane = cache.openLane();
+  cache.ensure(lane, 32, 600, 900);
+  fill(lane, lane.takeSlot(), 1, 10);
+  cache.relax(lane, 590, 900);
+  assert.deepEqual([lane.slotCapacity, lane.capacity], [32, 768]);
+  cache.relax(lane, 0, 900);
+  assert.deepEqual([lane.slotCapacity, lane.capacity], [32, 64]);
+  let steps = 2;
+  while (lane.slotCapacity === 32 && steps < 1000) {
+    cache.relax(lane, 0, 900);
+    steps += 1;
+  }
+  assert.deepEqual([lane.slotCapacity, steps], [1, 64]);
+  check(lane, 0, 1, 10);
+  cache.ensure(lane, 32, 10, 900);
+  for (let step = 0; step < 200; step++) {
+    const isBusy = step % 50 === 0;
+    while (lane.usedCount < (isBusy ? 9 : 1)) lane.takeSlot();
+    while (lane.usedCount > (isBusy ? 9 : 1)) lane.dropLastSlot();
+    cache.relax(lane, 0, 900);
+  }
+  assert.equal(lane.slotCapacity, 32, "short answers come and go");
 });
 
 test("rounds slots up to sizes that a slab can have", () => {

@@ -5,6 +5,9 @@ import { assert } from "../../domain/assert.ts";
 import { KvLane, positionBytes, roundUpPositions, roundUpSlots } from "./kv-lane.ts";
 import type { ModelShape } from "../model-shape.ts";
 
+/** Short answers leave a lane and come to it within a few steps. */
+const patienceSteps = 64;
+
 /** The bytes to set aside for a lane whose slots each may grow to `positionCountMax` positions. */
 export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
   return roundUpSlots(slotCount) * roundUpPositions(positionCountMax) * bytesPerPosition;
@@ -13,7 +16,8 @@ export function laneBytes(slotCount: number, positionCountMax: number, bytesPerP
 export class KvCache {
   readonly #shape: ModelShape;
   readonly #bytesMax: number;
-  readonly #lanes = new Set<KvLane>();
+  /** For how many steps in a row each has needed few of its slots. */
+  readonly #lanes = new Map<KvLane, number>();
 
   constructor(shape: ModelShape, bytesMax: number) {
     this.#shape = shape;
@@ -23,13 +27,13 @@ export class KvCache {
   /** What the slabs take at this moment. */
   get bytes(): number {
     let total = 0;
-    for (const lane of this.#lanes) total += lane.bytes;
+    for (const lane of this.#lanes.keys()) total += lane.bytes;
     return total;
   }
 
   openLane(): KvLane {
     const lane = new KvLane(this.#shape);
-    this.#lanes.add(lane);
+    this.#lanes.set(lane, 0);
     return lane;
   }
 
@@ -59,25 +63,29 @@ export class KvCache {
     lane.reshape(roundUpSlots(slots), grownCapacity(needed, positionCountMax), reservedCapacity);
   }
 
-  /** Shrinks a lane that needs less than half of what it has. Call it after slots were given back. */
-  relax(lane: KvLane, positionCountMax: number): void {
+  /**
+   * Shrinks a lane that needs less than half of its positions, or has long needed less than a quarter of its slots, which cost
+   * nothing but memory. Call it between steps.
+   *
+   * @param positionCount what prompts that are not computed yet will fill
+   */
+  relax(lane: KvLane, positionCount: number, positionCountMax: number): void {
     const slotCapacity = roundUpSlots(Math.max(1, lane.usedCount));
-    const capacity = grownCapacity(Math.max(1, ...lane.lengths), positionCountMax);
-    const tooManySlots = slotCapacity <= lane.slotCapacity / 4;
-    const tooMuchRoom = capacity <= lane.capacity / 2;
-    if (tooManySlots || tooMuchRoom) {
-      const reserved = roundUpPositions(positionCountMax);
-      lane.reshape(
-        tooManySlots ? slotCapacity : lane.slotCapacity,
-        Math.min(capacity, lane.capacity),
-        reserved,
-      );
-    }
+    const capacity = grownCapacity(Math.max(1, positionCount, ...lane.lengths), positionCountMax);
+    const stepsWithFewSlots = slotCapacity <= lane.slotCapacity / 4 ? (this.#lanes.get(lane) ?? 0) + 1 : 0;
+    const hasTooManySlots = stepsWithFewSlots >= patienceSteps;
+    this.#lanes.set(lane, hasTooManySlots ? 0 : stepsWithFewSlots);
+    if (!hasTooManySlots && capacity > lane.capacity / 2) return;
+    lane.reshape(
+      hasTooManySlots ? slotCapacity : lane.slotCapacity,
+      Math.min(capacity, lane.capacity),
+      roundUpPositions(positionCountMax),
+    );
   }
 
   /** Every lane down to what its rows hold: then the reservations bound the memory in use. */
   #shrinkAll(): void {
-    for (const lane of this.#lanes) {
+    for (const lane of this.#lanes.keys()) {
       const capacity = roundUpPositions(Math.max(1, ...lane.lengths));
       lane.reshape(
         Math.min(lane.slotCapacity, roundUpSlots(Math.max(1, lane.usedCount))),

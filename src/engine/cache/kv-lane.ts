@@ -118,6 +118,12 @@ export class KvLane {
 
   swapSlots(a: number, b: number): void {
     if (a === b) return;
+    if (this.lengths[a] === 0 || this.lengths[b] === 0) {
+      const [from, to] = this.lengths[a] === 0 ? [b, a] : [a, b];
+      this.copySlot(from, to);
+      this.lengths[from] = 0;
+      return;
+    }
     const slotStride = this.shape.kvHeadCount * this.#capacity * this.shape.headSize;
     for (const slab of [...this.#keys, ...this.#values]) {
       const first = slab.slice(a * slotStride, (a + 1) * slotStride);

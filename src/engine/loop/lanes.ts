@@ -53,13 +53,12 @@ export class Lanes implements Iterable<Lane> {
   /** Takes their slots from a sequence and its followers, and what is computed of them. Only between calls of the runner: slots move. */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
-    const { usedCount } = lane.kv;
     if (lane.prompts.includes(sequence)) lane.removePrompt(sequence);
     for (const each of [sequence, ...sequence.followers]) {
       if (each.slot !== null) lane.removeRow(each);
       each.forgetComputed();
     }
-    this.#tidy(lane, usedCount);
+    this.#tidy(lane);
   }
 
   /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
@@ -84,14 +83,13 @@ export class Lanes implements Iterable<Lane> {
   /** Takes away every sequence that wants nothing more. Only between calls of the runner: slots move. */
   sweep(): void {
     for (const lane of this.#lanes.values()) {
-      const usedCount = lane.kv.usedCount;
       for (const row of lane.rows.filter(({ isFinished }) => isFinished)) lane.removeRow(row);
       for (const prompt of lane.prompts.slice()) {
         const successor = successorOf(prompt);
         if (successor === null) lane.removePrompt(prompt);
         else if (successor !== prompt) lane.handOver(prompt, successor);
       }
-      this.#tidy(lane, usedCount);
+      this.#tidy(lane);
     }
   }
 
@@ -108,13 +106,14 @@ export class Lanes implements Iterable<Lane> {
     return lane;
   }
 
-  /** Closes a lane that is empty, and gives back memory of one that needs less than before. */
-  #tidy(lane: Lane, usedCountBefore: number): void {
+  /** Closes a lane that is empty, and gives back memory of one that needs little of it. */
+  #tidy(lane: Lane): void {
     if (lane.isEmpty) {
       this.#cache.closeLane(lane.kv);
       this.#lanes.delete(lane.id);
-    } else if (lane.kv.usedCount < usedCountBefore) {
-      this.#cache.relax(lane.kv, lane.load.positionCountMax);
+      return;
     }
+    const positionCount = Math.max(0, ...lane.prompts.map(({ tokenCount }) => tokenCount));
+    this.#cache.relax(lane.kv, positionCount, lane.load.positionCountMax);
   }
 }
