@@ -15,11 +15,13 @@ import { subjects, type Subject } from "./subjects.ts";
 const help = `Usage: node dist/bench/loop.js [flags]
 Times the engine's loop in this process: 1, 8, 16 and 64 requests at once, each a prompt of 64 tokens and an answer of 64
 (135 M: 16) tokens. Greedy is the base model alone; sampled adds temperature, top-p, five log-probabilities and a LoRA
-adapter of rank 8. Counts the tokens of the answers over the time from the first request to the last token.`;
+adapter of rank 8. Counts the tokens of the answers over the time from the first request to the last token. Short answers are
+of one token each, greedy, 64 requests at once, the next when one has ended.`;
 
 const batchSizes = [1, 8, 16, 64] as const;
 const promptLength = 64;
 const answerLengths = { tiny: 64, "135m": 16 } as const;
+const shortAnswers = { streams: 64, requests: { tiny: 512, "135m": 128 } } as const;
 
 type Rates = Record<(typeof batchSizes)[number], number>;
 
@@ -27,6 +29,7 @@ interface LoopReport {
   readonly name: string;
   readonly greedyTokensPerSecond: Rates;
   readonly sampledTokensPerSecond: Rates;
+  readonly shortAnswersPerSecond: number;
 }
 
 await runBench<LoopReport>({
@@ -37,7 +40,7 @@ await runBench<LoopReport>({
     for (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
     return reports;
   },
-  textOf: ({ name, greedyTokensPerSecond, sampledTokensPerSecond }) =>
+  textOf: ({ name, greedyTokensPerSecond, sampledTokensPerSecond, shortAnswersPerSecond }) =>
     [
       `${name}, the engine's loop, tokens/s`,
       ...batchSizes.map(
@@ -45,6 +48,7 @@ await runBench<LoopReport>({
           `  ${size} at once: greedy ${greedyTokensPerSecond[size].toFixed(0)}, ` +
           `sampled with an adapter ${sampledTokensPerSecond[size].toFixed(0)}`,
       ),
+      `  ${shortAnswers.streams} at once: short answers ${shortAnswersPerSecond.toFixed(0)}`,
     ].join("\n"),
 });
 
@@ -52,10 +56,11 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
   const { name, config, weights } = subject;
   const folder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 1 });
-  const report: LoopReport = {
+  const report = {
     name,
     greedyTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },
     sampledTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },
+    shortAnswersPerSecond: 0,
   };
   try {
     writeLoraAdapter(folder, createLoraAdapter(config, { rank: 8, seed: 1 }), {
@@ -77,6 +82,11 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
           await loopTokensPerSecond(runner, requestsOf(subject, size, adapter)),
         );
       }
+      const short = requestsOf(subject, shortAnswers.requests[subject.size], null, 1);
+      report.shortAnswersPerSecond = Math.max(
+        report.shortAnswersPerSecond,
+        await loopTokensPerSecond(runner, short, shortAnswers.streams),
+      );
     }
   } finally {
     await runner.close();
@@ -89,6 +99,7 @@ function requestsOf(
   { config, size }: Subject,
   count: number,
   adapter: AdapterReference | null,
+  maxTokens: number = answerLengths[size],
 ): readonly GenerationRequest[] {
   const sampling = adapter === null ? { temperature: 0 } : { temperature: 0.8, topP: 0.95 };
   return Array.from({ length: count }, (_, index) => ({
@@ -102,7 +113,7 @@ function requestsOf(
     },
     sampling: { ...plainSampling, ...sampling, seed: index },
     constraint: null,
-    stopping: { maxTokens: answerLengths[size], minTokens: 0, stopTokenIds: [] },
+    stopping: { maxTokens, minTokens: 0, stopTokenIds: [] },
     outputs: { topLogprobCount: adapter === null ? null : 5, promptLogprobCount: null },
     choices: { kind: "sample", count: 1 },
     priority: 0,
