@@ -16,12 +16,12 @@ const help = `Usage: node dist/bench/loop.js [flags]
 Times the engine's loop in this process: 1, 8, 16 and 64 requests at once, each a prompt of 64 tokens and an answer of 64
 (135 M: 16) tokens. Greedy is the base model alone; sampled adds temperature, top-p, five log-probabilities and a LoRA
 adapter of rank 8. Counts the tokens of the answers over the time from the first request to the last token. Short answers are
-of one token each, greedy, 64 requests at once, the next when one has ended.`;
+of one token each to prompts of 96, greedy, 64 requests at once, the next when one has ended.`;
 
 const batchSizes = [1, 8, 16, 64] as const;
 const promptLength = 64;
 const answerLengths = { tiny: 64, "135m": 16 } as const;
-const shortAnswers = { streams: 64, requests: { tiny: 512, "135m": 128 } } as const;
+const shortAnswers = { streams: 64, promptLength: 96, requests: { tiny: 512, "135m": 128 } } as const;
 
 type Rates = Record<(typeof batchSizes)[number], number>;
 
@@ -82,7 +82,8 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
           await loopTokensPerSecond(runner, requestsOf(subject, size, adapter)),
         );
       }
-      const short = requestsOf(subject, shortAnswers.requests[subject.size], null, 1);
+      const lengths = { prompt: shortAnswers.promptLength, answer: 1 };
+      const short = requestsOf(subject, shortAnswers.requests[subject.size], null, lengths);
       report.shortAnswersPerSecond = Math.max(
         report.shortAnswersPerSecond,
         await loopTokensPerSecond(runner, short, shortAnswers.streams),
@@ -99,21 +100,21 @@ function requestsOf(
   { config, size }: Subject,
   count: number,
   adapter: AdapterReference | null,
-  maxTokens: number = answerLengths[size],
+  lengths = { prompt: promptLength, answer: answerLengths[size] as number },
 ): readonly GenerationRequest[] {
   const sampling = adapter === null ? { temperature: 0 } : { temperature: 0.8, topP: 0.95 };
   return Array.from({ length: count }, (_, index) => ({
     id: `request ${index}`,
     prompt: {
       tokenIds: Array.from(
-        { length: promptLength },
+        { length: lengths.prompt },
         (_, place) => (31 * index + 7 * place) % config.vocabularySize,
       ),
       adapter,
     },
     sampling: { ...plainSampling, ...sampling, seed: index },
     constraint: null,
-    stopping: { maxTokens, minTokens: 0, stopTokenIds: [] },
+    stopping: { maxTokens: lengths.answer, minTokens: 0, stopTokenIds: [] },
     outputs: { topLogprobCount: adapter === null ? null : 5, promptLogprobCount: null },
     choices: { kind: "sample", count: 1 },
     priority: 0,
