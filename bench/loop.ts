@@ -100,7 +100,10 @@ function requestsOf(
   { config, size }: Subject,
   count: number,
   adapter: AdapterReference | null,
-  lengths = { prompt: promptLength, answer: answerLengths[size] as number },
+  lengths: { readonly prompt: number; readonly answer: number } = {
+    prompt: promptLength,
+    answer: answerLengths[size],
+  },
 ): readonly GenerationRequest[] {
   const sampling = adapter === null ? { temperature: 0 } : { temperature: 0.8, topP: 0.95 };
   return Array.from({ length: count }, (_, index) => ({

@@ -26,16 +26,21 @@ export class Lane {
     return this.rows.length === 0 && this.prompts.length === 0;
   }
 
+  /** What its longest sequence may grow to, as it was promised. */
+  get positionCountMax(): number {
+    return Math.max(
+      0,
+      ...this.rows.map((row) => row.positionCountMax),
+      ...this.prompts.map((prompt) => prompt.positionCountMax),
+    );
+  }
+
   /** What the lane holds, with everything that its sequences were promised. */
   get load(): LaneLoad {
     return {
       laneId: this.id,
       slotCount: this.rows.length + this.prompts.reduce((sum, prompt) => sum + prompt.slotCount, 0),
-      positionCountMax: Math.max(
-        0,
-        ...this.rows.map((row) => row.positionCountMax),
-        ...this.prompts.map((prompt) => prompt.positionCountMax),
-      ),
+      positionCountMax: this.positionCountMax,
       decodingCount: this.rows.filter(({ isDecoding }) => isDecoding).length,
     };
   }

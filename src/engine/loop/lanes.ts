@@ -39,7 +39,7 @@ export class Lanes implements Iterable<Lane> {
    */
   admit(sequence: Sequence): void {
     const lane = this.#open(sequence);
-    const positionCountMax = Math.max(sequence.positionCountMax, lane.load.positionCountMax);
+    const positionCountMax = Math.max(sequence.positionCountMax, lane.positionCountMax);
     this.#cache.ensure(lane.kv, lane.kv.usedCount + 1, 1, positionCountMax);
     lane.addPrompt(sequence);
   }
@@ -63,7 +63,7 @@ export class Lanes implements Iterable<Lane> {
 
   /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
   makeRoom(lane: Lane, positionCount: number): void {
-    this.#cache.ensure(lane.kv, lane.kv.usedCount, positionCount, lane.load.positionCountMax);
+    this.#cache.ensure(lane.kv, lane.kv.usedCount, positionCount, lane.positionCountMax);
   }
 
   /** A prompt that is computed becomes a row for each of its choices that goes on; where none does, the sweep takes it. */
@@ -71,7 +71,7 @@ export class Lanes implements Iterable<Lane> {
     const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
     const first = successorOf(leader);
     if (first === null) return;
-    const { positionCountMax } = lane.load;
+    const { positionCountMax } = lane;
     if (first !== leader) lane.handOver(leader, first);
     const { followers, running } = first;
     if (running.search === null) first.followers = [];
@@ -114,6 +114,6 @@ export class Lanes implements Iterable<Lane> {
       return;
     }
     const positionCount = Math.max(0, ...lane.prompts.map(({ tokenCount }) => tokenCount));
-    this.#cache.relax(lane.kv, positionCount, lane.load.positionCountMax);
+    this.#cache.relax(lane.kv, positionCount, lane.positionCountMax);
   }
 }

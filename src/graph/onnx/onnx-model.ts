@@ -115,7 +115,7 @@ export class OnnxModelWriter {
     return outputs[0] ?? "";
   }
 
-  /** As {@link OnnxModelWriter.node} with one output, which equal ones share. */
+  /** As {@link OnnxModelWriter.node} with one output, which equal ones share; its inputs are named outside of loops. */
   shared(
     operation: string,
     inputs: readonly string[],
