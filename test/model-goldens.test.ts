@@ -90,7 +90,7 @@ async function withSession<T>(
   { weights }: Model,
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const session = await createSession(graph, { weights, threads: 1, allowSpinning: false });
+  const session = await createSession(graph, { weights, threads: 1 });
   try {
     return await use(session);
   } finally {

@@ -44,8 +44,8 @@ export function serveParent<P extends Protocol>(
         void stop(loaded);
     }
   });
-  // Without a parent nobody takes the results.
-  process.on("disconnect", () => process.exit(0));
+  // Without a parent nobody takes the results. At once: an exit would wait for threads that compute, and end in an abort.
+  process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
   // A terminal sends its signals to the whole group; the parent decides when this process ends.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => undefined);

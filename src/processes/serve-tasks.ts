@@ -35,20 +35,23 @@ export function taskData(): unknown {
 }
 
 /** Answers every task of the pool that started this thread or process; tasks come one at a time. */
-export function serveTasks(handle: (task: unknown, beginNextStage: () => void) => TaskResult): void {
+export function serveTasks(
+  handle: (task: unknown, beginNextStage: () => void) => TaskResult | Promise<TaskResult>,
+): void {
   const post = (message: WorkerMessage, transfer: readonly ArrayBuffer[] = []): void => {
     if (parentPort === null) process.send?.(message);
     else parentPort.postMessage(message, [...transfer]);
   };
   const beginNextStage = (): void => post({ kind: "stage" });
-  (parentPort ?? process).on("message", (task: unknown) => {
+  const answer = async (task: unknown): Promise<void> => {
     try {
-      const { result, transfer } = handle(task, beginNextStage);
+      const { result, transfer } = await handle(task, beginNextStage);
       post({ kind: "done", result }, transfer);
     } catch (thrown) {
       post(failureOf(thrown));
     }
-  });
+  };
+  (parentPort ?? process).on("message", (task: unknown) => void answer(task));
   post({ kind: "ready" });
 }
 

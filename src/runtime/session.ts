@@ -21,11 +21,6 @@ export interface SessionOptions {
   /** How many threads compute, the caller's included. */
   readonly threads: number;
   /**
-   * Lets idle compute threads spin between operations: faster, at the price of other processes.
-   * Default true.
-   */
-  readonly allowSpinning?: boolean;
-  /**
    * Lets the runtime keep its own copy of the weights, arranged for its kernels, instead of reading
    * them from the mapped file. Default true. One thread of an AMD Zen 4, linear layers of a 135 M
    * Llama: 14.9 ms with against 22.7 ms without at 1 row, 18 against 32 at 4, 30 against 48 at 16;
@@ -43,8 +38,8 @@ export interface SessionOptions {
   /**
    * Takes numbers below the smallest normal one (1.2e-38) for zero: softmax makes such numbers, and computing with them is many
    * times slower on some machines. Default true. The runtime does so in the threads that it starts, and in the one that
-   * makes the process's first session: where several threads of a process make sessions it is chance which of them that is,
-   * and only sessions without compute the same in all.
+   * makes the process's first session, from which threads have it that it starts afterwards: where threads make sessions that
+   * were started before, it is chance which of them that is, and only sessions without compute the same in all.
    */
   readonly flushesDenormals?: boolean;
 }
@@ -156,7 +151,6 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
 
 function ortOptions({
   threads,
-  allowSpinning = true,
   prepackWeights = true,
   plansMemory = true,
   flushesDenormals = true,
@@ -173,7 +167,7 @@ function ortOptions({
     extra: {
       session: {
         model_external_initializers_file_folder_path: "/",
-        intra_op: { allow_spinning: allowSpinning ? "1" : "0", spin_duration_us: `${spinMicroseconds}` },
+        intra_op: { allow_spinning: "1", spin_duration_us: `${spinMicroseconds}` },
         disable_prepacking: prepackWeights ? "0" : "1",
         set_denormal_as_zero: flushesDenormals ? "1" : "0",
       },

@@ -127,7 +127,7 @@ export type TrainingSettings = SettingsOf<typeof trainingSettings>;
  * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
  * are computed. A job that goes on under another number than it began with is a warning in the log.
  */
-export const trainerAlgorithm = 5;
+export const trainerAlgorithm = 6;
 
 /** The settings that decide what a job's steps are: fixed at its first attempt. The others only decide how they are computed. */
 const pinnedNames = [

@@ -1,5 +1,5 @@
 // All rows of a selection as a file that is made as it is read: JSON lines, or Apache Parquet.
-import { parquetMagic, type WrittenGroup } from "../../wire/trajectories/parquet.ts";
+import type { WrittenGroup } from "../../wire/trajectories/parquet.ts";
 import type { RowReader } from "./row-reader.ts";
 import type { ReadGroup } from "./stored-rows.ts";
 
@@ -10,6 +10,9 @@ export async function* jsonLines(groups: AsyncIterable<ReadGroup>): AsyncGenerat
 
 /** A row group has about so many bytes of JSON: what is in memory of a file. */
 const rowGroupBytes = 8 * 1024 * 1024;
+
+/** What every Parquet file begins with. */
+const parquetMagic = new TextEncoder().encode("PAR1");
 
 /** A Parquet file. */
 export async function* parquetFile(

@@ -4,15 +4,14 @@ import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { type Tensor, float32Data, float32Tensor } from "../../graph/tensor.ts";
-import type { Graph } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
 import { type ProjectionName, loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
-import { type Session, createSession } from "../../runtime/session.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
+import { dividePack } from "../packing/divide-pack.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks, packKinds } from "../packing/packs.ts";
 import { groupByPrefix, ungrouped } from "../packing/prefix-groups.ts";
@@ -36,7 +35,9 @@ import {
   requireTrainable,
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
+import { ComputeThreads } from "./compute-threads.ts";
 import {
+  type BatchTerms,
   type Microbatch,
   lossFeeds,
   arePlacesDistinct,
@@ -44,9 +45,10 @@ import {
   tokenFeeds,
   wantedFeeds,
 } from "./feeds.ts";
-import { estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
+import { type Round, estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
 import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
-import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
+import type { Program, ProgramOutputs, ProgramRun } from "./programs.ts";
+import { type AdapterShape, buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
@@ -73,43 +75,46 @@ export interface EmbeddedTrainerOptions {
   readonly threads: number;
 }
 
-/** Programs differ by layout, places, loss and adapter shape; a job has eight at most, most have two that the next one shares. */
-const SESSION_COUNT_MAX = 8;
-
 /** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
 export class EmbeddedTrainers implements TrainerProvider {
   readonly capabilities = { losses: ["policy", "cross-entropy"] } as const;
   readonly sequenceLengthMax: number;
+  readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
-  /** In order of use, the longest unused first. */
-  readonly #sessions = new Map<string, Session>();
 
   constructor(options: EmbeddedTrainerOptions) {
+    const { config, weights, threads } = options;
     this.#options = options;
-    this.sequenceLengthMax = Math.min(options.sequenceLengthMax, options.config.contextLength);
+    this.sequenceLengthMax = Math.min(options.sequenceLengthMax, config.contextLength);
+    this.threads = new ComputeThreads({ config, weights, threads });
   }
 
   requireMemory(batches: readonly (readonly TrainingSequence[])[], loss: Loss): void {
     const { config, lora, memoryBytes = Infinity } = this.#options;
-    const microbatches = batches.flatMap((batch) => this.cut(batch));
+    const rounds = batches.flatMap((batch) => this.cut(batch));
     const adapter = { ...lora, scale: 1 };
-    const uses = packKinds.flatMap((layout) => {
-      const largest = largestOf(microbatches.filter(({ kind }) => kind === layout));
-      if (largest.length === 0) return [];
-      const options = { adapter, layout };
-      return {
-        graphs: [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)],
-        largest,
-      };
-    });
+    const counts = new Set(rounds.map((round) => round.length));
+    const uses = [...counts].flatMap((count) =>
+      packKinds.flatMap((layout) => {
+        const ofKind = rounds.filter((round) => round.length === count && round[0].kind === layout);
+        if (ofKind.length === 0) return [];
+        const options = { adapter, layout };
+        return {
+          graphs: [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)],
+          largest: largestOf(ofKind),
+        };
+      }),
+    );
     if (uses.length > 0) requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses));
   }
 
-  /** What is computed at once, one after another. */
-  cut(data: readonly TrainingSequence[]): readonly Microbatch[] {
+  /** What is computed, one round after another. */
+  cut(data: readonly TrainingSequence[]): readonly Round[] {
     const { microbatchTokens, sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
-    return cutIntoPacks(groups, microbatchTokens).map((pack) => layoutOf(pack));
+    return cutIntoPacks(groups, microbatchTokens).map((pack) =>
+      dividePack(pack, this.threads.sideBySide).map((part) => layoutOf(part)),
+    );
   }
 
   async open({ from, seed }: TrainerStart): Promise<Trainer> {
@@ -126,28 +131,9 @@ export class EmbeddedTrainers implements TrainerProvider {
     return new EmbeddedTrainer(this, this.#options, adapter, optimizerState);
   }
 
-  /** The session of a key, built by `build` when it is not at hand. */
-  async session(key: string, build: () => Graph): Promise<Session> {
-    const known = this.#sessions.get(key);
-    this.#sessions.delete(key);
-    const { weights, threads } = this.#options;
-    // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
-    const economy = { allowSpinning: false, prepackWeights: false, plansMemory: false };
-    const session = known ?? (await createSession(build(), { weights, threads, ...economy }));
-    this.#sessions.set(key, session);
-    if (this.#sessions.size > SESSION_COUNT_MAX) {
-      const [[longestUnused, released]] = this.#sessions;
-      this.#sessions.delete(longestUnused);
-      await released.release();
-    }
-    return session;
-  }
-
   /** Frees every program. */
-  async close(): Promise<void> {
-    const sessions = [...this.#sessions.values()];
-    this.#sessions.clear();
-    for (const session of sessions) await session.release();
+  close(): Promise<void> {
+    return this.threads.close();
   }
 }
 
@@ -184,12 +170,11 @@ class EmbeddedTrainer implements Trainer {
     return this.#calls.run("forward", call, async () => {
       requireTrainable(data, this.#trainers);
       const logprobs = new Map<TrainingSequence, Float32Array>();
-      const feeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
-      await this.#eachMicrobatch(this.#trainers.cut(data), call.signal, async (microbatch) => {
-        const session = await this.#logprobSession(microbatch);
-        const outputs = await session.run({ ...tokenFeeds(microbatch), ...feeds });
-        collect(logprobs, microbatch, outputs);
-      });
+      const adapterFeeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
+      const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
+      await this.#compute(this.#trainers.cut(data), runOf, call.signal, (microbatch, outputs) =>
+        collect(logprobs, microbatch, outputs),
+      );
       return { logprobs: inOrderOf(data, logprobs) };
     });
   }
@@ -202,22 +187,18 @@ class EmbeddedTrainer implements Trainer {
     return this.#calls.run("forwardBackward", call, async () => {
       requireTrainable(data, this.#trainers);
       requireReference(data, loss);
-      const microbatches = this.#trainers.cut(data);
-      const klElsewhere = await this.#klElsewhere(microbatches, loss, call.signal);
+      const rounds = this.#trainers.cut(data);
+      const klElsewhere = await this.#klElsewhere(rounds, loss, call.signal);
       const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const sums = { loss: 0, entropy: 0 };
       let gradients: Gradients | null = null;
-      await this.#eachMicrobatch(microbatches, call.signal, async (microbatch, index) => {
-        const hasDistinctPlaces = arePlacesDistinct(microbatch);
-        const session = await this.#gradientSession(microbatch, loss, hasDistinctPlaces);
-        const terms = { loss, tokenCount, klElsewhere: klElsewhere[index] };
-        const feeds = {
-          ...tokenFeeds(microbatch),
-          ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
-          ...lossFeeds(microbatch, terms),
-        };
-        const outputs = await session.run({ ...feeds, ...this.#adapterFeeds() });
+      const adapterFeeds = this.#adapterFeeds();
+      const runOf = (microbatch: Microbatch): ProgramRun => {
+        const terms = { loss, tokenCount, klElsewhere: klElsewhere.get(microbatch) ?? 0 };
+        return this.#gradientRun(microbatch, terms, adapterFeeds);
+      };
+      await this.#compute(rounds, runOf, call.signal, (microbatch, outputs) => {
         sums.loss += float32Data(outputs["loss"])[0];
         sums.entropy += float32Data(outputs["entropy"])[0];
         gradients = added(gradients, this.#gradientsOf(outputs));
@@ -264,30 +245,39 @@ class EmbeddedTrainer implements Trainer {
     this.#gradients = null;
   }
 
-  /** An abort is noticed between microbatches. */
-  async #eachMicrobatch(
-    microbatches: readonly Microbatch[],
+  /** Computes one round after another, and takes what comes of it in their order. An abort is noticed between rounds. */
+  async #compute(
+    rounds: readonly Round[],
+    runOf: (microbatch: Microbatch) => ProgramRun,
     signal: AbortSignal,
-    compute: (microbatch: Microbatch, index: number) => Promise<void>,
+    take: (microbatch: Microbatch, outputs: ProgramOutputs) => void,
   ): Promise<void> {
-    for (const [index, microbatch] of microbatches.entries()) {
-      // Computing holds the thread: whoever aborts gets it here.
+    for (const round of rounds) {
+      // Computing may hold the thread: whoever aborts gets it here.
       await new Promise((resolve) => setImmediate(resolve));
       throwIfAborted(signal);
-      await compute(microbatch, index);
+      const outputs = await this.#trainers.threads.run(round.map(runOf));
+      round.forEach((microbatch, index) => take(microbatch, present(outputs[index], "a run's outputs")));
     }
   }
 
-  #logprobSession({ kind }: Microbatch): Promise<Session> {
-    const options = { adapter: this.#adapter, layout: kind };
-    const key = JSON.stringify(["logprobs", kind, this.#adapterShape()]);
-    return this.#trainers.session(key, () => buildLogprobGraph(this.#options.config, options));
+  #logprobRun(microbatch: Microbatch, adapterFeeds: Record<string, Tensor>): ProgramRun {
+    const program: Program = { kind: "logprobs", layout: microbatch.kind, adapter: this.#adapterShape() };
+    return { program, feeds: { ...tokenFeeds(microbatch), ...adapterFeeds } };
   }
 
-  #gradientSession({ kind }: Microbatch, loss: Loss, hasDistinctPlaces: boolean): Promise<Session> {
-    const options = { adapter: this.#adapter, layout: kind, loss, hasDistinctPlaces };
-    const key = JSON.stringify(["gradient", kind, hasDistinctPlaces, this.#adapterShape(), lossKey(loss)]);
-    return this.#trainers.session(key, () => buildGradientGraph(this.#options.config, options));
+  #gradientRun(microbatch: Microbatch, terms: BatchTerms, adapterFeeds: Record<string, Tensor>): ProgramRun {
+    const hasDistinctPlaces = arePlacesDistinct(microbatch);
+    const adapter = this.#adapterShape();
+    return {
+      program: { kind: "gradient", layout: microbatch.kind, adapter, loss: terms.loss, hasDistinctPlaces },
+      feeds: {
+        ...tokenFeeds(microbatch),
+        ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
+        ...lossFeeds(microbatch, terms),
+        ...adapterFeeds,
+      },
+    };
   }
 
   /**
@@ -295,29 +285,29 @@ class EmbeddedTrainer implements Trainer {
    * batch, so that more than one microbatch costs a forward pass before the gradients.
    */
   async #klElsewhere(
-    microbatches: readonly Microbatch[],
+    rounds: readonly Round[],
     loss: Loss,
     signal: AbortSignal,
-  ): Promise<readonly number[]> {
-    if (!hasKlPenalty(loss) || microbatches.length === 1) return microbatches.map(() => 0);
-    const sums: number[] = [];
-    await this.#eachMicrobatch(microbatches, signal, async (microbatch) => {
-      const session = await this.#logprobSession(microbatch);
-      const outputs = await session.run({ ...tokenFeeds(microbatch), ...this.#adapterFeeds() });
-      sums.push(differenceFromReference(microbatch, float32Data(outputs["logprobs"])));
-    });
-    const total = sums.reduce((sum, each) => sum + each, 0);
-    return sums.map((sum) => total - sum);
+  ): Promise<ReadonlyMap<Microbatch, number>> {
+    const sums = new Map<Microbatch, number>();
+    if (!hasKlPenalty(loss) || rounds.flat().length === 1) return sums;
+    const adapterFeeds = this.#adapterFeeds();
+    const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
+    await this.#compute(rounds, runOf, signal, (microbatch, { logprobs }) =>
+      sums.set(microbatch, differenceFromReference(microbatch, float32Data(logprobs))),
+    );
+    const total = [...sums.values()].reduce((sum, each) => sum + each, 0);
+    return new Map([...sums].map(([microbatch, sum]) => [microbatch, total - sum]));
   }
 
-  #gradientsOf(outputs: Readonly<Record<string, Tensor>>): Gradients {
+  #gradientsOf(outputs: ProgramOutputs): Gradients {
     const names = [...this.#adapter.matrices.keys()];
     return new Map(names.map((name) => [name, float32Data(outputs[gradientName(name)])]));
   }
 
-  #adapterShape(): readonly unknown[] {
+  #adapterShape(): AdapterShape {
     const { rank, scale, targets } = this.#adapter;
-    return [rank, scale, targets];
+    return { rank, scale, targets };
   }
 
   #adapterFeeds(): Record<string, Tensor> {
@@ -363,7 +353,7 @@ function added(sum: Gradients | null, more: Gradients): Gradients {
 function collect(
   logprobs: Map<TrainingSequence, Float32Array>,
   microbatch: Microbatch,
-  outputs: Readonly<Record<string, Tensor>>,
+  outputs: ProgramOutputs,
 ): void {
   splitBySequence(microbatch, float32Data(outputs["logprobs"])).forEach((values, index) =>
     logprobs.set(microbatch.sequences_S[index], values),
@@ -375,14 +365,6 @@ function inOrderOf(
   logprobs: ReadonlyMap<TrainingSequence, Float32Array>,
 ): readonly Float32Array[] {
   return data.map((sequence) => present(logprobs.get(sequence), "log-probabilities of every sequence"));
-}
-
-/** The fields that decide the program, in a fixed order. */
-function lossKey(loss: Loss): readonly unknown[] {
-  if (loss.kind !== "policy") return [loss.kind];
-  const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss.config;
-  const { maxNegativeAdvantageImportanceSamplingWeight: cap, klPenaltyCoefficient: penalty } = loss.config;
-  return [loss.kind, epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap, penalty];
 }
 
 function requireFinite(loss: number, entropy: number): void {

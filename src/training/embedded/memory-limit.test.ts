@@ -84,7 +84,7 @@ test("a trainer goes on after its programs were freed", async () => {
 
 test("whichever is largest in one of its sizes is looked at", () => {
   const [long, wide, small] = [microbatchOf(9), microbatchOf(5, 5, 5), microbatchOf(4, 4)];
-  assert.deepEqual(largestOf([small, long, wide]), [wide, long]);
+  assert.deepEqual(largestOf([[small], [long], [wide]]), [[wide], [long]]);
 });
 
 test("on a 135 M shape a sequence of 4,096 tokens takes 6 GB at most, in proportion to its length", () => {
@@ -95,7 +95,7 @@ test("on a 135 M shape a sequence of 4,096 tokens takes 6 GB at most, in proport
     buildLogprobGraph(config, { adapter, layout: "list" }),
   ];
   const bytesFor = (length: number): number =>
-    estimateMemory({ config, adapter }, [{ graphs, largest: [microbatchOf(length)] }]).bytes;
+    estimateMemory({ config, adapter }, [{ graphs, largest: [[microbatchOf(length)]] }]).bytes;
   const [one, two, four] = [1024, 2048, 4096].map(bytesFor);
   assert.ok(four < 6e9, `${four} bytes`);
   // Anything that is T × T would show in the last difference.

@@ -11,6 +11,9 @@ import type { AdapterShape } from "./training-graphs.ts";
 /** What a process of this kind holds before it has a model, its libraries included. */
 const processBytes = 120e6;
 
+/** What each of several compute threads holds beside, its copy of our code included. */
+const threadBytes = 60e6;
+
 /** What the runtime keeps for an operation of a program. */
 const operationBytes = 8e3;
 
@@ -23,22 +26,27 @@ const adapterCopies = 6;
  */
 const valueSlack = 1.5;
 
-/** The programs that compute a kind of microbatch, and those microbatches of a job that may need the most. */
+/** Microbatches that are computed at the same time, each by programs of its own where there are several. */
+export type Round = readonly Microbatch[];
+
+/** The programs that compute a kind of round, and those rounds of a job that may need the most. */
 export interface ProgramUse {
   /** Each keeps the memory that it has had. */
   readonly graphs: readonly Graph[];
-  readonly largest: readonly Microbatch[];
+  /** Of as many microbatches each. */
+  readonly largest: readonly Round[];
 }
 
 /** What needs the most, and how much the whole process does. */
 export interface MemoryEstimate {
   /** Resident, in bytes, the weights included. */
   readonly bytes: number;
-  readonly microbatch: Microbatch;
+  readonly round: Round;
 }
 
 /**
- * The memory that a training process may come to hold that computes such microbatches.
+ * The memory that a training process may come to hold that computes such rounds; the file of the weights, which all programs
+ * map, is counted once.
  */
 export function estimateMemory(
   { config, adapter }: { readonly config: ModelConfig; readonly adapter: AdapterShape },
@@ -46,54 +54,64 @@ export function estimateMemory(
 ): MemoryEstimate {
   const peaks = uses.map(({ graphs, largest }) =>
     largest
-      .map((microbatch) => ({ microbatch, bytes: valueBytes(graphs, microbatch) }))
+      .map((round) => ({ round, bytes: valueBytes(graphs, round) }))
       .reduce((one, other) => (other.bytes > one.bytes ? other : one)),
   );
-  const operationCount = sum(uses.flatMap(({ graphs }) => graphs.map(({ nodes }) => nodes.length)));
+  const sideBySide = Math.max(...uses.flatMap(({ largest }) => largest.map((round) => round.length)));
+  const operationCount = sum(
+    uses.flatMap(({ graphs, largest: [{ length }] }) => graphs.map(({ nodes }) => length * nodes.length)),
+  );
   const bytes =
     processBytes +
+    (sideBySide > 1 ? threadBytes * sideBySide : 0) +
     4 * elementCount(modelParameters(config)) +
     4 * adapterCopies * elementCount(loraParameters(config, adapter)) +
     operationBytes * operationCount +
     sum(peaks.map((peak) => peak.bytes));
-  const { microbatch } = peaks.reduce((one, other) => (other.bytes > one.bytes ? other : one));
-  return { bytes: Math.round(bytes), microbatch };
+  const { round } = peaks.reduce((one, other) => (other.bytes > one.bytes ? other : one));
+  return { bytes: Math.round(bytes), round };
 }
 
-function valueBytes(graphs: readonly Graph[], microbatch: Microbatch): number {
-  const sizes = sizesOf(microbatch);
-  return valueSlack * sum(graphs.map((graph) => peakBytes(graph, sizes)));
+function valueBytes(graphs: readonly Graph[], round: Round): number {
+  const peaks = round.map(sizesOf).flatMap((sizes) => graphs.map((graph) => peakBytes(graph, sizes)));
+  return valueSlack * sum(peaks);
 }
 
-/** Those of the microbatches that may need the most: none of the others exceeds them in any of its sizes. */
-export function largestOf(microbatches: readonly Microbatch[]): readonly Microbatch[] {
-  const measured = microbatches.map((microbatch) => ({ microbatch, measures: measuresOf(microbatch) }));
+/** Those of the rounds that may need the most: none of the others exceeds them in any of its sizes. */
+export function largestOf(rounds: readonly Round[]): readonly Round[] {
+  const measured = rounds.map((round) => ({ round, measures: measuresOf(round) }));
   const [first] = measured;
   const largest = (first?.measures ?? []).map((_, index) =>
     measured.reduce((one, other) => (other.measures[index] > one.measures[index] ? other : one)),
   );
   const isLarge = largest.filter(({ measures }, index) => measures[index] > 0);
-  return [...new Set(isLarge.map(({ microbatch }) => microbatch))];
+  return [...new Set(isLarge.map(({ round }) => round))];
 }
 
 /** What memory grows with: tokens, trained tokens, and what attends to what. */
-function measuresOf(microbatch: Microbatch): readonly number[] {
-  const sizes = sizesOf(microbatch);
-  const size = (symbol: string): number => sizes.get(symbol) ?? 0;
-  const rows = size("R") * size("T") * (size("P") + size("T"));
-  return [size("L"), size("N"), rows, size("G") * size("P") ** 2];
+function measuresOf(round: Round): readonly number[] {
+  const sizes = round.map(sizesOf);
+  const total = (measure: (size: (symbol: string) => number) => number): number =>
+    sum(sizes.map((each) => measure((symbol) => each.get(symbol) ?? 0)));
+  return [
+    total((size) => size("L")),
+    total((size) => size("N")),
+    total((size) => size("R") * size("T") * (size("P") + size("T"))),
+    total((size) => size("G") * size("P") ** 2),
+  ];
 }
 
 /** @throws ServiceError `unsupported` when the estimate is above the limit */
-export function requireWithin(limitBytes: number, { bytes, microbatch }: MemoryEstimate): void {
+export function requireWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
   if (bytes <= limitBytes) return;
-  const { sequences_S, tokenIds_L } = microbatch;
-  const longest = Math.max(...sequences_S.map(({ tokenIds }) => tokenIds.length));
+  const sequences = round.flatMap(({ sequences_S }) => sequences_S);
+  const tokenCount = sum(round.map(({ tokenIds_L }) => tokenIds_L.length));
+  const longest = Math.max(...sequences.map(({ tokenIds }) => tokenIds.length));
   const [what, cure] =
-    sequences_S.length === 1
+    sequences.length === 1
       ? [`A sequence of ${longest} tokens`, "Leave such sequences out with training.sequenceLengthMax"]
       : [
-          `${tokenIds_L.length} tokens at once, of sequences of up to ${longest},`,
+          `${tokenCount} tokens at once, of sequences of up to ${longest},`,
           "Compute fewer at once with training.microbatchTokens",
         ];
   throw new ServiceError({

@@ -1,5 +1,6 @@
 // What is computed at once: groups of rows, packed as a list of tokens without padding. Attention alone makes rows of the
 // list, and pads them: groups lie together where that costs less than apart.
+import { type PackSize, costOf, ownLength, sizeOf, sumOf } from "./pack-size.ts";
 import { type PackedSequence, type PrefixGroup, type Row, prefixOf } from "./prefix-groups.ts";
 
 /** `prefixed` where all groups have a prefix; else `rows` where all of some rows are equally long, or `list`. */
@@ -96,53 +97,6 @@ function fill<Sequence extends PackedSequence>(
   return packs.map((pack) => pack.groups);
 }
 
-/** What attention's rows are like. */
-interface PackSize {
-  /** Without padding. */
-  readonly tokenCount: number;
-  readonly prefixCount: number;
-  readonly longestPrefix: number;
-  readonly rowCount: number;
-  /** After the prefix. */
-  readonly longestRow: number;
-}
-
-function sizeOf(group: PrefixGroup<PackedSequence>): PackSize {
-  const isAlone = group.length === 1;
-  const prefixLength = isAlone ? 0 : prefixOf(group).length;
-  const own = group.map((row) => (isAlone ? row.inputIds.length : ownLength(row)));
-  return {
-    tokenCount: own.reduce((count, length) => count + length, prefixLength),
-    prefixCount: isAlone ? 0 : 1,
-    longestPrefix: prefixLength,
-    rowCount: group.length,
-    longestRow: Math.max(...own),
-  };
-}
-
-function sumOf(one: PackSize, other: PackSize): PackSize {
-  return {
-    tokenCount: one.tokenCount + other.tokenCount,
-    prefixCount: one.prefixCount + other.prefixCount,
-    longestPrefix: Math.max(one.longestPrefix, other.longestPrefix),
-    rowCount: one.rowCount + other.rowCount,
-    longestRow: Math.max(one.longestRow, other.longestRow),
-  };
-}
-
-/** Pairs of tokens, padding included, that attention computes in the time of one token's products; measured, roughly. */
-const PAIRS_PER_TOKEN = 400;
-
-/** What a pack more costs, in tokens. */
-const TOKENS_PER_PACK = 64;
-
-/** The time that a pack takes, in tokens. */
-function costOf({ tokenCount, prefixCount, longestPrefix, rowCount, longestRow }: PackSize): number {
-  const prefixPairs = (prefixCount * longestPrefix ** 2) / 2;
-  const rowPairs = rowCount * longestRow * (longestPrefix + longestRow / 2);
-  return TOKENS_PER_PACK + tokenCount + (prefixPairs + rowPairs) / PAIRS_PER_TOKEN;
-}
-
 function isCheaperJoined(one: PackSize, together: PackSize, other: PackSize): boolean {
   return costOf(together) <= costOf(one) + costOf(other);
 }
@@ -159,10 +113,6 @@ function isEven(groups: readonly PrefixGroup<PackedSequence>[]): boolean {
 
 function rowLength({ longestPrefix, longestRow }: PackSize): number {
   return longestPrefix + longestRow;
-}
-
-function ownLength({ inputIds, prefixLength }: Row<PackedSequence>): number {
-  return inputIds.length - prefixLength;
 }
 
 function byOwnLength(left: Row<PackedSequence>, right: Row<PackedSequence>): number {

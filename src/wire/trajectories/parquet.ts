@@ -71,9 +71,6 @@ function extraOf(row: JsonObject): string {
 /** What the end of a file says of a row group; plain data. */
 export type WrittenGroup = ParquetWriter["row_groups"][number];
 
-/** What every file begins with. */
-export const parquetMagic = new TextEncoder().encode("PAR1");
-
 /**
  * Writes a row group.
  *

@@ -1,0 +1,97 @@
+// Parts of a batch computed side by side: what one thread gives, the same each time, and that a failure is told.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { seededRandom } from "../../domain/random.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import { projectionNames } from "../../model/parameters.ts";
+import { weightsInMemory } from "../../model/weights.ts";
+import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
+import { TrainerBench, adamStep, assertClose, flat } from "../contract/trainers-under-test.ts";
+import type { TrainingSequence } from "../trainer.ts";
+import { EmbeddedTrainers } from "./embedded-trainer.ts";
+
+const sequenceLength = 10;
+
+/** Enough tokens for two parts; four sequences go on from each prompt. */
+function batchOf(count: number): readonly TrainingSequence[] {
+  const random = seededRandom("side by side");
+  const ids = (length: number) => Array.from({ length }, () => random.index(tinyConfig.vocabularySize));
+  let prompt: readonly number[] = [];
+  return Array.from({ length: count }, (_, index) => {
+    if (index % 4 === 0) prompt = ids(4);
+    const length = sequenceLength - random.index(4);
+    const mask = Uint8Array.from({ length }, (_each, at) => (at < 4 ? 0 : 1));
+    const logprobs = () =>
+      Float32Array.from(mask, (trains) => (trains === 1 ? -1.5 - 2 * random.uniform() : NaN));
+    return {
+      tokenIds: Int32Array.from([...prompt, ...ids(length - 4)]),
+      mask,
+      oldLogprobs: logprobs(),
+      referenceLogprobs: logprobs(),
+      advantage: 2 * random.uniform() - 1,
+      weight: 1,
+      group: index,
+    };
+  });
+}
+
+/** Trainers all of whose batches are computed at once. */
+function trainersOf(threads: number, dataFolder: string, context: TestContext): EmbeddedTrainers {
+  const trainers = new EmbeddedTrainers({
+    config: tinyConfig,
+    weights: weightsInMemory(tinyConfig, tinyWeights),
+    lora: { ...tinyLora, targets: projectionNames },
+    baseModelName: "tiny",
+    dataFolder,
+    sequenceLengthMax: sequenceLength,
+    microbatchTokens: 1e6,
+    sharesPrefixes: true,
+    threads,
+  });
+  context.after(() => trainers.close());
+  return trainers;
+}
+
+const benchOf = (threads: number, t: TestContext): TrainerBench =>
+  new TrainerBench((dataFolder, context) => trainersOf(threads, dataFolder, context), t);
+
+/** A step, whose penalty needs the log-probabilities of all parts first. */
+async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
+  const loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) } as const;
+  const trainer = await bench.open();
+  const { loss: before, metrics } = await trainer.forwardBackward(batch, loss, bench.call());
+  await trainer.optimStep(adamStep, bench.call());
+  const { logprobs } = await trainer.forward(batch, bench.call());
+  const { adapter, bytes } = await bench.save(trainer);
+  const numbers = [before, metrics["entropy"], ...logprobs.flatMap((values) => [...values])];
+  return { numbers, adapter: flat(adapter), bytes };
+}
+
+test("parts side by side give what the whole gives, and the same bits each time", async (t) => {
+  const batch = batchOf(400);
+  const [one, two] = [1, 2].map((threads) => benchOf(threads, t));
+  const rounds = (two.trainers as EmbeddedTrainers).cut(batch);
+  assert.deepEqual(
+    rounds.map((round) => round.map(({ kind }) => kind)),
+    [["prefixed", "prefixed"]],
+  );
+  const [whole, divided, again] = [await train(one, batch), await train(two, batch), await train(two, batch)];
+  assertClose(divided.numbers, whole.numbers, 1e-5);
+  assertClose(divided.adapter, whole.adapter, 1e-3);
+  assert.deepEqual(again.bytes, divided.bytes);
+});
+
+test("a run that fails beside another is told, and the next ones go on, also after programs were freed", async (t) => {
+  const bench = benchOf(2, t);
+  const { threads } = bench.trainers as EmbeddedTrainers;
+  const trainer = await bench.open();
+  const forward = () => trainer.forward(batchOf(400), bench.call());
+  const before = await forward();
+  const adapter = { rank: 2, scale: 2, targets: projectionNames };
+  const program = { kind: "logprobs", layout: "prefixed", adapter } as const;
+  const runs = Array.from({ length: 2 }, () => ({ program, feeds: {} }));
+  await assert.rejects(threads.run(runs), /given the input tokens/);
+  assert.deepEqual(await forward(), before);
+  await threads.close();
+  assert.deepEqual(await forward(), before);
+});

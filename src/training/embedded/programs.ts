@@ -1,0 +1,104 @@
+// The programs of training, loaded when they are first needed and kept from job to job.
+import type { Graph } from "../../graph/graph.ts";
+import type { Tensor } from "../../graph/tensor.ts";
+import type { WeightSource } from "../../graph/weight-source.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { type Session, createSession } from "../../runtime/session.ts";
+import type { Loss } from "../trainer.ts";
+import {
+  type GradientGraphOptions,
+  type GraphOptions,
+  buildGradientGraph,
+  buildLogprobGraph,
+} from "./training-graphs.ts";
+
+/** Which program: plain data, so that it can be named from another thread. */
+export type Program =
+  | ({ readonly kind: "logprobs" } & GraphOptions)
+  | ({ readonly kind: "gradient" } & Required<GradientGraphOptions>);
+
+/** One run of a program. */
+export interface ProgramRun {
+  readonly program: Program;
+  /** A tensor for every input. */
+  readonly feeds: Readonly<Record<string, Tensor>>;
+}
+
+/** A tensor for every output. */
+export type ProgramOutputs = Readonly<Record<string, Tensor>>;
+
+export interface ProgramsOptions {
+  readonly config: ModelConfig;
+  /** Of every parameter of the model. */
+  readonly weights: ReadonlyMap<string, WeightSource>;
+  /** How many threads compute, the caller's included. */
+  readonly threads: number;
+}
+
+/** Programs differ by layout, places, loss and adapter shape; a job has eight at most, most have two that the next one shares. */
+const PROGRAM_COUNT_MAX = 8;
+
+export class Programs {
+  readonly #options: ProgramsOptions;
+  /** In order of use, the longest unused first. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(options: ProgramsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs a program, one at a time. @throws what `createSession` and `Session.run` throw */
+  async run({ program, feeds }: ProgramRun): Promise<ProgramOutputs> {
+    const session = await this.#session(program);
+    return await session.run(feeds);
+  }
+
+  /** Frees every program. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    for (const session of sessions) await session.release();
+  }
+
+  async #session(program: Program): Promise<Session> {
+    const key = keyOf(program);
+    const known = this.#sessions.get(key);
+    this.#sessions.delete(key);
+    const session = known ?? (await this.#load(program));
+    this.#sessions.set(key, session);
+    if (this.#sessions.size > PROGRAM_COUNT_MAX) {
+      const [[longestUnused, released]] = this.#sessions;
+      this.#sessions.delete(longestUnused);
+      await released.release();
+    }
+    return session;
+  }
+
+  #load(program: Program): Promise<Session> {
+    const { config, weights, threads } = this.#options;
+    // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
+    const economy = { prepackWeights: false, plansMemory: false };
+    return createSession(graphOf(config, program), { weights, threads, ...economy });
+  }
+}
+
+function graphOf(config: ModelConfig, program: Program): Graph {
+  return program.kind === "gradient"
+    ? buildGradientGraph(config, program)
+    : buildLogprobGraph(config, program);
+}
+
+/** What decides the program, in a fixed order. */
+function keyOf(program: Program): string {
+  const { kind, layout, adapter } = program;
+  const { rank, scale, targets } = adapter;
+  const rest = program.kind === "gradient" ? [program.hasDistinctPlaces, lossKey(program.loss)] : [];
+  return JSON.stringify([kind, layout, rank, scale, targets, ...rest]);
+}
+
+function lossKey(loss: Loss): readonly unknown[] {
+  if (loss.kind !== "policy") return [loss.kind];
+  const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss.config;
+  const { maxNegativeAdvantageImportanceSamplingWeight: cap, klPenaltyCoefficient: penalty } = loss.config;
+  return [loss.kind, epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap, penalty];
+}

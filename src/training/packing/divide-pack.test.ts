@@ -1,0 +1,98 @@
+// Parts of packs: every row once, parts that take about as long, and none where that would take longer.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../domain/random.ts";
+import { dividePack } from "./divide-pack.ts";
+import { costOf, sizeOf, sumOf } from "./pack-size.ts";
+import { type Pack, cutIntoPacks } from "./packs.ts";
+import { type PackedSequence, type PrefixGroup, computedTokenCount, groupByPrefix } from "./prefix-groups.ts";
+
+/** All but the first token train; no two sequences that are made have a token in common. */
+let nextId = 0;
+function sequenceOf(length: number, beginning: readonly number[] = []): PackedSequence {
+  const own = Array.from({ length: length - beginning.length }, () => nextId++);
+  return {
+    tokenIds: Int32Array.from([...beginning, ...own]),
+    mask: Uint8Array.from({ length }, (_, index) => (index === 0 ? 0 : 1)),
+  };
+}
+
+/** Answers of the lengths given to one prompt. */
+function answersTo(promptLength: number, lengths: readonly number[]): readonly PackedSequence[] {
+  const prompt = Array.from({ length: promptLength }, () => nextId++);
+  return lengths.map((length) => sequenceOf(promptLength + length, prompt));
+}
+
+function onePackOf(sequences: readonly PackedSequence[]): Pack<PackedSequence> {
+  const packs = cutIntoPacks(groupByPrefix(sequences), 1e9);
+  assert.equal(packs.length, 1);
+  return packs[0];
+}
+
+function rowsOf({ groups }: Pack<PackedSequence>): readonly unknown[] {
+  return groups.flat();
+}
+
+function tokenCountOf(groups: readonly PrefixGroup<PackedSequence>[]): number {
+  return groups.reduce((count, group) => count + computedTokenCount(group), 0);
+}
+
+test("every row is in one part, and no part takes much longer than its share", () => {
+  let dividedCount = 0;
+  for (let seed = 1; seed <= 30; seed++) {
+    const random = seededRandom("parts", seed);
+    const sequences = Array.from({ length: 10 + random.index(30) }, () =>
+      answersTo(
+        20 + random.index(100),
+        Array.from({ length: 1 + random.index(6) }, () => 2 + random.index(60)),
+      ),
+    ).flat();
+    for (const pack of cutIntoPacks(groupByPrefix(sequences), 4096)) {
+      const parts = dividePack(pack, 2);
+      assert.deepEqual(new Set(parts.flatMap(rowsOf)), new Set(rowsOf(pack)), `seed ${seed}`);
+      assert.equal(parts.flatMap(rowsOf).length, rowsOf(pack).length);
+      if (parts.length === 1) continue;
+      dividedCount += 1;
+      const cost = ({ groups }: Pack<PackedSequence>): number => costOf(groups.map(sizeOf).reduce(sumOf));
+      for (const part of parts) {
+        assert.equal(part.kind, pack.kind);
+        assert.ok(cost(part) <= 0.55 * cost(pack), `seed ${seed}: ${cost(part)} of ${cost(pack)}`);
+      }
+    }
+  }
+  assert.ok(dividedCount >= 20, `${dividedCount} were divided`);
+});
+
+test("rows of one length are dealt evenly", () => {
+  const pack = onePackOf(Array.from({ length: 16 }, () => sequenceOf(200)));
+  for (const count of [2, 4])
+    assert.deepEqual(
+      dividePack(pack, count).map(({ kind, groups }) => [kind, groups.length]),
+      Array.from({ length: count }, () => ["rows", 16 / count]),
+    );
+});
+
+test("answers to one prompt are divided where they are long beside it", () => {
+  const eight = Array.from({ length: 8 }, () => 250);
+  const parts = dividePack(onePackOf(answersTo(40, eight)), 2);
+  assert.deepEqual(
+    parts.map(({ kind, groups }) => [kind, groups.map((group) => group.length)]),
+    [
+      ["prefixed", [4]],
+      ["prefixed", [4]],
+    ],
+  );
+  const shared = onePackOf(answersTo(1500, eight));
+  assert.deepEqual(dividePack(shared, 2), [shared]);
+});
+
+test("what is short, and what does not come out even, is not divided", () => {
+  for (const lengths of [[400, 400], [3000], [900, 900, 900]]) {
+    const pack = onePackOf(lengths.map((length) => sequenceOf(length)));
+    assert.deepEqual(dividePack(pack, 2), [pack], lengths.join(" "));
+  }
+  const pack = onePackOf(Array.from({ length: 8 }, () => sequenceOf(200)));
+  assert.equal(tokenCountOf(pack.groups), 8 * 199);
+  assert.deepEqual(dividePack(pack, 1), [pack]);
+  assert.deepEqual(dividePack(pack, 4), [pack]);
+});
