@@ -112,8 +112,9 @@ export class EmbeddedTrainers implements TrainerProvider {
   cut(data: readonly TrainingSequence[]): readonly Round[] {
     const { microbatchTokens, sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
+    const { sideBySide: count, tokensMin } = this.threads;
     return cutIntoPacks(groups, microbatchTokens).map((pack) =>
-      dividePack(pack, this.threads.sideBySide).map((part) => layoutOf(part)),
+      dividePack(pack, { count, tokensMin }).map((part) => layoutOf(part)),
     );
   }
 

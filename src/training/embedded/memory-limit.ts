@@ -4,7 +4,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { peakBytes } from "../../graph/peak-memory.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import { loraParameters, modelParameters } from "../../model/parameters.ts";
+import { float32Bytes, loraParameters, modelParameters } from "../../model/parameters.ts";
 import { type Microbatch, sizesOf } from "./feeds.ts";
 import type { AdapterShape } from "./training-graphs.ts";
 
@@ -64,8 +64,8 @@ export function estimateMemory(
   const bytes =
     processBytes +
     (sideBySide > 1 ? threadBytes * sideBySide : 0) +
-    4 * elementCount(modelParameters(config)) +
-    4 * adapterCopies * elementCount(loraParameters(config, adapter)) +
+    float32Bytes(modelParameters(config)) +
+    adapterCopies * float32Bytes(loraParameters(config, adapter)) +
     operationBytes * operationCount +
     sum(peaks.map((peak) => peak.bytes));
   const { round } = peaks.reduce((one, other) => (other.bytes > one.bytes ? other : one));
@@ -124,10 +124,6 @@ export function requireWithin(limitBytes: number, { bytes, round }: MemoryEstima
 
 function gigabytes(bytes: number): string {
   return (bytes / 1e9).toFixed(bytes < 1e9 ? 2 : 1);
-}
-
-function elementCount(parameters: readonly { readonly shape: readonly number[] }[]): number {
-  return sum(parameters.map(({ shape }) => shape.reduce((product, size) => product * size, 1)));
 }
 
 function sum(numbers: readonly number[]): number {

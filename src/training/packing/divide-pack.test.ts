@@ -29,6 +29,8 @@ function onePackOf(sequences: readonly PackedSequence[]): Pack<PackedSequence> {
   return packs[0];
 }
 
+const into = (count: number) => ({ count, tokensMin: 500 });
+
 function rowsOf({ groups }: Pack<PackedSequence>): readonly unknown[] {
   return groups.flat();
 }
@@ -48,7 +50,7 @@ test("every row is in one part, and no part takes much longer than its share", (
       ),
     ).flat();
     for (const pack of cutIntoPacks(groupByPrefix(sequences), 4096)) {
-      const parts = dividePack(pack, 2);
+      const parts = dividePack(pack, into(2));
       assert.deepEqual(new Set(parts.flatMap(rowsOf)), new Set(rowsOf(pack)), `seed ${seed}`);
       assert.equal(parts.flatMap(rowsOf).length, rowsOf(pack).length);
       if (parts.length === 1) continue;
@@ -67,14 +69,14 @@ test("rows of one length are dealt evenly", () => {
   const pack = onePackOf(Array.from({ length: 16 }, () => sequenceOf(200)));
   for (const count of [2, 4])
     assert.deepEqual(
-      dividePack(pack, count).map(({ kind, groups }) => [kind, groups.length]),
+      dividePack(pack, into(count)).map(({ kind, groups }) => [kind, groups.length]),
       Array.from({ length: count }, () => ["rows", 16 / count]),
     );
 });
 
 test("answers to one prompt are divided where they are long beside it", () => {
   const eight = Array.from({ length: 8 }, () => 250);
-  const parts = dividePack(onePackOf(answersTo(40, eight)), 2);
+  const parts = dividePack(onePackOf(answersTo(40, eight)), into(2));
   assert.deepEqual(
     parts.map(({ kind, groups }) => [kind, groups.map((group) => group.length)]),
     [
@@ -83,16 +85,16 @@ test("answers to one prompt are divided where they are long beside it", () => {
     ],
   );
   const shared = onePackOf(answersTo(1500, eight));
-  assert.deepEqual(dividePack(shared, 2), [shared]);
+  assert.deepEqual(dividePack(shared, into(2)), [shared]);
 });
 
 test("what is short, and what does not come out even, is not divided", () => {
   for (const lengths of [[400, 400], [3000], [900, 900, 900]]) {
     const pack = onePackOf(lengths.map((length) => sequenceOf(length)));
-    assert.deepEqual(dividePack(pack, 2), [pack], lengths.join(" "));
+    assert.deepEqual(dividePack(pack, into(2)), [pack], lengths.join(" "));
   }
   const pack = onePackOf(Array.from({ length: 8 }, () => sequenceOf(200)));
   assert.equal(tokenCountOf(pack.groups), 8 * 199);
-  assert.deepEqual(dividePack(pack, 1), [pack]);
-  assert.deepEqual(dividePack(pack, 4), [pack]);
+  assert.deepEqual(dividePack(pack, into(1)), [pack]);
+  assert.deepEqual(dividePack(pack, into(4)), [pack]);
 });

@@ -7,22 +7,20 @@ import type { PackedSequence, PrefixGroup } from "./prefix-groups.ts";
 /** How much longer than its share the longest part may take: threads that share operations lose about as much. */
 const EXCESS_MAX = 1.1;
 
-/** Of a part: each reads all weights for itself, which a large model's products show where they are of fewer tokens. */
-const TOKENS_MIN = 512;
-
 /**
  * Divides a pack into parts that take about as long. Groups are divided too where there are fewer of them than parts, and
  * each part then computes the prefix.
  *
+ * @param division.tokensMin a part of fewer is not worth its while
  * @returns so many parts, or the pack itself where that would take longer
  */
 export function dividePack<Sequence extends PackedSequence>(
   pack: Pack<Sequence>,
-  count: number,
+  { count, tokensMin }: { readonly count: number; readonly tokensMin: number },
 ): readonly Pack<Sequence>[] {
   const { kind, groups } = pack;
   const whole = totalOf(groups);
-  if (count === 1 || whole.tokenCount < count * TOKENS_MIN) return [pack];
+  if (count === 1 || whole.tokenCount < count * tokensMin) return [pack];
   const parts =
     groups.length < count
       ? divideGroups(groups, count)
@@ -30,7 +28,7 @@ export function dividePack<Sequence extends PackedSequence>(
   const share = costOf(whole) / count;
   const isWorthIt = parts
     .map(totalOf)
-    .every((size) => size.tokenCount >= TOKENS_MIN && costOf(size) <= EXCESS_MAX * share);
+    .every((size) => size.tokenCount >= tokensMin && costOf(size) <= EXCESS_MAX * share);
   return parts.length === count && isWorthIt ? parts.map((part) => ({ kind, groups: part })) : [pack];
 }
 
