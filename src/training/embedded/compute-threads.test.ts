@@ -1,4 +1,4 @@
-// Parts of a batch computed side by side: what one thread gives, the same each time, and that a failure is told.
+// Parts of a batch computed side by side, beside the whole of it computed by one thread.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
@@ -52,9 +52,6 @@ function trainersOf(threads: number, dataFolder: string, context: TestContext): 
   return trainers;
 }
 
-const benchOf = (threads: number, t: TestContext): TrainerBench =>
-  new TrainerBench((dataFolder, context) => trainersOf(threads, dataFolder, context), t);
-
 /** A step, whose penalty needs the log-probabilities of all parts first. */
 async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
   const loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) } as const;
@@ -67,31 +64,25 @@ async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
   return { numbers, adapter: flat(adapter), bytes };
 }
 
-test("parts side by side give what the whole gives, and the same bits each time", async (t) => {
+test("parts side by side give what the whole gives, and the same bits each time, also after one that failed", async (t) => {
   const batch = batchOf(400);
-  const [one, two] = [1, 2].map((threads) => benchOf(threads, t));
-  const rounds = (two.trainers as EmbeddedTrainers).cut(batch);
+  const [one, two] = [1, 2].map(
+    (threads) => new TrainerBench((dataFolder, context) => trainersOf(threads, dataFolder, context), t),
+  );
+  const trainers = two.trainers as EmbeddedTrainers;
   assert.deepEqual(
-    rounds.map((round) => round.map(({ kind }) => kind)),
+    trainers.cut(batch).map((round) => round.map(({ kind }) => kind)),
     [["prefixed", "prefixed"]],
   );
-  const [whole, divided, again] = [await train(one, batch), await train(two, batch), await train(two, batch)];
+  const whole = await train(one, batch);
+  const divided = await train(two, batch);
   assertClose(divided.numbers, whole.numbers, 1e-5);
   assertClose(divided.adapter, whole.adapter, 1e-3);
-  assert.deepEqual(again.bytes, divided.bytes);
-});
-
-test("a run that fails beside another is told, and the next ones go on, also after programs were freed", async (t) => {
-  const bench = benchOf(2, t);
-  const { threads } = bench.trainers as EmbeddedTrainers;
-  const trainer = await bench.open();
-  const forward = () => trainer.forward(batchOf(400), bench.call());
-  const before = await forward();
   const adapter = { rank: 2, scale: 2, targets: projectionNames };
   const program = { kind: "logprobs", layout: "prefixed", adapter } as const;
-  const runs = Array.from({ length: 2 }, () => ({ program, feeds: {} }));
-  await assert.rejects(threads.run(runs), /given the input tokens/);
-  assert.deepEqual(await forward(), before);
-  await threads.close();
-  assert.deepEqual(await forward(), before);
+  const incomplete = Array.from({ length: 2 }, () => ({ program, feeds: {} }));
+  await assert.rejects(trainers.threads.run(incomplete), /given the input tokens/);
+  assert.deepEqual((await train(two, batch)).bytes, divided.bytes);
+  await trainers.close();
+  assert.deepEqual((await train(two, batch)).bytes, divided.bytes, "with programs loaded anew");
 });
