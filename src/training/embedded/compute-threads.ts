@@ -4,6 +4,7 @@ import { GraphBuilder } from "../../graph/builder.ts";
 import { float32Bytes, modelParameters } from "../../model/parameters.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import { createSession } from "../../runtime/session.ts";
+import type { Division } from "../packing/divide-pack.ts";
 import { type ProgramOutputs, type ProgramRun, Programs, type ProgramsOptions } from "./programs.ts";
 
 /** How many runs go side by side at most: each has a part of what is computed at once, and programs of its own. */
@@ -21,27 +22,21 @@ const runMs = 2 ** 31 - 1;
 const threadMebibytes = 4096;
 
 export class ComputeThreads {
-  /** How many runs go side by side, each with as many threads. */
-  readonly sideBySide: number;
-  /**
-   * Of a run that goes beside others, in tokens. Each reads all weights for itself: where they come from memory, that takes 8 %
-   * of the products' time with 500 tokens and twice that with half as many.
-   */
-  readonly tokensMin: number;
+  /** How many runs go side by side, each with as many threads, and which. */
+  readonly division: Division;
   readonly #options: ProgramsOptions;
   readonly #together: Programs;
   #apart: Promise<WorkerPool> | null = null;
 
   /** @param options.threads how many compute, in all */
   constructor(options: ProgramsOptions) {
-    this.sideBySide = sideBySideOf(options.threads);
-    this.tokensMin = float32Bytes(modelParameters(options.config)) <= CACHED_WEIGHT_BYTES ? 250 : 500;
+    this.division = divisionOf(options);
     this.#options = options;
     this.#together = new Programs(options);
   }
 
   /**
-   * One run with all threads, which blocks this one, or `sideBySide` of them at the same time.
+   * One run with all threads, which blocks this one, or as many as the division has parts at the same time.
    *
    * @throws what `Programs.run` throws
    */
@@ -70,15 +65,27 @@ export class ComputeThreads {
     const builder = new GraphBuilder();
     const nothing = builder.build({ y: builder.negate(builder.input("x", "float32", [1])) });
     await (await createSession(nothing, { weights: new Map(), threads: 1 })).release();
-    const threads = Math.floor(this.#options.threads / this.sideBySide);
+    const { count } = this.division;
+    const threads = Math.floor(this.#options.threads / count);
     return new WorkerPool({
       module: new URL("./compute-thread.js", import.meta.url),
-      workerCount: this.sideBySide,
+      workerCount: count,
       data: { ...this.#options, threads } satisfies ProgramsOptions,
       stageMs: [runMs],
       memoryMebibytes: threadMebibytes,
     });
   }
+}
+
+/**
+ * Each part reads all weights for itself. Where they come from memory, that takes 8 % of its products' time with 500 tokens,
+ * and twice that with half as many; products so large lose little among threads that share them.
+ */
+function divisionOf({ config, threads }: ProgramsOptions): Division {
+  const count = sideBySideOf(threads);
+  return float32Bytes(modelParameters(config)) <= CACHED_WEIGHT_BYTES
+    ? { count, tokensMin: 250, excessMax: 1.17 }
+    : { count, tokensMin: 500, excessMax: 1.07 };
 }
 
 /** As many runs as leave few threads without work. */

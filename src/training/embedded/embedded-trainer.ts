@@ -112,9 +112,8 @@ export class EmbeddedTrainers implements TrainerProvider {
   cut(data: readonly TrainingSequence[]): readonly Round[] {
     const { microbatchTokens, sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
-    const { sideBySide: count, tokensMin } = this.threads;
     return cutIntoPacks(groups, microbatchTokens).map((pack) =>
-      dividePack(pack, { count, tokensMin }).map((part) => layoutOf(part)),
+      dividePack(pack, this.threads.division).map((part) => layoutOf(part)),
     );
   }
 

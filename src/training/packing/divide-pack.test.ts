@@ -29,7 +29,7 @@ function onePackOf(sequences: readonly PackedSequence[]): Pack<PackedSequence> {
   return packs[0];
 }
 
-const into = (count: number) => ({ count, tokensMin: 500 });
+const into = (count: number) => ({ count, tokensMin: 500, excessMax: 1.1 });
 
 function rowsOf({ groups }: Pack<PackedSequence>): readonly unknown[] {
   return groups.flat();

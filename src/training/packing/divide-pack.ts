@@ -4,19 +4,25 @@ import { type PackSize, costOf, ownLength, sizeOf, sumOf } from "./pack-size.ts"
 import type { Pack } from "./packs.ts";
 import type { PackedSequence, PrefixGroup } from "./prefix-groups.ts";
 
-/** How much longer than its share the longest part may take: threads that share operations lose about as much. */
-const EXCESS_MAX = 1.1;
+/** When parts are worth their while. */
+export interface Division {
+  /** Parts that are computed side by side; 1 divides nothing. */
+  readonly count: number;
+  /** Of a part. */
+  readonly tokensMin: number;
+  /** How many times its share the longest part may take: what threads lose that share operations. */
+  readonly excessMax: number;
+}
 
 /**
  * Divides a pack into parts that take about as long. Groups are divided too where there are fewer of them than parts, and
  * each part then computes the prefix.
  *
- * @param division.tokensMin a part of fewer is not worth its while
  * @returns so many parts, or the pack itself where that would take longer
  */
 export function dividePack<Sequence extends PackedSequence>(
   pack: Pack<Sequence>,
-  { count, tokensMin }: { readonly count: number; readonly tokensMin: number },
+  { count, tokensMin, excessMax }: Division,
 ): readonly Pack<Sequence>[] {
   const { kind, groups } = pack;
   const whole = totalOf(groups);
@@ -28,7 +34,7 @@ export function dividePack<Sequence extends PackedSequence>(
   const share = costOf(whole) / count;
   const isWorthIt = parts
     .map(totalOf)
-    .every((size) => size.tokenCount >= tokensMin && costOf(size) <= EXCESS_MAX * share);
+    .every((size) => size.tokenCount >= tokensMin && costOf(size) <= excessMax * share);
   return parts.length === count && isWorthIt ? parts.map((part) => ({ kind, groups: part })) : [pack];
 }
 
