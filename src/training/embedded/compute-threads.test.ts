@@ -5,9 +5,10 @@ import { seededRandom } from "../../domain/random.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import { projectionNames } from "../../model/parameters.ts";
 import { weightsInMemory } from "../../model/weights.ts";
+import { policy } from "../contract/check-numbers.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { TrainerBench, adamStep, assertClose, flat } from "../contract/trainers-under-test.ts";
-import type { TrainingSequence } from "../trainer.ts";
+import type { Loss, TrainingSequence } from "../trainer.ts";
 import { EmbeddedTrainers } from "./embedded-trainer.ts";
 
 const sequenceLength = 10;
@@ -35,7 +36,7 @@ function batchOf(count: number): readonly TrainingSequence[] {
   });
 }
 
-/** Trainers all of whose batches are computed at once. */
+/** Trainers that compute a batch of 400 sequences in two rounds. */
 function trainersOf(threads: number, dataFolder: string, context: TestContext): EmbeddedTrainers {
   const trainers = new EmbeddedTrainers({
     config: tinyConfig,
@@ -44,7 +45,7 @@ function trainersOf(threads: number, dataFolder: string, context: TestContext): 
     baseModelName: "tiny",
     dataFolder,
     sequenceLengthMax: sequenceLength,
-    microbatchTokens: 1e6,
+    microbatchTokens: 900,
     sharesPrefixes: true,
     threads,
   });
@@ -52,9 +53,10 @@ function trainersOf(threads: number, dataFolder: string, context: TestContext): 
   return trainers;
 }
 
-/** A step, whose penalty needs the log-probabilities of all parts first. */
+/** Its penalty needs the log-probabilities of all parts first. */
+const loss: Loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) };
+
 async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
-  const loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) } as const;
   const trainer = await bench.open();
   const { loss: before, metrics } = await trainer.forwardBackward(batch, loss, bench.call());
   await trainer.optimStep(adamStep, bench.call());
@@ -70,10 +72,14 @@ test("parts side by side give what the whole gives, and the same bits each time,
     (threads) => new TrainerBench((dataFolder, context) => trainersOf(threads, dataFolder, context), t),
   );
   const trainers = two.trainers as EmbeddedTrainers;
-  assert.deepEqual(
-    trainers.cut(batch).map((round) => round.map(({ kind }) => kind)),
-    [["prefixed", "prefixed"]],
-  );
+  const sides = (data: readonly TrainingSequence[], of: Loss) =>
+    trainers.cut(data, of).map((round) => round.map(({ kind }) => kind));
+  assert.deepEqual(sides(batch, loss), [
+    ["prefixed", "prefixed"],
+    ["prefixed", "prefixed"],
+  ]);
+  assert.deepEqual(sides(batch.slice(0, 200), policy), [["prefixed", "prefixed"]]);
+  assert.deepEqual(sides(batch.slice(0, 200), loss), [["prefixed"]], "saves a forward pass");
   const whole = await train(one, batch);
   const divided = await train(two, batch);
   assertClose(divided.numbers, whole.numbers, 1e-5);

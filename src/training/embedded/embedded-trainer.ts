@@ -39,13 +39,14 @@ import { ComputeThreads } from "./compute-threads.ts";
 import {
   type BatchTerms,
   type Microbatch,
+  type Round,
   lossFeeds,
   arePlacesDistinct,
   splitBySequence,
   tokenFeeds,
   wantedFeeds,
 } from "./feeds.ts";
-import { type Round, estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
+import { estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
 import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
 import type { Program, ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type AdapterShape, buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
@@ -91,7 +92,7 @@ export class EmbeddedTrainers implements TrainerProvider {
 
   requireMemory(batches: readonly (readonly TrainingSequence[])[], loss: Loss): void {
     const { config, lora, memoryBytes = Infinity } = this.#options;
-    const rounds = batches.flatMap((batch) => this.cut(batch));
+    const rounds = batches.flatMap((batch) => this.cut(batch, loss));
     const adapter = { ...lora, scale: 1 };
     const counts = new Set(rounds.map((round) => round.length));
     const uses = [...counts].flatMap((count) =>
@@ -108,13 +109,17 @@ export class EmbeddedTrainers implements TrainerProvider {
     if (uses.length > 0) requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses));
   }
 
-  /** What is computed, one round after another. */
-  cut(data: readonly TrainingSequence[]): readonly Round[] {
+  /** What is computed, one round after another, for a gradient of the loss or without one. */
+  cut(data: readonly TrainingSequence[], loss: Loss | null): readonly Round[] {
     const { microbatchTokens, sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
-    return cutIntoPacks(groups, microbatchTokens).map((pack) =>
-      dividePack(pack, this.threads.division).map((part) => layoutOf(part)),
-    );
+    const packs = cutIntoPacks(groups, microbatchTokens);
+    // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere`.
+    const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
+    return packs.map((pack) => {
+      const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);
+      return parts.map((part) => layoutOf(part));
+    });
   }
 
   async open({ from, seed }: TrainerStart): Promise<Trainer> {
@@ -172,7 +177,7 @@ class EmbeddedTrainer implements Trainer {
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const adapterFeeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
       const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
-      await this.#compute(this.#trainers.cut(data), runOf, call.signal, (microbatch, outputs) =>
+      await this.#compute(this.#trainers.cut(data, null), runOf, call.signal, (microbatch, outputs) =>
         collect(logprobs, microbatch, outputs),
       );
       return { logprobs: inOrderOf(data, logprobs) };
@@ -187,7 +192,7 @@ class EmbeddedTrainer implements Trainer {
     return this.#calls.run("forwardBackward", call, async () => {
       requireTrainable(data, this.#trainers);
       requireReference(data, loss);
-      const rounds = this.#trainers.cut(data);
+      const rounds = this.#trainers.cut(data, loss);
       const klElsewhere = await this.#klElsewhere(rounds, loss, call.signal);
       const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
       const logprobs = new Map<TrainingSequence, Float32Array>();

@@ -10,8 +10,11 @@ import {
 import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
 
-/** What is computed at once. */
+/** What a program computes at once. */
 export type Microbatch = PackLayout<TrainingSequence>;
+
+/** Microbatches that are computed at the same time, each by programs of its own where there are several. */
+export type Round = readonly Microbatch[];
 
 /** The tensors that every program takes, as `tokenInputs` declares them. */
 export function tokenFeeds(layout: Microbatch): Record<string, Tensor> {

@@ -5,7 +5,7 @@ import type { Graph } from "../../graph/graph.ts";
 import { peakBytes } from "../../graph/peak-memory.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { float32Bytes, loraParameters, modelParameters } from "../../model/parameters.ts";
-import { type Microbatch, sizesOf } from "./feeds.ts";
+import { type Round, sizesOf } from "./feeds.ts";
 import type { AdapterShape } from "./training-graphs.ts";
 
 /** What a process of this kind holds before it has a model, its libraries included. */
@@ -25,9 +25,6 @@ const adapterCopies = 6;
  * (the 135 M shape, 508 to 2,047 tokens at once) and 1.5 (4,095 tokens), by how the allocator's pieces happen to fit.
  */
 const valueSlack = 1.5;
-
-/** Microbatches that are computed at the same time, each by programs of its own where there are several. */
-export type Round = readonly Microbatch[];
 
 /** The programs that compute a kind of round, and those rounds of a job that may need the most. */
 export interface ProgramUse {
