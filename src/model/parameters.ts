@@ -1,7 +1,7 @@
 // The names and shapes of all that a decoder learns: its weights, and the LoRA matrices beside them.
 // The names are those of the Hugging Face and PEFT layouts, in one fixed order, and are the names in graphs too.
 import { unreachable } from "../domain/assert.ts";
-import { elementCount } from "../graph/tensor.ts";
+import { byteLengthOf } from "../graph/weight-source.ts";
 import type { ModelConfig } from "./config.ts";
 
 export interface ParameterSpec {
@@ -136,5 +136,5 @@ function layerParameters(config: ModelConfig, layer: number): readonly Parameter
 
 /** The bytes of parameters in float32. */
 export function float32Bytes(parameters: readonly Pick<ParameterSpec, "shape">[]): number {
-  return parameters.reduce((bytes, { shape }) => bytes + 4 * elementCount(shape), 0);
+  return parameters.reduce((bytes, { shape }) => bytes + byteLengthOf({ dtype: "float32", shape }), 0);
 }

@@ -10,6 +10,7 @@ import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { bindSymbols } from "../graph/binding.ts";
+import { GraphBuilder } from "../graph/builder.ts";
 import type { Graph } from "../graph/graph.ts";
 import { lower } from "../graph/onnx/lower.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -71,6 +72,14 @@ export async function createSession(graph: Graph, options: SessionOptions): Prom
       cause,
     });
   }
+}
+
+/** Makes the process's first session here, of next to nothing, before threads are started that compute; see `flushesDenormals`. */
+export async function flushDenormals(): Promise<void> {
+  const builder = new GraphBuilder();
+  const graph = builder.build({ y: builder.negate(builder.input("x", "float32", [1])) });
+  const session = await createSession(graph, { weights: new Map(), threads: 1 });
+  await session.release();
 }
 
 export class Session {

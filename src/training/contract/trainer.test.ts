@@ -1,9 +1,6 @@
 // The trainer's contract on the embedded trainer, computing in parts, and on the naive one; and that both agree.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { projectionNames } from "../../model/parameters.ts";
-import { weightsInMemory } from "../../model/weights.ts";
-import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import type { Loss } from "../trainer.ts";
 import { losses, policy } from "./check-numbers.ts";
@@ -16,21 +13,12 @@ import {
   assertClose,
   assertRejects,
   flat,
+  tinyTrainers,
 } from "./trainers-under-test.ts";
 
 function embedded(microbatchTokens: number): MakeTrainers {
   return (dataFolder, context) => {
-    const trainers = new EmbeddedTrainers({
-      config: tinyConfig,
-      weights: weightsInMemory(tinyConfig, tinyWeights),
-      lora: { ...tinyLora, targets: projectionNames },
-      baseModelName: "tiny",
-      dataFolder,
-      sequenceLengthMax: 10,
-      microbatchTokens,
-      sharesPrefixes: true,
-      threads: 1,
-    });
+    const trainers = tinyTrainers({ dataFolder, microbatchTokens });
     context.after(() => trainers.close());
     return trainers;
   };

@@ -7,13 +7,32 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
+import { projectionNames } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
+import { weightsInMemory } from "../../model/weights.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
+import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embedded-trainer.ts";
 import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
-import { tinyConfig, trainedAdapter } from "./tiny-model.ts";
+import { tinyConfig, tinyLora, tinyWeights, trainedAdapter } from "./tiny-model.ts";
 
 /** Makes trainers of the contract's tiny model, whose versions lie in `dataFolder`; cleaned up after the test. */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
+
+/** The embedded trainer of the contract's tiny model: in one thread, with prefixes shared, where nothing else is said. */
+export function tinyTrainers(
+  options: Pick<EmbeddedTrainerOptions, "dataFolder" | "microbatchTokens"> & Partial<EmbeddedTrainerOptions>,
+): EmbeddedTrainers {
+  return new EmbeddedTrainers({
+    config: tinyConfig,
+    weights: weightsInMemory(tinyConfig, tinyWeights),
+    lora: { ...tinyLora, targets: projectionNames },
+    baseModelName: "tiny",
+    sequenceLengthMax: 10,
+    sharesPrefixes: true,
+    threads: 1,
+    ...options,
+  });
+}
 
 /** With moments that forget at once and an epsilon beside which they vanish, AdamW subtracts the gradient itself. */
 export const plainStep: OptimizerStep = {

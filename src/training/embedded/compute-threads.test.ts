@@ -4,12 +4,11 @@ import { type TestContext, test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import { projectionNames } from "../../model/parameters.ts";
-import { weightsInMemory } from "../../model/weights.ts";
 import { policy } from "../contract/check-numbers.ts";
-import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
-import { TrainerBench, adamStep, assertClose, flat } from "../contract/trainers-under-test.ts";
+import { tinyConfig } from "../contract/tiny-model.ts";
+import { TrainerBench, adamStep, assertClose, flat, tinyTrainers } from "../contract/trainers-under-test.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
-import { EmbeddedTrainers } from "./embedded-trainer.ts";
+import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 
 const sequenceLength = 10;
 
@@ -38,17 +37,7 @@ function batchOf(count: number): readonly TrainingSequence[] {
 
 /** Trainers that compute a batch of 400 sequences in two rounds. */
 function trainersOf(threads: number, dataFolder: string, context: TestContext): EmbeddedTrainers {
-  const trainers = new EmbeddedTrainers({
-    config: tinyConfig,
-    weights: weightsInMemory(tinyConfig, tinyWeights),
-    lora: { ...tinyLora, targets: projectionNames },
-    baseModelName: "tiny",
-    dataFolder,
-    sequenceLengthMax: sequenceLength,
-    microbatchTokens: 900,
-    sharesPrefixes: true,
-    threads,
-  });
+  const trainers = tinyTrainers({ dataFolder, microbatchTokens: 900, threads });
   context.after(() => trainers.close());
   return trainers;
 }

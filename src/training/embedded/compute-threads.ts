@@ -1,9 +1,8 @@
 // Runs of programs, one with all compute threads or several side by side. Threads that share a program wait for the slowest
 // of them at each of its operations, and for whatever else the system runs in its place; side by side they do not.
-import { GraphBuilder } from "../../graph/builder.ts";
 import { float32Bytes, modelParameters } from "../../model/parameters.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
-import { createSession } from "../../runtime/session.ts";
+import { flushDenormals } from "../../runtime/session.ts";
 import type { Division } from "../packing/divide-pack.ts";
 import { type ProgramOutputs, type ProgramRun, Programs, type ProgramsOptions } from "./programs.ts";
 
@@ -26,7 +25,7 @@ export class ComputeThreads {
   readonly division: Division;
   readonly #options: ProgramsOptions;
   readonly #together: Programs;
-  #apart: Promise<WorkerPool> | null = null;
+  #apart: WorkerPool | null = null;
 
   /** @param options.threads how many compute, in all */
   constructor(options: ProgramsOptions) {
@@ -41,10 +40,10 @@ export class ComputeThreads {
    * @throws what `Programs.run` throws
    */
   async run(runs: readonly ProgramRun[]): Promise<readonly ProgramOutputs[]> {
-    const [first] = runs;
-    if (runs.length === 1 && first !== undefined) return [await this.#together.run(first)];
-    this.#apart ??= this.#start();
-    const threads = await this.#apart;
+    if (runs.length === 1) return [await this.#together.run(runs[0])];
+    // So that all threads compute alike.
+    if (this.#apart === null) await flushDenormals();
+    const threads = (this.#apart ??= this.#newThreads());
     // All have ended before one is told to have failed: a thread that is ended while it computes takes the process along.
     const outcomes = await Promise.allSettled(runs.map((run) => threads.run(run)));
     return outcomes.map((outcome) => {
@@ -57,14 +56,10 @@ export class ComputeThreads {
   async close(): Promise<void> {
     const apart = this.#apart;
     this.#apart = null;
-    await Promise.all([this.#together.close(), apart?.then((threads) => threads.close())]);
+    await Promise.all([this.#together.close(), apart?.close()]);
   }
 
-  async #start(): Promise<WorkerPool> {
-    // The first session of a process decides how its thread, and those that it starts, compute with the smallest numbers.
-    const builder = new GraphBuilder();
-    const nothing = builder.build({ y: builder.negate(builder.input("x", "float32", [1])) });
-    await (await createSession(nothing, { weights: new Map(), threads: 1 })).release();
+  #newThreads(): WorkerPool {
     const { count } = this.division;
     const threads = Math.floor(this.#options.threads / count);
     return new WorkerPool({

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { llama135m } from "../../../bench/llama-135m.ts";
 import { projectionNames } from "../../model/parameters.ts";
-import { weightsInMemory } from "../../model/weights.ts";
-import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
+import { tinyBatch } from "../contract/tiny-model.ts";
+import { tinyTrainers } from "../contract/trainers-under-test.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks } from "../packing/packs.ts";
 import { ungrouped } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
-import { EmbeddedTrainers } from "./embedded-trainer.ts";
+import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 import type { Microbatch } from "./feeds.ts";
 import { estimateMemory, largestOf } from "./memory-limit.ts";
 import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
@@ -17,18 +17,7 @@ import { buildGradientGraph, buildLogprobGraph } from "./training-graphs.ts";
 const crossEntropy = { kind: "cross-entropy" } as const;
 
 function trainersWith(memoryBytes: number, microbatchTokens: number): EmbeddedTrainers {
-  return new EmbeddedTrainers({
-    config: tinyConfig,
-    weights: weightsInMemory(tinyConfig, tinyWeights),
-    lora: { ...tinyLora, targets: projectionNames },
-    baseModelName: "tiny",
-    dataFolder: "/",
-    sequenceLengthMax: 10,
-    microbatchTokens,
-    memoryBytes,
-    sharesPrefixes: false,
-    threads: 1,
-  });
+  return tinyTrainers({ dataFolder: "/", microbatchTokens, memoryBytes, sharesPrefixes: false });
 }
 
 function sequenceOf(length: number): TrainingSequence {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { dividePack } from "./divide-pack.ts";
-import { costOf, sizeOf, sumOf } from "./pack-size.ts";
+import { costOf, totalOf } from "./pack-size.ts";
 import { type Pack, cutIntoPacks } from "./packs.ts";
-import { type PackedSequence, type PrefixGroup, computedTokenCount, groupByPrefix } from "./prefix-groups.ts";
+import { type PackedSequence, groupByPrefix } from "./prefix-groups.ts";
 
 /** All but the first token train; no two sequences that are made have a token in common. */
 let nextId = 0;
@@ -35,10 +35,6 @@ function rowsOf({ groups }: Pack<PackedSequence>): readonly unknown[] {
   return groups.flat();
 }
 
-function tokenCountOf(groups: readonly PrefixGroup<PackedSequence>[]): number {
-  return groups.reduce((count, group) => count + computedTokenCount(group), 0);
-}
-
 test("every row is in one part, and no part takes much longer than its share", () => {
   let dividedCount = 0;
   for (let seed = 1; seed <= 30; seed++) {
@@ -55,7 +51,7 @@ test("every row is in one part, and no part takes much longer than its share", (
       assert.equal(parts.flatMap(rowsOf).length, rowsOf(pack).length);
       if (parts.length === 1) continue;
       dividedCount += 1;
-      const cost = ({ groups }: Pack<PackedSequence>): number => costOf(groups.map(sizeOf).reduce(sumOf));
+      const cost = ({ groups }: Pack<PackedSequence>): number => costOf(totalOf(groups));
       for (const part of parts) {
         assert.equal(part.kind, pack.kind);
         assert.ok(cost(part) <= 0.55 * cost(pack), `seed ${seed}: ${cost(part)} of ${cost(pack)}`);
@@ -94,7 +90,7 @@ test("what is short, and what does not come out even, is not divided", () => {
     assert.deepEqual(dividePack(pack, into(2)), [pack], lengths.join(" "));
   }
   const pack = onePackOf(Array.from({ length: 8 }, () => sequenceOf(200)));
-  assert.equal(tokenCountOf(pack.groups), 8 * 199);
+  assert.equal(totalOf(pack.groups).tokenCount, 8 * 199);
   assert.deepEqual(dividePack(pack, into(1)), [pack]);
   assert.deepEqual(dividePack(pack, into(4)), [pack]);
 });

@@ -1,6 +1,6 @@
 // Packs in parts that are computed side by side, each by threads of its own: they wait for each other once a pack, where
 // threads that share the operations of one program wait for the slowest at each of them.
-import { type PackSize, costOf, ownLength, sizeOf, sumOf } from "./pack-size.ts";
+import { costOf, ownLength, sizeOf, totalOf } from "./pack-size.ts";
 import type { Pack } from "./packs.ts";
 import type { PackedSequence, PrefixGroup } from "./prefix-groups.ts";
 
@@ -62,8 +62,4 @@ function deal<Item>(
     part.cost += costs[place];
   }
   return parts.map(({ places }) => places.sort((left, right) => left - right).map((place) => items[place]));
-}
-
-function totalOf(groups: readonly PrefixGroup<PackedSequence>[]): PackSize {
-  return groups.map(sizeOf).reduce(sumOf);
 }

@@ -37,6 +37,11 @@ export function sumOf(one: PackSize, other: PackSize): PackSize {
   };
 }
 
+/** Of groups that are computed at once; at least one. */
+export function totalOf(groups: readonly PrefixGroup<PackedSequence>[]): PackSize {
+  return groups.map(sizeOf).reduce(sumOf);
+}
+
 /** Pairs of tokens, padding included, that attention computes in the time of one token's products; measured, roughly. */
 const PAIRS_PER_TOKEN = 400;
 
