@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, eventually, serverOfFile } from "./running-server.ts";
-import { registerModel } from "./served-jobs.ts";
+import { registerModel, toolModel } from "./served-jobs.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -18,9 +18,7 @@ interface Choice extends Body {
   readonly prompt_token_ids: readonly number[];
 }
 
-const server = serverOfFile({
-  flags: ["--model", "tiny=test/fixtures/tool-model", "--built-in-model", "off"],
-});
+const server = serverOfFile({ flags: toolModel });
 
 const question = { role: "user", content: "What will the weather be?" };
 const city = {

@@ -3,14 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import {
-  call,
-  eventually,
-  newDataFolder,
-  removeDataFolder,
-  startServer,
-  type RunningServer,
-} from "./running-server.ts";
+import { call, eventually, serverOfFile, type RunningServer } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 
 interface Exchange {
@@ -30,19 +23,9 @@ const recorded: readonly Exchange[] = readFileSync("test/fixtures/recordings/art
 /** Recorded values to those of the running server. */
 type Translation = Map<string, string>;
 
-test("a real RL client's conversation succeeds from registration to deletion", async () => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({
-    dataFolder,
-    flags: model,
-  });
-  try {
-    await replay(server);
-  } finally {
-    await server.terminate();
-    removeDataFolder(dataFolder);
-  }
-});
+const server = serverOfFile({ flags: model });
+
+test("a real RL client's conversation succeeds from registration to deletion", () => replay(server()));
 
 async function replay(server: RunningServer): Promise<void> {
   const translation: Translation = new Map();

@@ -6,17 +6,18 @@ import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import type { ResponseInput, ResponseStreamEvent } from "openai/resources/responses/responses";
 import { z } from "zod";
 import { serverOfFile } from "./running-server.ts";
+import { toolModel } from "./served-jobs.ts";
 
 let openai: OpenAI;
 serverOfFile({
-  flags: ["--model", "test/fixtures/tool-model"],
+  flags: toolModel,
   onStart: ({ url, apiKey }) => {
     openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
   },
 });
 const model = "hone-tiny";
 /** Its weights are random: what it says is nothing, what it is held to is there. */
-const toolModel = "tool-model";
+const agent = "tiny";
 
 test("a response says what a chat completion of the same conversation says", async () => {
   const chat = await openai.chat.completions.create({
@@ -94,7 +95,7 @@ const weather = zodResponsesFunction({ name: "weather", parameters: place });
 
 test("a call of a tool, and what it returned, go on in the next request", async () => {
   const asked = {
-    model: toolModel,
+    model: agent,
     tools: [weather],
     tool_choice: "required" as const,
     parallel_tool_calls: false,

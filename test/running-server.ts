@@ -136,42 +136,50 @@ function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
   return `process ${pid} ${own} (without a server: ${left || "none"})`;
 }
 
-interface FileServerOptions {
-  readonly flags?: readonly string[];
-  /** Called once it listens. */
-  readonly onStart?: (server: RunningServer) => void;
+interface FileServer {
+  readonly server: () => RunningServer;
+  /** Each is called once it listens. */
+  readonly onStart: ((server: RunningServer) => void)[];
 }
 
 /** By their flags, those that the files of this process share. */
-const shared = new Map<string, () => RunningServer>();
+const fileServers = new Map<string, FileServer>();
 
 /**
  * A server for all tests of a file: it starts before the first of them, and has ended, with its data, after the last. It is
  * asked nothing before that. Files of one process that want the same flags share one, and have models of their own in it.
  */
-export function serverOfFile(options: FileServerOptions = {}): () => RunningServer {
-  if (options.onStart !== undefined) return serverOfTests(options);
-  const key = JSON.stringify(options.flags ?? []);
-  const server = shared.get(key) ?? serverOfTests(options);
-  shared.set(key, server);
-  return server;
+export function serverOfFile({
+  flags = [],
+  onStart = () => undefined,
+}: {
+  readonly flags?: readonly string[];
+  readonly onStart?: (server: RunningServer) => void;
+} = {}): () => RunningServer {
+  const key = JSON.stringify(flags);
+  const shared = fileServers.get(key) ?? startedByTests(flags);
+  fileServers.set(key, shared);
+  shared.onStart.push(onStart);
+  return shared.server;
 }
 
-function serverOfTests(options: FileServerOptions): () => RunningServer {
+function startedByTests(flags: readonly string[]): FileServer {
   const dataFolder = newDataFolder();
+  const onStart: FileServer["onStart"] = [];
   let server: RunningServer | undefined;
   before(async () => {
-    server = await startServer({ ...options, dataFolder });
-    options.onStart?.(server);
+    server = await startServer({ dataFolder, flags });
+    for (const call of onStart) call(server);
   });
   after(async () => {
     await server?.terminate();
     removeDataFolder(dataFolder);
   });
-  return () => {
+  const started = (): RunningServer => {
     if (server === undefined) throw new Error("the server of a file starts with its first test");
     return server;
   };
+  return { server: started, onStart };
 }
 
 /** The processes that a process started, by id and command line. */

@@ -5,6 +5,9 @@ import { call, eventually, type RunningServer } from "./running-server.ts";
 /** Flags that serve a model of a few thousand parameters as `tiny`, and no other. */
 export const model = ["--model", "tiny=test/fixtures/goldens/models/qwen3", "--built-in-model", "off"];
 
+/** Flags that serve a model of random weights as `tiny`, whose template has tools and thoughts, beside the built-in one. */
+export const toolModel = ["--model", "tiny=test/fixtures/tool-model"];
+
 /** Registers a model over `tiny` and returns its id. */
 export async function registerModel(server: RunningServer, name: string): Promise<string> {
   const { status, body } = await call(server, "POST", "/v1/preview/models", {

@@ -6,10 +6,11 @@ import OpenAI from "openai";
 import { zodFunction } from "openai/helpers/zod";
 import { z } from "zod";
 import { call, serverOfFile } from "./running-server.ts";
+import { toolModel } from "./served-jobs.ts";
 
 let openai: OpenAI;
 const server = serverOfFile({
-  flags: ["--model", "agent=test/fixtures/tool-model"],
+  flags: toolModel,
   onStart: ({ url, apiKey }) => {
     openai = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 });
   },
@@ -43,7 +44,7 @@ interface Message {
   }[];
 }
 
-async function ask(body: object, model = "agent") {
+async function ask(body: object, model = "tiny") {
   const messages = [{ role: "user", content: "What will the weather be?" }];
   const answer = await call(server(), "POST", "/v1/chat/completions", {
     body: { model, messages, seed: 5, max_tokens: 200, ...body },
@@ -157,7 +158,7 @@ test("a thought that does not end is all there is", async () => {
 
 test("a stream brings the thought first, under both of its names, and then the answer", async () => {
   const body = {
-    model: "agent",
+    model: "tiny",
     stream: true,
     messages: [{ role: "user", content: "Hm?" }],
     seed: 5,
@@ -209,7 +210,7 @@ test("a model that calls no tools says so", async () => {
 test("the SDK runs tools until none is called", async () => {
   const seen: unknown[] = [];
   const runner = openai.chat.completions.runTools({
-    model: "agent",
+    model: "tiny",
     messages: [{ role: "user", content: "Weather?" }],
     tool_choice: { type: "function", function: { name: "weather" } },
     tools: [
@@ -229,7 +230,7 @@ test("the SDK runs tools until none is called", async () => {
 
 test("the SDK's stream helper gathers a call, and parse reads its arguments", async () => {
   const body = {
-    model: "agent",
+    model: "tiny",
     messages: [{ role: "user" as const, content: "Weather?" }],
     tools: [zodFunction({ name: "weather", parameters: placeSchema })],
     tool_choice: "required" as const,

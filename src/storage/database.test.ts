@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { describe, test, type TestContext } from "node:test";
+import { after, describe, test, type TestContext } from "node:test";
 import { sql } from "kysely";
 import Sqlite from "libsql";
 import { allItems } from "../domain/page.ts";
@@ -43,34 +43,54 @@ function temporaryFile(t: TestContext): string {
   return join(folder, "data", "hone.db");
 }
 
-/** The first connection that is open holds the lock, others work beside it. */
-const makeSqlite: MakeStorage = async (t) => {
+/**
+ * One file for all tests, emptied after each, whose connections are kept: to open one takes longer than most tests. The
+ * first that is open holds the lock, others work beside it. Where a test closes one, it opens others anew.
+ */
+function sqliteStorage(): MakeStorage {
+  const file = join(mkdtempSync(join(tmpdir(), "hone-storage-")), "data", "hone.db");
   const opened = new Set<Database>();
-  t.after(async () => {
-    for (const database of opened) await database.close();
-  });
-  const file = temporaryFile(t);
-  return async () => {
-    const database = await openDatabase({ file, isShared: opened.size > 0 });
-    opened.add(database);
-    const close = async (): Promise<void> => {
+  const close = async (databases: readonly Database[]): Promise<void> => {
+    for (const database of databases) {
       opened.delete(database);
       await database.close();
-    };
-    return { ...database, close };
+    }
   };
-};
+  after(async () => {
+    await close([...opened]);
+    rmSync(dirname(dirname(file)), { recursive: true });
+  });
+  return async (t) => {
+    t.after(() => emptyTables(file));
+    const unused = [...opened];
+    return async () => {
+      const database = unused.shift() ?? (await openDatabase({ file, isShared: opened.size > 0 }));
+      opened.add(database);
+      return { ...database, close: () => close([database, ...unused.splice(0)]) };
+    };
+  };
+}
+
+function emptyTables(file: string): void {
+  const connection = new Sqlite(file);
+  const tables = connection
+    .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
+    .all() as { readonly name: string }[];
+  connection.exec(tables.map(({ name }) => `delete from ${name};`).join("\n"));
+  connection.close();
+}
 
 const makeMemory: MakeStorage = async () => {
   const open = memoryStorage();
   return async () => open();
 };
 
-for (const [name, makeStorage] of [
-  ["SQLite", makeSqlite],
-  ["memory", makeMemory],
+for (const [name, storageOf] of [
+  ["SQLite", sqliteStorage],
+  ["memory", () => makeMemory],
 ] as const) {
   describe(name, () => {
+    const makeStorage = storageOf();
     checkKeyStore(makeStorage);
     checkModelStore(makeStorage);
     checkJobStore(makeStorage);

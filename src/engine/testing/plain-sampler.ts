@@ -63,20 +63,22 @@ function allowedIds(
   logits: readonly number[],
   { request, answer, allowance }: PlainPlace,
 ): readonly number[] {
-  const { sampling, stopping } = request;
-  const isEnd = (id: number): boolean => stopping.stopTokenIds.includes(id);
+  const { badWords, allowedTokenIds } = request.sampling;
+  const { stopTokenIds, minTokens } = request.stopping;
+  const endings = badWords.filter((word) => isTail(word.slice(0, -1), answer)).map((word) => word.at(-1));
+  const isEnd = (id: number): boolean => stopTokenIds.includes(id);
   const follows = (id: number): boolean =>
     allowance === null || allowance.ids.has(id) || (allowance.mayEnd && isEnd(id));
-  const endsBadWord = (id: number): boolean =>
-    sampling.badWords.some((word) => {
-      const tail = [...answer, id].slice(-word.length);
-      return tail.join() === word.join();
-    });
   const possible = [...logits.keys()].filter(
-    (id) => follows(id) && (sampling.allowedTokenIds?.includes(id) ?? true) && !endsBadWord(id),
+    (id) => follows(id) && (allowedTokenIds?.includes(id) ?? true) && !endings.includes(id),
   );
   const others = possible.filter((id) => !isEnd(id));
-  return answer.length < stopping.minTokens && others.length > 0 ? others : possible;
+  return answer.length < minTokens && others.length > 0 ? others : possible;
+}
+
+function isTail(beginning: readonly number[], answer: readonly number[]): boolean {
+  const skipped = answer.length - beginning.length;
+  return skipped >= 0 && beginning.every((id, index) => id === answer[skipped + index]);
 }
 
 /** Scores with bias, processors and penalties. */
@@ -85,21 +87,18 @@ function shiftedScores(
   { request, answer, processors = [] }: PlainPlace,
 ): readonly number[] {
   const { logitBias, repetitionPenalty, frequencyPenalty, presencePenalty } = request.sampling;
-  const shifted = Float32Array.from(
-    logits,
-    (logit, id) => logit + (logitBias.find(([biased]) => biased === id)?.[1] ?? 0),
-  );
+  const shifted = Float32Array.from(logits);
+  for (const [id, bias] of logitBias) shifted[id] = logits[id] + bias;
   const history = new TokenHistory(new PromptTokens(request.prompt.tokenIds), answer);
   for (const processor of processors) processor.apply(shifted, history);
+  const seen = new Set([...request.prompt.tokenIds, ...answer]);
   return Array.from(shifted, (processed, id) => {
+    if (!seen.has(id)) return processed;
+    const repeated = processed > 0 ? processed / repetitionPenalty : processed * repetitionPenalty;
+    let score = Math.fround(
+      processed === -Infinity ? processed : Math.min(Math.max(repeated, -float32Max), float32Max),
+    );
     const count = answer.filter((other) => other === id).length;
-    let score = processed;
-    if (count > 0 || request.prompt.tokenIds.includes(id)) {
-      const repeated = score > 0 ? score / repetitionPenalty : score * repetitionPenalty;
-      score = Math.fround(
-        score === -Infinity ? score : Math.min(Math.max(repeated, -float32Max), float32Max),
-      );
-    }
     score = Math.fround(score - frequencyPenalty * count);
     return Math.fround(score - (count > 0 ? presencePenalty : 0));
   });
