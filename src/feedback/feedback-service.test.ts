@@ -1,8 +1,5 @@
 // The rules for records, row by row, on the SQLite store.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
@@ -49,12 +46,8 @@ const storeless = createFeedbackService({ store: takesEverything, clock: new Fak
 async function openService(
   t: TestContext,
 ): Promise<{ service: FeedbackService; store: FeedbackStore; clock: FakeClock }> {
-  const folder = mkdtempSync(join(tmpdir(), "hone-feedback-"));
-  const database = await openDatabase({ file: join(folder, "hone.db") });
-  t.after(async () => {
-    await database.close();
-    rmSync(folder, { recursive: true });
-  });
+  const database = await openDatabase({ file: ":memory:", isShared: true });
+  t.after(() => database.close());
   const clock = new FakeClock();
   return {
     service: createFeedbackService({ store: database.feedback, clock }),

@@ -53,7 +53,7 @@ async function open(
   }: { readonly onDrop?: (dataFolder: string) => void; readonly checkpointsKept?: number } = {},
 ): Promise<Bench> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
-  const database = await openDatabase({ file: join(dataFolder, "hone.db") });
+  const database = await openDatabase({ file: ":memory:", isShared: true });
   t.after(async () => {
     await database.close();
     rmSync(dataFolder, { recursive: true });
