@@ -23,6 +23,7 @@ test("an answer that is as it must be has no fault", () => {
   assert.equal(faults({}), 0);
   assert.equal(faults({ status: 200, body: longText(300) }), 0);
   assert.equal(faults({ body: "" }, "HEAD"), 0);
+  assert.equal(faults({ status: 429, body: { ...refusal, detail: [] } }), 0);
   assert.equal(faults({ body: { ...refusal, error: { ...refusal.error, message: longText(200) } } }), 0);
 });
 
