@@ -328,11 +328,5 @@ function namesIn(schema: unknown): readonly string[] {
   if (Array.isArray(schema)) return [...new Set(schema.flatMap(namesIn))];
   if (typeof schema !== "object" || schema === null) return [];
   const { properties = {} } = schema as { readonly properties?: object };
-  return [
-    ...new Set([
-      ...Object.keys(properties),
-      ...Object.values(schema).flatMap(namesIn),
-      ...Object.values(properties).flatMap(namesIn),
-    ]),
-  ];
+  return [...new Set([...Object.keys(properties), ...Object.values(schema).flatMap(namesIn)])];
 }
