@@ -94,18 +94,17 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { config, lora, memoryBytes = Infinity } = this.#options;
     const rounds = batches.flatMap((batch) => this.cut(batch, loss));
     const adapter = { ...lora, scale: 1 };
-    const counts = new Set(rounds.map((round) => round.length));
-    const uses = [...counts].flatMap((count) =>
-      packKinds.flatMap((layout) => {
-        const ofKind = rounds.filter((round) => round.length === count && round[0].kind === layout);
-        if (ofKind.length === 0) return [];
-        const options = { adapter, layout };
-        return {
-          graphs: [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)],
-          largest: largestOf(ofKind),
-        };
-      }),
-    );
+    const uses = packKinds.flatMap((layout) => {
+      const ofKind = rounds.filter(([{ kind }]) => kind === layout);
+      if (ofKind.length === 0) return [];
+      const options = { adapter, layout };
+      const graphs = [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)];
+      const counts = [...new Set(ofKind.map((round) => round.length))];
+      return counts.map((count) => ({
+        graphs,
+        largest: largestOf(ofKind.filter((round) => round.length === count)),
+      }));
+    });
     if (uses.length > 0) requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses));
   }
 
