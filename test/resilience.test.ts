@@ -16,7 +16,7 @@ import {
 import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
 /** Steps so small that jobs take several, whatever else they must be long for. */
-const flags = [...model, "--training-batch-tokens", "1500"];
+const flags = [...model, "--training-batch-tokens", "750"];
 
 /** For every test in which the server itself goes on: what dies beside it comes back. */
 const serverOfTests = serverOfFile({ flags });
@@ -103,7 +103,7 @@ for (const how of ["killed", "told to stop"] as const) {
     let server = await startServer({ dataFolder, flags });
     try {
       const modelId = await registerModel(server, "m");
-      const jobId = await submitJob(server, modelId, 16);
+      const jobId = await submitJob(server, modelId, 8);
       await firstStep(server, jobId);
       if (how === "killed") await server.kill();
       else assert.equal(await server.terminate(), 0);
@@ -132,7 +132,7 @@ for (const how of ["killed", "told to stop"] as const) {
 test("a killed training process costs an attempt, not the job", async () => {
   const server = serverOfTests();
   const modelId = await registerModel(server, "killed");
-  const jobId = await submitJob(server, modelId, 16);
+  const jobId = await submitJob(server, modelId, 8);
   await firstStep(server, jobId);
   for (const id of childrenThatRun(server, "training")) process.kill(id, "SIGKILL");
   await finish(server, jobId);
@@ -153,7 +153,7 @@ test("a new version is served without dropping a request, and old versions stay"
     while (!trained.signal.aborted) statuses.push((await chat("p/m")).status);
     return statuses;
   })();
-  await finish(server, await submitJob(server, modelId, 6));
+  await finish(server, await submitJob(server, modelId, 4));
   trained.abort();
   const statuses = await traffic;
   assert.ok(statuses.length > 0 && statuses.every((status) => status === 200), JSON.stringify(statuses));

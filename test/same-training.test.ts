@@ -16,7 +16,9 @@ import {
 } from "./running-server.ts";
 import { model } from "./served-jobs.ts";
 
-const flags = [...model, "--training-batch-tokens", "100"];
+// Two threads, whose parts of a sum could be added in any order; their number is not pinned.
+const twoThreads = [...model, "--training-threads", "2"];
+const flags = [...twoThreads, "--training-batch-tokens", "100"];
 
 function clientOf(server: RunningServer): HoneClient {
   return new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
@@ -117,7 +119,7 @@ test("a job that a crash interrupted keeps its steps, whatever the settings are 
   });
   await crashing.kill();
   const changed = ["--training-batch-tokens", "4096", "--training-lora-rank", "3"];
-  const restarted = await startServer({ dataFolder, flags: [...model, ...changed] });
+  const restarted = await startServer({ dataFolder, flags: [...twoThreads, ...changed] });
   try {
     await clientOf(restarted).waitForTrainingJob(jobId);
     assert.deepEqual(hashesOf(restarted, modelId, 1), expected);
