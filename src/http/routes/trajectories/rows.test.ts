@@ -1,6 +1,6 @@
 // Stored trajectories one by one: filters, pages, and the files they are exported as, read back by another library.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { parquetReadObjects } from "hyparquet";
 import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
 
@@ -23,8 +23,19 @@ const trajectory = (reward: number, metadata: object = {}, extra: object = {}) =
   ...extra,
 });
 
+interface World {
+  readonly server: Server;
+  readonly url: string;
+  readonly jobId: string;
+}
+
+let world: Promise<World> | undefined;
+/** The same for all tests, which read. */
+const stored = (): Promise<World> => (world ??= newWorld());
+after(async () => (await world)?.server.close());
+
 /** A model with two logs, at steps 0 and 1, and a job that waits. */
-async function stored(): Promise<{ readonly server: Server; readonly url: string; readonly jobId: string }> {
+async function newWorld(): Promise<World> {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
@@ -46,7 +57,7 @@ async function stored(): Promise<{ readonly server: Server; readonly url: string
   return { server, url, jobId: created.json<{ id: string }>().id };
 }
 
-async function rewards({ server, url }: { readonly server: Server; readonly url: string }, query: string) {
+async function rewards({ server, url }: World, query: string) {
   const answer = await ask(server, `${url}/trajectories/rows?limit=100&${query}`);
   assert.equal(answer.statusCode, 200, answer.body);
   const { data, has_more: hasMore } = answer.json<{ data: Row[]; has_more: boolean }>();
@@ -81,7 +92,6 @@ test("lists logged trajectories with where they lie and all that was sent of the
     start_time: null,
     note: "é",
   });
-  await world.server.close();
 });
 
 test("filters by split, step, reward, metadata, time, and log or job", async () => {
@@ -113,7 +123,6 @@ test("filters by split, step, reward, metadata, time, and log or job", async () 
   ] as const) {
     assert.deepEqual(await rewards(world, query), expected, query);
   }
-  await world.server.close();
 });
 
 test("pages go on behind the last row, whatever its group and its log", async () => {
@@ -138,7 +147,6 @@ test("pages go on behind the last row, whatever its group and its log", async ()
       assert.deepEqual(found, expected);
     }
   }
-  await world.server.close();
 });
 
 test("a page has no more bytes than fit, and one row whatever its size", async () => {
@@ -172,7 +180,6 @@ test("JSON lines have a row for each trajectory, as a page does", async () => {
   );
   const none = await ask(world.server, `${world.url}/trajectories/export?format=jsonl&reward_min=99`);
   assert.deepEqual([none.statusCode, none.body], [200, ""]);
-  await world.server.close();
 });
 
 test("another library reads the Parquet file, also one without rows", async () => {
@@ -199,7 +206,6 @@ test("another library reads the Parquet file, also one without rows", async () =
     assert.deepEqual(JSON.parse(String(row["extra"])), note === undefined ? {} : { note });
   });
   assert.deepEqual(await read("&reward_min=99"), []);
-  await world.server.close();
 });
 
 test("refuses what is wrong with a query, and what belongs to others", async () => {
@@ -221,5 +227,4 @@ test("refuses what is wrong with a query, and what belongs to others", async () 
     assert.equal(answer.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc.join(), place, query);
   }
   assert.equal((await ask(server, `${url}/trajectories/rows`, undefined, keys.other)).statusCode, 403);
-  await server.close();
 });
