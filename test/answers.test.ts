@@ -1,30 +1,19 @@
 // A sample of what bench/answers.ts tries at length: finished answers of the built-in model are valid under their schemas,
 // as zod and pydantic write them and random ones, however hot it samples.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { families } from "./answers/schema-families.ts";
 import { judgeAnswer } from "./answers/judge-answers.ts";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_122);
-const dataFolder = newDataFolder();
-let server: RunningServer;
-
-before(async () => {
-  server = await startServer({ dataFolder });
-  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
-});
-
-after(async () => {
-  await server.kill();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile();
 
 for (const [name, family] of Object.entries(families)) {
   test(`finished answers to ${name} schemas are valid`, async () => {
     const asked = family(seed, 12).map(async (schema, index) => {
       const question = { schema, temperature: index % 3, seed: index };
-      const verdict = await judgeAnswer(server, question, { max_tokens: 120 });
+      const verdict = await judgeAnswer(server(), question, { max_tokens: 120 });
       assert.notEqual(verdict.kind, "invalid", JSON.stringify({ family: seed, ...question, ...verdict }));
       return verdict.kind;
     });

@@ -6,39 +6,35 @@ import { runDemo } from "../src/cli/demo/run-demo.ts";
 import type { Word } from "../src/cli/demo/task.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
 import { systemClock } from "../src/domain/clock.ts";
-import { newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
+import { serverOfFile } from "./running-server.ts";
+
+const server = serverOfFile();
 
 for (const taught of ["maybe", "yes"] satisfies readonly Word[]) {
   test(`the built-in model learns to prefer ${taught} within twelve jobs`, async () => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({ dataFolder });
-    try {
-      const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
-      const samples: string[] = [];
-      const result = await runDemo(
-        client,
-        systemClock,
-        {
-          baseModel: "hone-tiny",
-          project: "demo",
-          name: taught,
-          taught,
-          seed: 11,
-          jobCountMax: 12,
-          learningRate: 0.002,
-          groupSize: 8,
-        },
-        (event) => void (event.kind === "samples" && samples.push(event.when)),
-      );
-      const curve = result.points.map((point) => point.sampledReward.toFixed(2)).join(" ");
-      assert.ok((result.points[0]?.sampledReward ?? 1) < 0.85, `it starts badly: ${curve}`);
-      assert.ok(result.hasLearned, `it learns: ${curve}`);
-      assert.deepEqual(samples, ["before", "after"]);
-      const { length } = await client.listCheckpoints(result.model.id);
-      assert.equal(length, result.points.length, "one version a job, beside the base");
-    } finally {
-      await server.terminate();
-      removeDataFolder(dataFolder);
-    }
+    const { url, apiKey } = server();
+    const client = new HoneClient({ baseUrl: url, apiKey });
+    const samples: string[] = [];
+    const result = await runDemo(
+      client,
+      systemClock,
+      {
+        baseModel: "hone-tiny",
+        project: "demo",
+        name: taught,
+        taught,
+        seed: 11,
+        jobCountMax: 12,
+        learningRate: 0.002,
+        groupSize: 8,
+      },
+      (event) => void (event.kind === "samples" && samples.push(event.when)),
+    );
+    const curve = result.points.map((point) => point.sampledReward.toFixed(2)).join(" ");
+    assert.ok((result.points[0]?.sampledReward ?? 1) < 0.85, `it starts badly: ${curve}`);
+    assert.ok(result.hasLearned, `it learns: ${curve}`);
+    assert.deepEqual(samples, ["before", "after"]);
+    const { length } = await client.listCheckpoints(result.model.id);
+    assert.equal(length, result.points.length, "one version a job, beside the base");
   });
 }

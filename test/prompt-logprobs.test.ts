@@ -2,8 +2,9 @@
 // the same beside whatever else a request asks for.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { call, serverOfFile } from "./running-server.ts";
+import { model } from "./served-jobs.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 
@@ -24,22 +25,10 @@ interface Entry {
 }
 type PromptLogprobs = readonly (Readonly<Record<string, Entry>> | null)[];
 
-let server: RunningServer;
-const dataFolder = newDataFolder();
-
-before(async () => {
-  const flags = ["--model", folder, "--built-in-model", "off", "--engine-threads", "1"];
-  server = await startServer({ dataFolder, flags });
-  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
-});
-
-after(async () => {
-  await server?.terminate();
-  removeDataFolder(dataFolder);
-});
+const server = serverOfFile({ flags: model });
 
 const ask = (body: object) =>
-  call(server, "POST", "/v1/chat/completions", {
+  call(server(), "POST", "/v1/chat/completions", {
     body: { messages: golden.messages, max_tokens: 2, temperature: 0, ...body },
   });
 
@@ -70,9 +59,10 @@ test("`prompt_logprobs` are those of the reference implementation", async () => 
 });
 
 test("alternatives are the most probable tokens by rank, and the token itself stands first", async () => {
-  const answer = await fetch(`${server.url}/v1/chat/completions`, {
+  const { url, apiKey } = server();
+  const answer = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ messages: golden.messages, max_tokens: 1, prompt_logprobs: 4 }),
   });
   const text = await answer.text();

@@ -1,7 +1,7 @@
 // The contract of every prompt writer: which ids it gives, and what it refuses. Says nothing of time.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { ChatPrompt, TextPrompt, TokenPrompt } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
@@ -39,34 +39,31 @@ function tokenPrompt(tokenIds: readonly number[]): TokenPrompt {
 export const userSays = (content: string): readonly MessageRecord[] => [{ role: "user", content }];
 
 /** Registers the tests that a prompt writer must pass; `make` gives one for the model in a folder. */
-export function checkPrompts(
-  name: string,
-  make: (folder: string, context: TestContext) => Promise<PromptWriter>,
-): void {
+export function checkPrompts(name: string, make: (folder: string) => Promise<PromptWriter>): void {
   const write = (prompts: PromptWriter, task: PromptTask): Promise<WrittenPrompt> =>
     prompts.write(task, { client: "c", signal: new AbortController().signal });
 
   for (const model of readdirSync(root)) {
-    test(`${name}: a prompt is that of the reference implementation: ${model}`, async (context) => {
+    test(`${name}: a prompt is that of the reference implementation: ${model}`, async () => {
       const golden = JSON.parse(readFileSync(`${root}/${model}/golden.json`, "utf8")) as {
         readonly messages: readonly MessageRecord[];
         readonly rendered_ids: readonly number[];
       };
-      const prompts = await make(`${root}/${model}`, context);
+      const prompts = await make(`${root}/${model}`);
       const { tokenIds, badWordIds } = await write(prompts, promptTask(golden.messages));
       assert.deepEqual(tokenIds, golden.rendered_ids);
       assert.deepEqual(badWordIds, []);
     });
   }
 
-  test(`${name}: a bad word has its ids as it begins a text and as it follows a blank`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: a bad word has its ids as it begins a text and as it follows a blank`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const { badWordIds } = await write(prompts, promptTask(userSays("hi"), { badWords: ["a", "zebra"] }));
     assert.ok(badWordIds.length >= 2 && badWordIds.every((ids) => ids.length > 0));
   });
 
-  test(`${name}: refuses what the template, the context and the vocabulary do not allow`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: refuses what the template, the context and the vocabulary do not allow`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const refusal = async (task: PromptTask, words: RegExp): Promise<void> =>
       assert.rejects(write(prompts, task), { name: "ServiceError", code: "unsupported", message: words });
     const call: JsonObject = { type: "function", function: { name: "f", arguments: "{x" } };
@@ -85,10 +82,10 @@ export function checkPrompts(
     assert.deepEqual((await write(prompts, fitting)).tokenIds, tokenIds);
   });
 
-  test(`${name}: a text is tokenized as it stands, with special tokens where wanted`, async (context) => {
+  test(`${name}: a text is tokenized as it stands, with special tokens where wanted`, async () => {
     const text = "<|im_start|>user\nHi";
     const options = { kind: "text", text, truncation: null, echo: false } as const;
-    const prompts = await make(`${root}/qwen3`, context);
+    const prompts = await make(`${root}/qwen3`);
     const tokenizer = await loadTokenizer(`${root}/qwen3`);
     for (const addSpecialTokens of [false, true]) {
       const task = promptTask({ ...options, addSpecialTokens });
@@ -97,8 +94,8 @@ export function checkPrompts(
     }
   });
 
-  test(`${name}: token ids are the prompt`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: token ids are the prompt`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const { tokenIds, badWordIds } = await write(
       prompts,
       promptTask(tokenPrompt([5, 0, 511]), { badWords: ["a"] }),
@@ -107,8 +104,8 @@ export function checkPrompts(
     assert.ok(badWordIds.length > 0);
   });
 
-  test(`${name}: texts and token ids keep to context and vocabulary as conversations do`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: texts and token ids keep to context and vocabulary as conversations do`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const textPrompt = (text: string): TextPrompt => ({
       kind: "text",
       text,
@@ -143,8 +140,8 @@ export function checkPrompts(
     );
   });
 
-  test(`${name}: a template of the request is used, with the model's special tokens`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: a template of the request is used, with the model's special tokens`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const tokenizer = await loadTokenizer(`${root}/qwen3`);
     const template = "{{ messages[0].content }}{{ mine }}{{ eos_token }}{{ reasoning_effort }}";
     const conversation = { messages: userSays("Hi"), template, templateArguments: { mine: "!" } };
@@ -163,8 +160,8 @@ export function checkPrompts(
     }
   });
 
-  test(`${name}: the last tokens are kept where that is asked for, of any prompt`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: the last tokens are kept where that is asked for, of any prompt`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const { tokenIds: all } = await write(prompts, promptTask(userSays("Hi there")));
     const kept = async (prompt: Parameters<typeof promptTask>[0], keepLast: number): Promise<unknown> =>
       (await write(prompts, promptTask(prompt, { keepLast, contextLength: all.length }))).tokenIds;
@@ -177,8 +174,8 @@ export function checkPrompts(
     assert.equal((await write(prompts, long)).tokenIds.length, 2);
   });
 
-  test(`${name}: what is only counted may be empty, and as long as the setting says; its tokens have texts`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: what is only counted may be empty, and as long as the setting says; its tokens have texts`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const counted = async (text: string, countMax: number): Promise<WrittenPrompt> => {
       const fit = { purpose: "count", countMax, setting: "a.setting" } as const;
       const prompt = { kind: "text", text, addSpecialTokens: false, truncation: null, echo: false } as const;
@@ -194,8 +191,8 @@ export function checkPrompts(
     await assert.rejects(counted("z".repeat(100_000), 64), { message: /^This is at least \d+ tokens/ });
   });
 
-  test(`${name}: tokens are read back, special ones too`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: tokens are read back, special ones too`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const options = { client: "c", signal: new AbortController().signal };
     const { tokenIds } = await write(prompts, promptTask(userSays("Héllo 😀")));
     const text = "<|im_start|>user\nHéllo 😀<|im_end|>\n<|im_start|>assistant\n";
@@ -205,8 +202,8 @@ export function checkPrompts(
     assert.equal(await prompts.read([], options), "");
   });
 
-  test(`${name}: an aborted request is cancelled`, async (context) => {
-    const prompts = await make(`${root}/qwen3`, context);
+  test(`${name}: an aborted request is cancelled`, async () => {
+    const prompts = await make(`${root}/qwen3`);
     const options = { client: "c", signal: AbortSignal.abort() };
     await assert.rejects(prompts.write(promptTask(userSays("hi")), options), { code: "cancelled" });
     await assert.rejects(prompts.read([1], options), { code: "cancelled" });

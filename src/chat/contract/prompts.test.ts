@@ -1,13 +1,18 @@
 // Two prompt writers under the contract: the threads that serve, and the direct one of other tests.
+import { after } from "node:test";
 import { defaultsOf } from "../../domain/settings.ts";
-import { createPromptThreads } from "../prompts/prompt-threads.ts";
+import { createPromptThreads, type PromptThreads } from "../prompts/prompt-threads.ts";
 import { chatSettings } from "../settings.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
 import { checkPrompts } from "./check-prompts.ts";
 
-checkPrompts("prompt threads", async (folder, context) => {
-  const threads = createPromptThreads(folder, defaultsOf(chatSettings));
-  context.after(() => threads.stop());
+const started = new Map<string, PromptThreads>();
+after(() => Promise.all([...started.values()].map((threads) => threads.stop())));
+
+// One for each model: no test leaves anything in it, and threads take longer to start than to pass a test.
+checkPrompts("prompt threads", async (folder) => {
+  const threads = started.get(folder) ?? createPromptThreads(folder, defaultsOf(chatSettings));
+  started.set(folder, threads);
   return threads;
 });
 
