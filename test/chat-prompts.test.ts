@@ -3,15 +3,13 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
-import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { call, serverOfFile } from "./running-server.ts";
 
 const golden = "test/fixtures/goldens/models/qwen3";
 /** The golden model, whose tokenizer begins texts with a special token where it is asked to. */
 const folder = join(mkdtempSync(join(tmpdir(), "hone-model-")), "tiny");
-const dataFolder = newDataFolder();
-let server: RunningServer;
 
 function makeModel(): void {
   const copied = ["config.json", "model.safetensors", "tokenizer_config.json", "chat_template.jinja"];
@@ -25,24 +23,16 @@ function makeModel(): void {
   writeFileSync(join(folder, "tokenizer.json"), JSON.stringify({ ...files, post_processor }));
 }
 
-before(async () => {
-  makeModel();
-  server = await startServer({ dataFolder, flags: ["--model", folder, "--built-in-model", "off"] });
-  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
-});
-
-after(async () => {
-  await server?.kill();
-  removeDataFolder(dataFolder);
-  rmSync(join(folder, ".."), { recursive: true });
-});
+makeModel();
+const server = serverOfFile({ flags: ["--model", folder, "--built-in-model", "off"] });
+after(() => rmSync(join(folder, ".."), { recursive: true }));
 
 const tokenizer = await loadTokenizer(golden);
 const textOf = (ids: readonly number[]): string => tokenizer.decode(ids, { skipSpecialTokens: false });
 const hi = [{ role: "user", content: "Hi" }];
 
 async function ask(path: string, body: object): Promise<{ readonly status: number; readonly body: any }> {
-  return call(server, "POST", path, { body });
+  return call(server(), "POST", path, { body });
 }
 
 async function promptIds(body: object): Promise<readonly number[]> {
@@ -270,6 +260,6 @@ test("what cannot be tokenized, or read back, is refused by its field", async ()
     assert.equal(answer.status, status, JSON.stringify(answer.body));
     assert.equal(answer.body.detail[0].loc.join("."), place);
     assert.match(answer.body.error.message, message);
-    assert.equal((await fetch(`${server.url}${path}`, { method: "POST", body: "{}" })).status, 401);
+    assert.equal((await fetch(`${server().url}${path}`, { method: "POST", body: "{}" })).status, 401);
   }
 });

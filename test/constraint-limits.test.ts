@@ -1,8 +1,8 @@
 // What a constraint on an answer may cost, over HTTP: each limit of the section `constraints` of the settings refuses the
 // request that exceeds it with a 400 that names the setting and its value, and nothing else suffers.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import { test } from "node:test";
+import { serverOfFile } from "./running-server.ts";
 
 const limits = {
   sourceBytes: 4000,
@@ -14,22 +14,11 @@ const limits = {
   cacheBytes: 1_048_576,
 } as const;
 
-const dataFolder = newDataFolder();
-let server: RunningServer;
-
-before(async () => {
-  const flags = Object.entries(limits).flatMap(([name, value]) => [
-    `--constraints-${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-    String(value),
-  ]);
-  server = await startServer({ dataFolder, flags });
-  while (!(await fetch(`${server.url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
-});
-
-after(async () => {
-  await server.kill();
-  removeDataFolder(dataFolder);
-});
+const flags = Object.entries(limits).flatMap(([name, value]) => [
+  `--constraints-${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+  String(value),
+]);
+const server = serverOfFile({ flags });
 
 interface Answer {
   readonly status: number;
@@ -45,9 +34,10 @@ async function ask(structured: object, more: object = {}): Promise<Answer> {
     structured_outputs: structured,
     ...more,
   };
-  const answer = await fetch(`${server.url}/v1/chat/completions`, {
+  const { url, apiKey } = server();
+  const answer = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   return { status: answer.status, text: await answer.text() };
@@ -94,8 +84,9 @@ test("a constraint within the limits is served, also beside refused ones", async
 
 test("/metrics counts what is compiled, what was there already, and what is kept", async () => {
   for (let asked = 0; asked < 2; asked++) assert.equal((await ask({ choice: ["maybe"] })).status, 200);
-  const headers = { authorization: `Bearer ${server.apiKey}` };
-  const metrics = await (await fetch(`${server.url}/metrics`, { headers })).text();
+  const { url, apiKey } = server();
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const metrics = await (await fetch(`${url}/metrics`, { headers })).text();
   const valueOf = (name: string): number =>
     Number(new RegExp(`^hone_engine_constraint_cache_${name}{.*} (\\d+)$`, "m").exec(metrics)?.[1]);
   assert.ok(valueOf("hits") >= 1 && valueOf("misses") >= 1, metrics);

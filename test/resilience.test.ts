@@ -153,7 +153,7 @@ test("a new version is served without dropping a request, and old versions stay"
     while (!trained.signal.aborted) statuses.push((await chat("p/m")).status);
     return statuses;
   })();
-  await finish(server, await submitJob(server, modelId, 4));
+  await finish(server, await submitJob(server, modelId, 6));
   trained.abort();
   const statuses = await traffic;
   assert.ok(statuses.length > 0 && statuses.every((status) => status === 200), JSON.stringify(statuses));

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HoneClient } from "../src/client/hone-client.ts";
 import { serverOfFile } from "./running-server.ts";
+import { tiny } from "./served-jobs.ts";
 
-const server = serverOfFile({ flags: ["--model", "tiny=test/fixtures/goldens/models/qwen3"] });
+const server = serverOfFile({ flags: tiny });
 const difference = "loss/first_max_logprob_difference";
 
 for (const base of ["hone-tiny", "tiny"]) {

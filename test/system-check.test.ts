@@ -13,7 +13,7 @@ import {
   startServer,
   type RunningServer,
 } from "./running-server.ts";
-import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
+import { finish, model, registerModel, submitJob, tiny } from "./served-jobs.ts";
 
 const serverOfTests = serverOfFile({ flags: model });
 
@@ -81,8 +81,8 @@ test("a job whose base model is missing is named by the system check, waits, and
   try {
     const modelId = await registerModel(server, "m");
     await server.terminate();
-    const [flag = "", tiny = ""] = model;
-    server = await startServer({ dataFolder, flags: [flag, tiny.replace("tiny=", "other=")] });
+    const other = tiny.map((part) => part.replace("tiny=", "other="));
+    server = await startServer({ dataFolder, flags: other });
     const trajectories = [1, 0].map((reward) => ({
       messages_and_choices: [
         { role: "user", content: "hi" },

@@ -29,10 +29,10 @@ interface World {
   readonly jobId: string;
 }
 
-let world: Promise<World> | undefined;
+let shared: Promise<World> | undefined;
 /** The same for all tests, which read. */
-const stored = (): Promise<World> => (world ??= newWorld());
-after(async () => (await world)?.server.close());
+const stored = (): Promise<World> => (shared ??= newWorld());
+after(async () => (await shared)?.server.close());
 
 /** A model with two logs, at steps 0 and 1, and a job that waits. */
 async function newWorld(): Promise<World> {
