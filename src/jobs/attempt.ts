@@ -64,18 +64,24 @@ export class Attempt {
     const settled = new AbortController();
     const beating = this.#keepLease(settled.signal);
     let kind: Ending["kind"] | null = null;
+    let assignment: JobAssignment | null = null;
     try {
-      const { assignment, ending } = await this.#attempt();
-      // With its model: nothing was assigned, and nobody else has it.
-      const isGone = assignment === null && this.#interruption === null;
-      this.#logger.info({ ending: ending.kind }, "attempt over");
-      await this.#settleAtLast(ending, assignment);
-      ({ kind } = ending);
-      const isOver = kind === "succeed" || kind === "end" || (kind === "leave" && isGone);
-      if (isOver) await this.#discardWork();
+      const attempted = await this.#attempt();
+      ({ assignment } = attempted);
+      this.#logger.info({ ending: attempted.ending.kind }, "attempt over");
+      await this.#settleAtLast(attempted.ending, assignment);
+      ({ kind } = attempted.ending);
     } catch (error) {
-      this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
+      // A store that cannot be asked may still have it.
+      if (await this.#renewLease().catch(() => true)) {
+        this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
+      } else {
+        kind = "leave";
+        this.#logger.warn({ err: error }, "the job went with its model, or is another's; nothing is written");
+      }
     }
+    if (kind === "succeed" || kind === "end") await this.#discard(null);
+    else if (kind === "leave" && (await this.#isGone())) await this.#discard(assignment);
     settled.abort();
     await beating;
     this.#onEvent();
@@ -83,13 +89,26 @@ export class Attempt {
     return kind;
   }
 
-  /** What cannot be removed now is removed at the next start. */
-  async #discardWork(): Promise<void> {
+  /**
+   * Removes what attempts kept for each other, and what this one made of an assignment. What cannot be removed now is
+   * removed at the next start.
+   */
+  async #discard(assignment: JobAssignment | null): Promise<void> {
+    const { runner } = this.#dependencies;
     try {
-      await this.#dependencies.runner.discardWork(this.#job.id);
+      if (assignment !== null) await runner.discard(assignment);
+      await runner.discardWork(this.#job.id);
     } catch (error) {
       this.#logger.warn({ err: error }, "what attempts kept could not be removed");
     }
+  }
+
+  /** Whether there is no such job any more; a store that cannot be asked may have it. */
+  #isGone(): Promise<boolean> {
+    return this.#dependencies.jobs.find(this.#job.id).then(
+      (job) => job === null,
+      () => false,
+    );
   }
 
   /** The next job starts from the new version. What a death leaves undone here is done at the next start. */
@@ -200,8 +219,7 @@ export class Attempt {
 
   /** Heartbeats until settled; notices here that the job was cancelled elsewhere, or taken away. */
   async #keepLease(settled: AbortSignal): Promise<void> {
-    const { jobs, clock, owner } = this.#dependencies;
-    const { id } = this.#job;
+    const { jobs, clock } = this.#dependencies;
     for (;;) {
       try {
         await clock.sleep(this.#settings.heartbeatMs, { signal: settled });
@@ -210,14 +228,20 @@ export class Attempt {
         return;
       }
       try {
-        const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
-        const isOurs = await jobs.heartbeat(id, owner, leaseUntil);
+        const isOurs = await this.#renewLease();
         if (!isOurs && !settled.aborted) this.interrupt("lost");
-        else if ((await jobs.find(id))?.cancelRequested) this.interrupt("cancel");
+        else if ((await jobs.find(this.#job.id))?.cancelRequested) this.interrupt("cancel");
       } catch (error) {
         this.#logger.warn({ err: error }, "a heartbeat failed; the next one may not");
       }
     }
+  }
+
+  /** Resolves to whether the job still runs for this queue. */
+  #renewLease(): Promise<boolean> {
+    const { jobs, clock, owner } = this.#dependencies;
+    const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
+    return jobs.heartbeat(this.#job.id, owner, leaseUntil);
   }
 }
 

@@ -1,6 +1,7 @@
 // The queue on the store in memory, which is done with a call as soon as nothing else runs; with a runner that a test
 // scripts and a clock that it moves.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { present } from "../domain/assert.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
@@ -9,7 +10,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { type Logger, silentLogger } from "../telemetry/logger.ts";
 import { storeModel } from "../storage/contract/storage-under-test.ts";
 import type { Database } from "../storage/database.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
@@ -112,11 +113,19 @@ class Bench {
   readonly discardedWork: string[] = [];
   /** The states of older versions that its runner removed. */
   readonly discardedStates: string[] = [];
+  /** What its queues logged as errors. */
+  readonly errors: string[] = [];
   readonly #queues: JobQueue[] = [];
 
   constructor(database: Database) {
     this.database = database;
   }
+
+  readonly #logger: Logger = {
+    ...silentLogger,
+    error: (_fields, message) => void this.errors.push(message),
+    child: () => this.#logger,
+  };
 
   static async open(t: TestContext): Promise<Bench> {
     const database = memoryStorage()();
@@ -156,7 +165,7 @@ class Bench {
           discardState: async (state) => void this.discardedStates.push(state),
         },
         clock: this.clock,
-        logger: silentLogger,
+        logger: this.#logger,
         owner,
       },
       { ...defaultsOf(jobSettings), ...settings },
@@ -636,6 +645,28 @@ test("all jobs of a model are cancelled, running and queued, and no others", asy
   assert.deepEqual(states, ["cancelled", "cancelled", "running"]);
 });
 
+test("a job that is being claimed when its model's jobs are cancelled is waited for", async (t) => {
+  const bench = await Bench.open(t);
+  const { jobs } = bench.database;
+  const slow: JobStore = {
+    ...jobs,
+    claim: async (...args) => {
+      const job = await jobs.claim(...args);
+      if (job !== null) await bench.clock.sleep(100);
+      return job;
+    },
+  };
+  const queue = bench.build(untilInterrupted, {}, "server", slow);
+  await queue.start();
+  await bench.submit(queue, "a");
+  assert.equal(await bench.state("a"), "running");
+  const cancelling = queue.cancelAll("m");
+  await bench.clock.advance(100);
+  await cancelling;
+  assert.equal(await bench.state("a"), "cancelled");
+  assert.equal(queue.status().runningCount, 0);
+});
+
 test("a job that ended stays as it is when cancelled", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([twoSteps]);
@@ -942,6 +973,29 @@ test("an attempt that lost its job is interrupted and writes nothing", async (t)
   assert.equal(await bench.database.jobs.heartbeat("a", "another", bench.clock.now()), true);
 });
 
+test("an attempt whose job is taken anew by its own queue ends before the new one begins", async (t) => {
+  const bench = await Bench.open(t);
+  const order: string[] = [];
+  const first: Run = async (...args) => {
+    try {
+      return await untilInterrupted(...args);
+    } finally {
+      order.push("first over");
+    }
+  };
+  const second: Run = (...args) => {
+    order.push("second begins");
+    return twoSteps(...args);
+  };
+  const queue = await bench.start([first, second], { concurrency: 2, pollMs: 1000 });
+  await bench.submit(queue, "a");
+  await bench.database.jobs.rescue({ owner: "server" });
+  await bench.clock.advance(1000);
+  assert.deepEqual(order, ["first over", "second begins"]);
+  assert.equal(await bench.state("a"), "succeeded");
+  assert.equal(queue.status().runningCount, 0);
+});
+
 test("a cancel written by another process is noticed at the next heartbeat", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([untilInterrupted]);
@@ -963,15 +1017,64 @@ test("a cancel that a crash cut short is carried out by the next server", async 
   assert.equal(await bench.state("a"), "cancelled");
 });
 
-test("a job of a deleted model is dropped and the queue goes on", async (t) => {
-  const bench = await Bench.open(t);
-  const queue = await bench.start([untilInterrupted, twoSteps]);
-  await bench.submit(queue, "a", "m");
-  await bench.submit(queue, "b", "n");
-  await bench.database.models.delete("m");
-  await bench.clock.advance(15_000);
-  assert.equal(await bench.state("b"), "succeeded");
-});
+const deletions: readonly {
+  readonly when: string;
+  readonly run: (deleteModel: () => Promise<void>) => Run;
+  readonly isBeforePins?: boolean;
+}[] = [
+  { when: "before it is pinned", run: () => twoSteps, isBeforePins: true },
+  {
+    when: "before it starts",
+    run:
+      (deleteModel) =>
+      async (...args) => {
+        await deleteModel();
+        return await twoSteps(...args);
+      },
+  },
+  {
+    when: "while it trains",
+    run:
+      (deleteModel) =>
+      async (_assignment, report, { signal }) => {
+        await report.started(2, counts, startedEvent);
+        await deleteModel();
+        await once(signal, "abort");
+        throw new ServiceError({ code: "cancelled", message: "interrupted" });
+      },
+  },
+  {
+    when: "before its version is written",
+    run:
+      (deleteModel) =>
+      async (...args) => {
+        const made = await twoSteps(...args);
+        await deleteModel();
+        return made;
+      },
+  },
+];
+
+for (const { when, run, isBeforePins = false } of deletions) {
+  test(`a job whose model is deleted ${when} is dropped, with what it made, and the queue goes on`, async (t) => {
+    const bench = await Bench.open(t);
+    const deleteModel = async (): Promise<void> => void (await bench.database.models.delete("m"));
+    const queue = await bench.start([run(deleteModel), twoSteps]);
+    if (isBeforePins)
+      bench.pinsFor = async ({ id }) => {
+        if (id === "m") await deleteModel();
+        return await pinsFor();
+      };
+    await bench.submit(queue, "a", "m");
+    await bench.submit(queue, "b", "n");
+    await bench.clock.advance(15_000);
+    assert.equal(await bench.state("a"), undefined);
+    assert.equal(await bench.state("b"), "succeeded");
+    assert.deepEqual(bench.errors, []);
+    assert.deepEqual([...new Set(bench.discarded)], isBeforePins ? [] : ["a"]);
+    assert.deepEqual(bench.discardedWork, ["a", "b"]);
+  });
+}
 
 test("the same idempotency key starts one job", async (t) => {
   const bench = await Bench.open(t);

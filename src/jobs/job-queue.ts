@@ -20,17 +20,26 @@ import { Notifier } from "./notifier.ts";
 import { requireRepeatable } from "./replay.ts";
 import type { JobSettings } from "./settings.ts";
 
+interface RunningAttempt {
+  readonly attempt: Attempt;
+  /** Resolves when it is settled and forgotten; never rejects. */
+  readonly over: Promise<void>;
+}
+
 export class JobQueue implements Service {
   readonly #dependencies: AttemptDependencies;
   readonly #settings: JobSettings;
   readonly #events: EventWatch;
-  readonly #attempts = new Map<string, { readonly attempt: Attempt; readonly over: Promise<unknown> }>();
+  /** By job. */
+  readonly #attempts = new Map<string, RunningAttempt>();
   /** One for each loop that runs jobs. */
   readonly #notifiers: readonly Notifier[];
   readonly #life = serviceOf("job queue", {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
   });
+  /** Claims under way; what each takes is among the attempts when it resolves. */
+  readonly #takings = new Set<Promise<unknown>>();
   /** By job, how often in a row it met an obstacle. */
   readonly #waitCounts = new Map<string, number>();
   #loops: Promise<unknown> | null = null;
@@ -99,19 +108,8 @@ export class JobQueue implements Service {
    * @throws ServiceError `not_found`
    */
   async cancel(id: string): Promise<TrainingJob> {
-    const { jobs, clock, runner, logger } = this.#dependencies;
-    const state = await jobs.requestCancel(id, clock.now());
-    if (state === "running") this.#attempts.get(id)?.attempt.interrupt("cancel");
-    if (state === "cancelled" && !this.#attempts.has(id)) {
-      // What earlier attempts kept; the sweep at a start removes it too.
-      await runner
-        .discardWork(id)
-        .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
-    }
-    // A job that waited may have held back others of its model.
-    if (state !== null && isTerminal(state)) this.#wake();
-    this.#events.emit(id);
-    const job = state === null ? null : await jobs.find(id);
+    await this.#cancel(id);
+    const job = await this.#dependencies.jobs.find(id);
     if (job === null) throw notFound("training job", id);
     return job;
   }
@@ -122,11 +120,30 @@ export class JobQueue implements Service {
     for (const state of ["queued", "running"] as const) {
       const filter = { entity: null, modelId, kind: null, state };
       for await (const { id } of allItems((page) => jobs.list(filter, page))) {
-        const over = this.#attempts.get(id)?.over;
-        await this.cancel(id);
-        await over;
+        await this.#cancel(id);
+        await this.#attempts.get(id)?.over;
       }
     }
+  }
+
+  /** A job that is gone is no error. */
+  async #cancel(id: string): Promise<void> {
+    const { jobs, clock, runner, logger } = this.#dependencies;
+    const state = await jobs.requestCancel(id, clock.now());
+    if (state === "running") {
+      // It may have been claimed just now.
+      await Promise.all(this.#takings);
+      this.#attempts.get(id)?.attempt.interrupt("cancel");
+    }
+    if (state === "cancelled" && !this.#attempts.has(id)) {
+      // What earlier attempts kept; the sweep at a start removes it too.
+      await runner
+        .discardWork(id)
+        .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
+    }
+    // A job that waited may have held back others of its model.
+    if (state !== null && isTerminal(state)) this.#wake();
+    this.#events.emit(id);
   }
 
   /**
@@ -183,10 +200,40 @@ export class JobQueue implements Service {
 
   async #work(notifier: Notifier, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const job = await this.#claim();
-      if (job === null) await notifier.wait(this.#settings.pollMs, { signal });
-      else await this.#attempt(job, signal);
+      const taking = this.#take(signal);
+      this.#takings.add(taking);
+      const taken = await taking;
+      this.#takings.delete(taking);
+      if (taken === null) await notifier.wait(this.#settings.pollMs, { signal });
+      else await taken.over;
     }
+  }
+
+  /** Claims a job and begins an attempt at it; null when there is none to claim. */
+  async #take(signal: AbortSignal): Promise<RunningAttempt | null> {
+    const job = await this.#claim();
+    if (job === null) return null;
+    const { id } = job;
+    const attempt = new Attempt(this.#dependencies, this.#settings, job, {
+      waitCount: this.#waitCounts.get(id) ?? 0,
+      onEvent: () => this.#events.emit(id),
+    });
+    if (signal.aborted) attempt.interrupt("park");
+    const earlier = this.#attempts.get(id);
+    earlier?.attempt.interrupt("lost");
+    const taken = { attempt, over: this.#run(id, attempt, earlier?.over) };
+    this.#attempts.set(id, taken);
+    return taken;
+  }
+
+  /** Two attempts at a job never run side by side: this one waits for an earlier one that lost it. */
+  async #run(id: string, attempt: Attempt, earlierOver: Promise<void> | undefined): Promise<void> {
+    await earlierOver;
+    const ending = await attempt.run();
+    if (ending === "wait") this.#waitCounts.set(id, (this.#waitCounts.get(id) ?? 0) + 1);
+    else this.#waitCounts.delete(id);
+    if (this.#attempts.get(id)?.attempt === attempt) this.#attempts.delete(id);
+    this.#wake();
   }
 
   async #claim(): Promise<TrainingJob | null> {
@@ -202,24 +249,6 @@ export class JobQueue implements Service {
       logger.error({ err: error }, "no job could be claimed; trying again");
       return null;
     }
-  }
-
-  async #attempt(job: TrainingJob, signal: AbortSignal): Promise<void> {
-    // An earlier attempt that lost the job may still be ending; two must not run side by side.
-    await this.#attempts.get(job.id)?.over;
-    const waitCount = this.#waitCounts.get(job.id) ?? 0;
-    const attempt = new Attempt(this.#dependencies, this.#settings, job, {
-      waitCount,
-      onEvent: () => this.#events.emit(job.id),
-    });
-    if (signal.aborted) attempt.interrupt("park");
-    const over = attempt.run();
-    this.#attempts.set(job.id, { attempt, over });
-    const ending = await over;
-    if (ending === "wait") this.#waitCounts.set(job.id, waitCount + 1);
-    else this.#waitCounts.delete(job.id);
-    this.#attempts.delete(job.id);
-    this.#wake();
   }
 
   /** Queues again what other servers, and attempts here that could not be settled, left behind. */
