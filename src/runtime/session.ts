@@ -15,6 +15,10 @@ import type { Graph } from "../graph/graph.ts";
 import { lower } from "../graph/onnx/lower.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
+import { silenceRuntime } from "./environment.ts";
+
+// When it is imported, which is before any thread is started that computes.
+silenceRuntime();
 
 export interface SessionOptions {
   /** One source for each of the graph's parameters, by name; others are ignored. */

@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import { present } from "../../../src/domain/assert.ts";
 import type { ModelConfig } from "../../../src/model/config.ts";
 import { modelParameters } from "../../../src/model/parameters.ts";
+import { silenceRuntime } from "../../../src/runtime/environment.ts";
 import type { Learner } from "./learner.ts";
 import type { Batch } from "./rows.ts";
 
@@ -30,6 +31,7 @@ export async function createParallelLearner(
   config: ModelConfig,
   options: { readonly workers: number },
 ): Promise<Learner> {
+  silenceRuntime();
   const byteLength = 4 * modelParameters(config).reduce((sum, { shape }) => sum + size(shape), 0);
   const sharedWeights = new SharedArrayBuffer(byteLength);
   const weightViews = parameterViews(config, sharedWeights);
