@@ -6,15 +6,18 @@ import { call, eventually, startServer } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
 import { mountSmallDisk } from "./small-disk.ts";
 
+/** Steps so small that a job takes many. */
+const flags = [...model, "--training-batch-tokens", "250"];
+
 test("a full disk refuses writes by name, lets jobs wait, and is told until there is room", async (t) => {
   const disk = mountSmallDisk(24);
   if (disk === null) return t.skip("nothing can be mounted here");
   t.after(() => disk.remove());
   const dataFolder = join(disk.folder, "data");
-  let server = await startServer({ dataFolder, flags: model });
+  let server = await startServer({ dataFolder, flags });
   try {
     const modelId = await registerModel(server, "m");
-    const jobId = await submitJob(server, modelId, 40);
+    const jobId = await submitJob(server, modelId, 10);
     await firstStep(server, jobId);
     disk.fill();
     const waiting = await eventually("the job waits", async () => {
@@ -36,7 +39,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
     assert.match(refused.body.error.message, /disk .* is full/);
     assert.doesNotMatch(server.output(), /cannot rollback/);
     await server.kill();
-    await assert.rejects(startServer({ dataFolder, flags: model }), (error: Error) => {
+    await assert.rejects(startServer({ dataFolder, flags }), (error: Error) => {
       const lines = error.message
         .split("\n")
         .filter((line) => line.startsWith("hone:") || /^ +at /.test(line));
@@ -45,7 +48,7 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
       return true;
     });
     disk.free();
-    server = await startServer({ dataFolder, flags: model });
+    server = await startServer({ dataFolder, flags });
     assert.equal((await call(server, "GET", "/v1/system-check")).body.disk, "ok");
     await finish(server, jobId);
     const logged = await call(server, "POST", `/v1/preview/models/${modelId}/log`, { body });

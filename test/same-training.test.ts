@@ -18,7 +18,7 @@ import { model } from "./served-jobs.ts";
 
 // Two threads, whose parts of a sum could be added in any order; their number is not pinned.
 const twoThreads = [...model, "--training-threads", "2"];
-const flags = [...twoThreads, "--training-batch-tokens", "100"];
+const flags = [...twoThreads, "--training-batch-tokens", "40"];
 
 function clientOf(server: RunningServer): HoneClient {
   return new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
@@ -27,18 +27,18 @@ function clientOf(server: RunningServer): HoneClient {
 /** Rolls out and submits a job; everything that is asked depends on the step alone. */
 async function submit(server: RunningServer, modelId: string, step: number): Promise<string> {
   const client = clientOf(server);
-  const groups = [];
-  for (const index of [0, 1, 2, 3, 4, 5]) {
+  const rollOut = async (index: number) => {
     const messages = [{ role: "user", content: `question ${index} of step ${step}` }];
-    const request = { model: modelId, messages, n: 4, max_tokens: 60, temperature: 1, seed: index };
+    const request = { model: modelId, messages, n: 4, max_tokens: 30, temperature: 1, seed: index };
     const { choices } = await client.chat(request);
-    groups.push({
+    return {
       trajectories: choices.map((choice, place) => ({
         messages_and_choices: [...messages, choice],
         reward: (place * 7 + index) % 4,
       })),
-    });
-  }
+    };
+  };
+  const groups = await Promise.all([0, 1, 2, 3, 4].map(rollOut));
   return client.createTrainingJob({
     model_id: modelId,
     trajectory_groups: groups,

@@ -25,20 +25,20 @@ export async function registerModel(server: RunningServer, name: string): Promis
 
 /** Rollouts of the model itself with random rewards: `groupCount` groups of four. Returns the job's id. */
 export async function submitJob(server: RunningServer, modelId: string, groupCount: number): Promise<string> {
-  const groups = [];
-  for (let group = 0; group < groupCount; group++) {
+  const rollOut = async (group: number): Promise<object> => {
     const question = { role: "user", content: `question ${group}` };
     const { status, body } = await call(server, "POST", "/v1/chat/completions", {
       body: { model: modelId, messages: [question], n: 4, max_tokens: 100, temperature: 1, seed: group },
     });
     assert.equal(status, 200, JSON.stringify(body));
-    groups.push({
+    return {
       trajectories: body.choices.map((choice: unknown, index: number) => ({
         messages_and_choices: [question, choice],
         reward: index,
       })),
-    });
-  }
+    };
+  };
+  const groups = await Promise.all(Array.from({ length: groupCount }, (_, group) => rollOut(group)));
   const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", {
     body: { model_id: modelId, trajectory_groups: groups, experimental_config: { learning_rate: 0.001 } },
   });

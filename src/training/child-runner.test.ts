@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { after, test } from "node:test";
 import { readGoldenTraining } from "../../test/golden-training.ts";
 import { foldedLine } from "../domain/text/folded-lines.ts";
 import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
@@ -57,7 +57,7 @@ class Bench {
   readonly #groups: readonly TrajectoryGroup[] | null;
 
   constructor(
-    t: TestContext,
+    t: { readonly after: (cleanUp: () => Promise<void>) => void },
     groups: readonly TrajectoryGroup[] | null = goldenGroups(),
     options: Partial<ChildJobRunnerOptions> = {},
   ) {
@@ -123,6 +123,9 @@ class Bench {
     return Object.fromEntries(files.map((file) => [file, hashOf(file)]));
   }
 }
+
+/** For the tests that need nothing of their own: a process takes as long to start as most of them. */
+const shared = new Bench({ after });
 
 interface RunOptions {
   readonly on?: Partial<JobReport>;
@@ -266,8 +269,8 @@ test("trains, publishes a version, and reports every step", async (t) => {
   assert.equal(existsSync(join(bench.dataFolder, "jobs", "job")), false);
 });
 
-test("the same version, data and pins give the same adapter, byte for byte, and replace an orphan", async (t) => {
-  const bench = new Bench(t);
+test("the same version, data and pins give the same adapter, byte for byte, and replace an orphan", async () => {
+  const bench = shared;
   const { steps } = await bench.run(1);
   const first = bench.published(1);
   assert.deepEqual((await bench.run(1, { jobId: "later" })).steps, steps);
@@ -278,8 +281,8 @@ test("the same version, data and pins give the same adapter, byte for byte, and 
   assert.notDeepEqual(bench.published(1), first);
 });
 
-test("goes on from a version with its optimizer, and tells how old the data is by then", async (t) => {
-  const bench = new Bench(t);
+test("goes on from a version with its optimizer, and tells how old the data is by then", async () => {
+  const bench = shared;
   await bench.run(1);
   const { steps } = await bench.run(2, { from: 1, precalculateLogprobs: true });
   // The rollouts say that they were made with version 0.
@@ -289,8 +292,8 @@ test("goes on from a version with its optimizer, and tells how old the data is b
   assert.equal(new Set(versions).size, 3);
 });
 
-test("goes on from a version without its optimizer, and says so", async (t) => {
-  const bench = new Bench(t);
+test("goes on from a version without its optimizer, and says so", async () => {
+  const bench = shared;
   const { outcome } = await bench.run(1);
   await bench.run(2, { from: 1 });
   for (let call = 0; call < 2; call++) await bench.runner.discardState(outcome.trainerState ?? "");
@@ -303,8 +306,8 @@ test("goes on from a version without its optimizer, and says so", async (t) => {
   assert.notDeepEqual(bench.published(3), bench.published(2));
 });
 
-test("a job keeps the settings that it is pinned to, whatever the server's are by now", async (t) => {
-  const bench = new Bench(t);
+test("a job keeps the settings that it is pinned to, whatever the server's are by now", async () => {
+  const bench = shared;
   const pinned = await assignmentOf(bench.runner, 1, {});
   const { steps } = await bench.run(1);
   const sizes = { batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8 };
@@ -320,8 +323,8 @@ test("a job keeps the settings that it is pinned to, whatever the server's are b
   inParts.forEach(({ loss }, index) => assert.ok(Math.abs(loss - steps[index]["loss"]) < 1e-4));
 });
 
-test("a job that began before sequences were packed goes on without", async (t) => {
-  const bench = new Bench(t);
+test("a job that began before sequences were packed goes on without", async () => {
+  const bench = shared;
   const { algorithm: _none, ...pinned } = pinnedSettings(settings);
   const { steps } = await bench.run(1, { pins: { settings: pinned } });
   const first = bench.published(1);
@@ -358,8 +361,8 @@ test("a process is ended after its job where none is kept", async (t) => {
   while (isAlive(ids[0])) await systemClock.sleep(5);
 });
 
-test("refuses to go on with another base model, and names both", async (t) => {
-  const bench = new Bench(t);
+test("refuses to go on with another base model, and names both", async () => {
+  const bench = shared;
   const baseHash = "0".repeat(64);
   const { baseHash: current } = (await assignmentOf(bench.runner, 1, {})).pins;
   await assert.rejects(
@@ -412,11 +415,8 @@ test("a process that dies is a lost attempt, and the next attempt works", async 
 });
 
 test("a process that dies between two steps has the next attempt go on behind the last one, to the same version", async (t) => {
-  const undisturbed = new Bench(t);
-  const { steps, outcome } = await undisturbed.run(1);
   for (const precalculateLogprobs of [false, true]) {
-    const expected = precalculateLogprobs ? new Bench(t) : undisturbed;
-    if (precalculateLogprobs) await expected.run(1, { precalculateLogprobs });
+    const { steps, outcome } = await shared.run(1, { precalculateLogprobs });
     const bench = new Bench(t, goldenGroups(), { settings: { ...settings, snapshotShare: 1 } });
     const { runner } = bench;
     const on = { saved: async (count: number) => void (count > 0 && kill(runner.processIds())) };
@@ -435,8 +435,8 @@ test("a process that dies between two steps has the next attempt go on behind th
     );
     assert.equal(saved[0], 1, "it began behind the first step");
     assert.deepEqual(told, [...steps.keys()], "what may not have been told is told again");
-    assert.deepEqual(bench.published(1), expected.published(1));
-    if (!precalculateLogprobs) assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
+    assert.deepEqual(bench.published(1), shared.published(1));
+    assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
     assert.deepEqual(readdirSync(join(bench.dataFolder, "jobs")), []);
   }
 });

@@ -14,7 +14,7 @@ import { createGenerator } from "../measuring/generate.ts";
 const folder = "models/hone-tiny";
 const config = readModelConfig(folder);
 const generator = await createGenerator(config, readModelWeights(folder, config, { cacheFolder: null }), {
-  threads: 2,
+  threads: 1,
 });
 after(() => generator.close());
 const model: Model = { tokenizer: await loadTokenizer(folder), generator };
