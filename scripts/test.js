@@ -42,7 +42,11 @@ const flags = [
 ];
 // The tests start some four hundred processes, most of which live a second or two: certificates of one's own, which each
 // would parse though none leaves the machine, and huge pages, which it would fill with zeros, are of no use to them.
-const environment = { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=0" };
+const environment = {
+  ...process.env,
+  GLIBC_TUNABLES: "glibc.malloc.hugetlb=0",
+  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --require ${JSON.stringify(join(root, "scripts", "short-lived.cjs"))}`,
+};
 delete environment.NODE_EXTRA_CA_CERTS;
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
