@@ -40,7 +40,7 @@ const flags = [
   `--test-concurrency=${availableParallelism() + 1}`,
   `--test-timeout=${fileLimitMs}`,
 ];
-// The tests start some four hundred processes, most of which live a second or two: certificates of one's own, which each
+// The tests start some three hundred processes, most of which live a second or two: certificates of one's own, which each
 // would parse though none leaves the machine, and huge pages, which it would fill with zeros, are of no use to them.
 const environment = {
   ...process.env,

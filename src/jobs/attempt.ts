@@ -56,6 +56,13 @@ export class Attempt {
     );
   }
 
+  /** Resolves to whether the job still runs for this queue. */
+  renewLease(): Promise<boolean> {
+    const { jobs, clock, owner } = this.#dependencies;
+    const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
+    return jobs.heartbeat(this.#job.id, owner, leaseUntil);
+  }
+
   /**
    * Resolves when the attempt is over and settled, with how it ended; never rejects. Null when that could not be written:
    * the job is rescued with the lease.
@@ -73,7 +80,7 @@ export class Attempt {
       ({ kind } = attempted.ending);
     } catch (error) {
       // A store that cannot be asked may still have it.
-      if (await this.#renewLease().catch(() => true)) {
+      if (await this.renewLease().catch(() => true)) {
         this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
       } else {
         kind = "leave";
@@ -228,20 +235,13 @@ export class Attempt {
         return;
       }
       try {
-        const isOurs = await this.#renewLease();
+        const isOurs = await this.renewLease();
         if (!isOurs && !settled.aborted) this.interrupt("lost");
         else if ((await jobs.find(this.#job.id))?.cancelRequested) this.interrupt("cancel");
       } catch (error) {
         this.#logger.warn({ err: error }, "a heartbeat failed; the next one may not");
       }
     }
-  }
-
-  /** Resolves to whether the job still runs for this queue. */
-  #renewLease(): Promise<boolean> {
-    const { jobs, clock, owner } = this.#dependencies;
-    const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
-    return jobs.heartbeat(this.#job.id, owner, leaseUntil);
   }
 }
 

@@ -55,7 +55,7 @@ const twoSteps: Run = async (_assignment, report) => {
 const untilInterrupted: Run = async (_assignment, report, { signal }) => {
   await report.started(2, counts, startedEvent);
   await report.stepped(0, { loss: 1 });
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await once(signal, "abort");
   throw new ServiceError({ code: "cancelled", message: "interrupted" });
 };
 
@@ -696,7 +696,7 @@ test("a job that was done in spite of being parked succeeds", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([
     async (_assignment, _report, { signal }) => {
-      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await once(signal, "abort");
       return outcome;
     },
   ]);
@@ -753,7 +753,7 @@ test("a job goes on for as long as each server that dies kept a further step of 
     await report.started(9, counts, startedEvent);
     await report.saved(savedCount);
     if (savedCount < 5) await report.saved(savedCount + 1);
-    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await once(signal, "abort");
     throw new ServiceError({ code: "cancelled", message: "interrupted" });
   };
   await bench.submit(bench.build(twoSteps), "a");

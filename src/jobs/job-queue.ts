@@ -260,7 +260,7 @@ export class JobQueue implements Service {
       if (signal.aborted) return;
       try {
         // A machine that slept finds its own leases expired; what runs here still has its server.
-        await this.#renewLeases();
+        for (const { attempt } of this.#attempts.values()) await attempt.renewLease();
         const now = clock.now();
         // No lease that is given now ends later than that, were its server's clock ahead by as much again.
         const leaseAfter = new Date(now.getTime() + 2 * this.#settings.leaseMs);
@@ -271,12 +271,6 @@ export class JobQueue implements Service {
         logger.error({ err: error }, "expired leases could not be looked for; trying again");
       }
     }
-  }
-
-  async #renewLeases(): Promise<void> {
-    const { jobs, clock, owner } = this.#dependencies;
-    const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
-    for (const id of this.#attempts.keys()) await jobs.heartbeat(id, owner, leaseUntil);
   }
 
   #wake(): void {

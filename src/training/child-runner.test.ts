@@ -270,68 +270,63 @@ test("trains, publishes a version, and reports every step", async (t) => {
 });
 
 test("the same version, data and pins give the same adapter, byte for byte, and replace an orphan", async () => {
-  const bench = shared;
-  const { steps } = await bench.run(1);
-  const first = bench.published(1);
-  assert.deepEqual((await bench.run(1, { jobId: "later" })).steps, steps);
-  assert.deepEqual(bench.published(1), first);
-  assert.deepEqual((await bench.run(1, {}, { runner: bench.newRunner() })).steps, steps);
-  assert.deepEqual(bench.published(1), first);
-  await bench.run(1, { pins: { seed: "another" } });
-  assert.notDeepEqual(bench.published(1), first);
+  const { steps } = await shared.run(1);
+  const first = shared.published(1);
+  assert.deepEqual((await shared.run(1, { jobId: "later" })).steps, steps);
+  assert.deepEqual(shared.published(1), first);
+  assert.deepEqual((await shared.run(1, {}, { runner: shared.newRunner() })).steps, steps);
+  assert.deepEqual(shared.published(1), first);
+  await shared.run(1, { pins: { seed: "another" } });
+  assert.notDeepEqual(shared.published(1), first);
 });
 
 test("goes on from a version with its optimizer, and tells how old the data is by then", async () => {
-  const bench = shared;
-  await bench.run(1);
-  const { steps } = await bench.run(2, { from: 1, precalculateLogprobs: true });
+  await shared.run(1);
+  const { steps } = await shared.run(2, { from: 1, precalculateLogprobs: true });
   // The rollouts say that they were made with version 0.
   for (const step of steps) assert.equal(step["offpolicy/policy_staleness_mean"], 1);
-  await bench.run(3, { from: 1 });
-  const versions = [1, 2, 3].map((step) => bench.published(step)["adapter_model.safetensors"]);
+  await shared.run(3, { from: 1 });
+  const versions = [1, 2, 3].map((step) => shared.published(step)["adapter_model.safetensors"]);
   assert.equal(new Set(versions).size, 3);
 });
 
 test("goes on from a version without its optimizer, and says so", async () => {
-  const bench = shared;
-  const { outcome } = await bench.run(1);
-  await bench.run(2, { from: 1 });
-  for (let call = 0; call < 2; call++) await bench.runner.discardState(outcome.trainerState ?? "");
-  const folder = join(bench.dataFolder, outcome.adapterFolder);
+  const { outcome } = await shared.run(1);
+  await shared.run(2, { from: 1 });
+  for (let call = 0; call < 2; call++) await shared.runner.discardState(outcome.trainerState ?? "");
+  const folder = join(shared.dataFolder, outcome.adapterFolder);
   assert.deepEqual(readdirSync(folder).toSorted(), ["adapter_config.json", "adapter_model.safetensors"]);
   const warnings: string[] = [];
   const warned = async (warning: string): Promise<void> => void warnings.push(warning);
-  await bench.run(3, { from: 1, withState: false }, { on: { warned } });
+  await shared.run(3, { from: 1, withState: false }, { on: { warned } });
   assert.match(warnings.join(), /^Training goes on .* with a fresh optimizer/);
-  assert.notDeepEqual(bench.published(3), bench.published(2));
+  assert.notDeepEqual(shared.published(3), shared.published(2));
 });
 
 test("a job keeps the settings that it is pinned to, whatever the server's are by now", async () => {
-  const bench = shared;
-  const pinned = await assignmentOf(bench.runner, 1, {});
-  const { steps } = await bench.run(1);
+  const pinned = await assignmentOf(shared.runner, 1, {});
+  const { steps } = await shared.run(1);
   const sizes = { batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8 };
   const changed = { ...settings, ...sizes, weightDecay: 5, algorithm: "rows-1" as const };
-  const runner = bench.newRunner({ settings: changed });
-  const first = bench.published(1);
-  assert.deepEqual((await bench.run(1, { pins: pinned.pins }, { runner })).steps, steps);
-  assert.deepEqual(bench.published(1), first);
+  const runner = shared.newRunner({ settings: changed });
+  const first = shared.published(1);
+  assert.deepEqual((await shared.run(1, { pins: pinned.pins }, { runner })).steps, steps);
+  assert.deepEqual(shared.published(1), first);
   // How much is computed at once is not pinned, and changes nothing but by rounding.
-  const smaller = bench.newRunner({ settings: { ...settings, microbatchTokens: 1 } });
-  const inParts = (await bench.run(1, {}, { runner: smaller })).steps;
+  const smaller = shared.newRunner({ settings: { ...settings, microbatchTokens: 1 } });
+  const inParts = (await shared.run(1, {}, { runner: smaller })).steps;
   assert.equal(inParts.length, steps.length);
   inParts.forEach(({ loss }, index) => assert.ok(Math.abs(loss - steps[index]["loss"]) < 1e-4));
 });
 
 test("a job that began before sequences were packed goes on without", async () => {
-  const bench = shared;
   const { algorithm: _none, ...pinned } = pinnedSettings(settings);
-  const { steps } = await bench.run(1, { pins: { settings: pinned } });
-  const first = bench.published(1);
-  const rows = bench.newRunner({ settings: { ...settings, algorithm: "rows-1" } });
-  assert.deepEqual((await bench.run(1, {}, { runner: rows })).steps, steps);
-  assert.deepEqual(bench.published(1), first);
-  assert.notEqual((await bench.run(1)).steps.length, steps.length);
+  const { steps } = await shared.run(1, { pins: { settings: pinned } });
+  const first = shared.published(1);
+  const rows = shared.newRunner({ settings: { ...settings, algorithm: "rows-1" } });
+  assert.deepEqual((await shared.run(1, {}, { runner: rows })).steps, steps);
+  assert.deepEqual(shared.published(1), first);
+  assert.notEqual((await shared.run(1)).steps.length, steps.length);
 });
 
 test("one process does jobs of other settings one after the other", async (t) => {
@@ -362,11 +357,10 @@ test("a process is ended after its job where none is kept", async (t) => {
 });
 
 test("refuses to go on with another base model, and names both", async () => {
-  const bench = shared;
   const baseHash = "0".repeat(64);
-  const { baseHash: current } = (await assignmentOf(bench.runner, 1, {})).pins;
+  const { baseHash: current } = (await assignmentOf(shared.runner, 1, {})).pins;
   await assert.rejects(
-    bench.run(1, { pins: { baseHash } }),
+    shared.run(1, { pins: { baseHash } }),
     (error) =>
       error instanceof ServiceError &&
       error.code === "conflict" &&
