@@ -1,8 +1,9 @@
 // Keeps what the server stores from other users of its machine: new files are their owner's only, and an existing data
 // folder is tightened. Leaves alone what others made: `hone.json`, and folders that are not the server's own.
-import { chmod, mkdir, readdir, stat } from "node:fs/promises";
+import { chmod, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Logger } from "../telemetry/logger.ts";
+import { makeFolder } from "./make-folder.ts";
 
 /** Files and folders that this process and those it starts make from now on are readable by their owner only. */
 export function keepNewFilesPrivate(): void {
@@ -13,13 +14,14 @@ export function keepNewFilesPrivate(): void {
 const ownNames =
   /^(adapters|imports|files|jobs|cache|admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
-/** Makes the data folder when it is missing, and takes from others what rights they have on it and on the database. */
+/** Makes the folders of data and database where they are missing, and takes from others what rights they have on it and on the database. */
 export async function keepDataPrivate(
   { dataFolder, databaseFile }: { readonly dataFolder: string; readonly databaseFile: string },
   logger: Logger,
 ): Promise<void> {
   keepNewFilesPrivate();
-  await mkdir(dataFolder, { recursive: true });
+  await makeFolder(dataFolder, "--data");
+  await makeFolder(dirname(databaseFile), "--database-url");
   const paths = [dataFolder];
   for (const name of await readdir(dataFolder)) if (ownNames.test(name)) paths.push(join(dataFolder, name));
   if (dirname(databaseFile) !== dataFolder) {

@@ -33,7 +33,7 @@ export function addServeCommand(program: Command): void {
   for (const spelling of spellings) command.addOption(optionFor(spelling));
 }
 
-/** Serves until SIGTERM or SIGINT; a second signal does not hurry it, its deadlines do. */
+/** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
 async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise<void> {
   const { createServer } = await import("../../server/server.ts");
   const server = createServer(config);
@@ -42,14 +42,16 @@ async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise
     process.on("SIGINT", () => resolve());
   });
   try {
-    await server.start();
-    if (server.newAdminKey !== null) {
-      process.stdout.write(
-        `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`,
-      );
+    const isUp = await Promise.race([server.start().then(() => true), signalled.then(() => false)]);
+    if (isUp) {
+      if (server.newAdminKey !== null) {
+        process.stdout.write(
+          `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`,
+        );
+      }
+      process.stdout.write(`listening on ${server.url}\n`);
+      await signalled;
     }
-    process.stdout.write(`listening on ${server.url}\n`);
-    await signalled;
   } finally {
     await server.stop();
   }

@@ -1,0 +1,59 @@
+// Hone as npm starts it in a checkout: what npm prints, and what becomes of the server when npm is asked to end.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { platform } from "node:os";
+import { test } from "node:test";
+import { newDataFolder, removeDataFolder } from "./running-server.ts";
+
+/** npm as a shell starts it, without what this machine's own configuration says. */
+const environment = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
+  npm_config_userconfig: ".none-of-the-user",
+  npm_config_globalconfig: ".none-of-the-machine",
+};
+
+test("npx hone prints nothing of npm's own", { skip: platform() === "win32" }, () => {
+  const { status, stdout, stderr } = spawnSync("npx", ["hone", "--version"], {
+    env: environment,
+    encoding: "utf8",
+  });
+  assert.equal(stderr, "");
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  assert.equal(status, 0);
+});
+
+test(
+  "a SIGTERM to npm alone reaches the server of npm start, which ends well",
+  { skip: platform() === "win32", timeout: 120_000 },
+  async (t) => {
+    const dataFolder = newDataFolder();
+    const npm = spawn("npm", ["start", "--", "--port", "0", "--data", dataFolder, "--log-level", "warn"], {
+      env: environment,
+      stdio: ["ignore", "pipe", "inherit"],
+      // Its own group, so that whatever it might leave behind ends with the test.
+      detached: true,
+    });
+    const { pid } = npm;
+    assert.ok(pid !== undefined);
+    t.after(() => {
+      spawnSync("kill", ["-9", `-${pid}`]);
+      removeDataFolder(dataFolder);
+    });
+    const closed = new Promise((resolve) => npm.once("close", (code, signal) => resolve({ code, signal })));
+    let output = "";
+    const listening = new Promise<void>((resolve) => {
+      npm.stdout.on("data", (data: Buffer) => {
+        output += data.toString();
+        if (output.includes("listening on")) resolve();
+      });
+    });
+    await Promise.race([listening, closed]);
+    const url = /listening on (http:\S+)/.exec(output)?.[1];
+    assert.ok(url !== undefined, output);
+
+    process.kill(pid, "SIGTERM");
+    // Its output is closed only when every process that has it has ended.
+    assert.deepEqual(await closed, { code: 0, signal: null });
+    await assert.rejects(fetch(`${url}/health`));
+  },
+);
