@@ -7,7 +7,7 @@ import { locateRefusal } from "./refused-constraint.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 import { constrainedReply } from "./tools/constrained-reply.ts";
 import { toolsOf } from "./tools/tool-use.ts";
-import { hermes } from "./tools/hermes.ts";
+import { callFormats } from "./tools/call-formats.ts";
 
 const parameters = { type: "object", properties: { a: { type: "string" } } };
 const tools = ["f", "g"].map((name) => ({
@@ -20,7 +20,7 @@ function faultOf(message: string, changes: RequestChanges, thought: "open" | "no
   const request = chatRequest(changes);
   const hasTools = toolsOf(request).length > 0;
   const names = new Set(["f", "g"]);
-  const calls = !hasTools ? null : { format: hermes, names, areParallel: true };
+  const calls = !hasTools ? null : { format: callFormats.hermes, names, areParallel: true };
   const made = constrainedReply(request, { kind: hasTools ? "required" : "none" }, { thought, calls });
   const error = locateRefusal(new ServiceError({ code: "unsupported", message }), request, made);
   assert.ok(error instanceof ServiceError && error.faults.length === 1);

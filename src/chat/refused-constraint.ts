@@ -3,7 +3,7 @@ import { chatFault, type ChatRequest } from "../domain/chat.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { Json } from "../domain/trajectory.ts";
-import { argumentsSchema } from "./tools/constrained-reply.ts";
+import { argumentsSchema } from "./tools/arguments-schema.ts";
 import { toolsOf } from "./tools/tool-use.ts";
 
 /**

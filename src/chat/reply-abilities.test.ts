@@ -44,6 +44,27 @@ test("the operator's word counts, of this model alone, and the last one", async 
   assert.deepEqual([on.callFormat, on.thinks], [callFormats["mistral-named"], true]);
 });
 
+test("it is said why calls and thoughts are read as they are", async () => {
+  const reasons = async (...given: Parameters<typeof abilities>): Promise<readonly string[]> =>
+    Object.values((await abilities(...given)).reasons);
+  assert.deepEqual(await reasons(folder), [
+    "its chat template writes calls so",
+    "its chat template mentions </think>",
+  ]);
+  assert.deepEqual(await reasons(folder, { toolCalls: ["m=llama3"], reasoning: ["m=off"] }), [
+    "chat.toolCalls says so",
+    "chat.reasoning says so",
+  ]);
+  assert.deepEqual(await reasons("models/hone-tiny", {}, { name: "m", toolCalls: "off" }), [
+    "this model is off unless chat.toolCalls says otherwise",
+    "its chat template does not mention </think>",
+  ]);
+  assert.deepEqual(
+    (await reasons("test/fixtures/goldens/models/qwen3"))[0],
+    "its chat template writes no calls, or none in a known format",
+  );
+});
+
 test("a setting of a model that is not served is refused", () => {
   refuseStrangeModels(["a", "b=c"], { toolCalls: ["b=c=off"], reasoning: ["a=on"] });
   assert.throws(() => refuseStrangeModels(["a", "b"], { toolCalls: [], reasoning: ["a=on", "c=on"] }), {
@@ -57,7 +78,7 @@ test("a setting that says nothing is refused by its name", async () => {
   for (const item of ["hermes", "m=xml", "=off", "m="])
     await assert.rejects(abilities(folder, { toolCalls: [item] }), {
       ...refused,
-      message: `chat.toolCalls has "${item}"; it must be model=value with a value of auto, off, hermes, llama3, mistral, mistral-named.`,
+      message: `chat.toolCalls has "${item}"; it must be model=value with a value of auto, off, ${Object.keys(callFormats).join(", ")}.`,
     });
   await assert.rejects(abilities(folder, { reasoning: ["m=hermes"] }), {
     ...refused,

@@ -16,50 +16,76 @@ export interface ReplyAbilities {
   readonly thinks: boolean;
   /** The special tokens that mark calls and thoughts: they are text, which readers and constraints go by. */
   readonly markIds: ReadonlySet<number>;
+  /** Why calls and thoughts are read so, for people. */
+  readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 
 /** Answers that are text and nothing else. */
-export const plainReplies: ReplyAbilities = { callFormat: null, thinks: false, markIds: new Set() };
+export const plainReplies: ReplyAbilities = {
+  callFormat: null,
+  thinks: false,
+  markIds: new Set(),
+  reasons: { calls: "", thoughts: "" },
+};
 
 /**
  * @param model the base model, with what holds where the settings say nothing of it
+ * @param described the formats of calls that the operator describes
  * @throws ServiceError `invalid` for a setting that names no format
  */
 export function readReplyAbilities(
   model: Pick<BaseModel, "name" | "toolCalls">,
   { template, tokenizer }: { readonly template: ChatTemplate; readonly tokenizer: Tokenizer },
   settings: Pick<ChatSettings, "toolCalls" | "reasoning">,
+  described: readonly CallFormat[] = [],
 ): ReplyAbilities {
-  const callFormat = callFormatOf(model, template, settings);
-  const thinks = thinksOf(model.name, template, settings);
-  const marks = new Set([
-    ...(callFormat?.marks ?? []),
-    ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : []),
-  ]);
+  const { format: callFormat, reason: calls } = callFormatOf(model, template, settings, described);
+  const { thinks, reason: thoughts } = thinksOf(model.name, template, settings);
+  const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];
   const ids = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
-  const markIds = new Set(ids.filter((id) => tokenizer.isSpecial(id) && marks.has(tokenizer.tokenText(id))));
-  return { callFormat, thinks, markIds };
+  const markIds = new Set(
+    ids.filter((id) => tokenizer.isSpecial(id) && isWithin(tokenizer.tokenText(id), marks)),
+  );
+  return { callFormat, thinks, markIds, reasons: { calls, thoughts } };
+}
+
+function isWithin(token: string, marks: readonly string[]): boolean {
+  return token !== "" && marks.some((mark) => mark.includes(token));
 }
 
 function callFormatOf(
   model: Pick<BaseModel, "name" | "toolCalls">,
   template: ChatTemplate,
   { toolCalls }: Pick<ChatSettings, "toolCalls">,
-): CallFormat | null {
-  const formats: Readonly<Record<string, CallFormat>> = callFormats;
-  const values = ["auto", "off", ...Object.keys(formats)];
-  const value = settingOf("chat.toolCalls", toolCalls, model.name, values) ?? model.toolCalls ?? "auto";
-  if (value === "off") return null;
-  return value === "auto" ? detectCallFormat(template) : formats[value];
+  described: readonly CallFormat[],
+): { readonly format: CallFormat | null; readonly reason: string } {
+  const formats = [...described, ...Object.values(callFormats)];
+  const values = ["auto", "off", ...formats.map(({ name }) => name)];
+  const given = settingOf("chat.toolCalls", toolCalls, model.name, values);
+  const value = given ?? model.toolCalls ?? "auto";
+  if (value === "auto") {
+    const format = detectCallFormat(template, formats);
+    const reason =
+      format === null
+        ? "its chat template writes no calls, or none in a known format"
+        : "its chat template writes calls so";
+    return { format, reason };
+  }
+  const reason =
+    given === null ? "this model is off unless chat.toolCalls says otherwise" : "chat.toolCalls says so";
+  return { format: formats.find(({ name }) => name === value) ?? null, reason };
 }
 
 function thinksOf(
   name: string,
   template: ChatTemplate,
   { reasoning }: Pick<ChatSettings, "reasoning">,
-): boolean {
+): { readonly thinks: boolean; readonly reason: string } {
   const value = settingOf("chat.reasoning", reasoning, name, ["auto", "off", "on"]) ?? "auto";
-  return value === "auto" ? template.mentions(thoughtMarks.end) : value === "on";
+  if (value !== "auto") return { thinks: value === "on", reason: "chat.reasoning says so" };
+  const thinks = template.mentions(thoughtMarks.end);
+  const verb = thinks ? "mentions" : "does not mention";
+  return { thinks, reason: `its chat template ${verb} ${thoughtMarks.end}` };
 }
 
 /** @throws ServiceError `invalid` for a setting of a model that is none of `names` */

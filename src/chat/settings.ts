@@ -64,7 +64,12 @@ export const chatSettings = {
     kind: "list",
     default: [],
     about:
-      "How base models write calls of tools, as `model=format`: `hermes`, `llama3`, `mistral` (a list), `mistral-named`, or `off`. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
+      "How base models write calls of tools, as `model=format`: one of the formats that docs/tools.md lists or `chat.toolFormats` describes, or `off`. By default, and with `auto`, it is found in a model's chat template; the built-in model is `off` by default.",
+  },
+  toolFormats: {
+    kind: "list",
+    default: [],
+    about: "JSON files that describe further formats of tool calls; docs/tools.md says how.",
   },
   reasoning: {
     kind: "list",

@@ -39,6 +39,12 @@ export interface ListedBase {
   readonly contextLength: number;
   /** Token ids are below it. */
   readonly vocabularySize: number;
+  /** How its answers are read, each with why. */
+  readonly replies: {
+    /** `off` where no calls are read. */
+    readonly calls: { readonly format: string; readonly reason: string };
+    readonly thoughts: { readonly areRead: boolean; readonly reason: string };
+  };
 }
 
 export interface HttpDependencies {

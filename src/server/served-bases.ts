@@ -5,10 +5,11 @@ import { packVocabulary, type TokenVocabulary } from "../domain/vocabulary.ts";
 import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
 import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../chat/reply-abilities.ts";
 import type { ServedBase } from "../chat/served-base.ts";
+import { loadCallFormats } from "../chat/tools/call-formats.ts";
 import { readGenerationDefaults } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import type { EngineHealth } from "../http/dependencies.ts";
+import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
@@ -31,7 +32,7 @@ interface Options {
 }
 
 /** Checks every model folder and builds its engine, which is not started yet. */
-export function createServedBases(
+export async function createServedBases(
   models: readonly BaseModel[],
   options: Options,
 ): Promise<readonly EngineBase[]> {
@@ -39,6 +40,7 @@ export function createServedBases(
     models.map(({ name }) => name),
     options.config.chat,
   );
+  const formats = await loadCallFormats(options.config.chat.toolFormats);
   return Promise.all(
     models.map(async (model) => {
       const { cacheFolder, config, clock, logger } = options;
@@ -52,7 +54,12 @@ export function createServedBases(
       if (notApplied.length > 0) {
         logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
       }
-      const replies = readReplyAbilities(model, { template, tokenizer }, config.chat);
+      const replies = readReplyAbilities(model, { template, tokenizer }, config.chat, formats);
+      const { calls, thoughts } = repliesOf(replies);
+      logger.info(
+        { model: model.name, contextLength, toolCalls: calls, thoughts },
+        `${model.name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
+      );
       const prompts = createPromptThreads(model.folder, config.chat);
       const engine = createChildEngine({
         modelFolder: model.folder,
@@ -67,6 +74,14 @@ export function createServedBases(
       return { model, engine, prompts, tokenizer, defaults, replies, contextLength, vocabularySize };
     }),
   );
+}
+
+/** How a model's answers are read, with why, for people. */
+export function repliesOf({ callFormat, thinks, reasons }: ReplyAbilities): ListedBase["replies"] {
+  return {
+    calls: { format: callFormat?.name ?? "off", reason: reasons.calls },
+    thoughts: { areRead: thinks, reason: reasons.thoughts },
+  };
 }
 
 /** All engines as one: as well as the worst of them. */

@@ -36,7 +36,7 @@ import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
 import { sweepDataFolder } from "./sweep.ts";
-import { createServedBases, engineHealth, type EngineBase } from "./served-bases.ts";
+import { createServedBases, engineHealth, repliesOf, type EngineBase } from "./served-bases.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -235,6 +235,7 @@ async function construct(
         name: base.model.name,
         contextLength: servedContextLength(base),
         vocabularySize: base.vocabularySize,
+        replies: repliesOf(base.replies),
       })),
     directory,
     keys: database.keys,

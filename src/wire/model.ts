@@ -158,6 +158,20 @@ export const servedModelSchema = Type.Object(
       description:
         "Tokens that prompt and answer may have together; null where the base model is not served.",
     }),
+    tool_calls: orNull(
+      Type.Object({
+        format: Type.String({ description: "In which calls are read out of answers; `off` where none are." }),
+        reason: Type.String({ description: "Why, for people." }),
+      }),
+      { description: "Whether the model calls tools; null where the base model is not served." },
+    ),
+    thoughts: orNull(
+      Type.Object({
+        read: Type.Boolean({ description: "Whether they are told apart from the answer." }),
+        reason: Type.String({ description: "Why, for people." }),
+      }),
+      { description: "What the model thinks before it answers; null where the base model is not served." },
+    ),
   },
   { title: "ServedModel" },
 );
@@ -165,5 +179,17 @@ export const servedModelListSchema = Type.Object({
   object: Type.Enum(["list"]),
   data: Type.Array(servedModelSchema),
 });
+
+/** @param replies null where the base model is not served */
+export function servedRepliesBody(
+  replies: {
+    readonly calls: { readonly format: string; readonly reason: string };
+    readonly thoughts: { readonly areRead: boolean; readonly reason: string };
+  } | null,
+): object {
+  if (replies === null) return { tool_calls: null, thoughts: null };
+  const { areRead, reason } = replies.thoughts;
+  return { tool_calls: replies.calls, thoughts: { read: areRead, reason } };
+}
 
 export const baseModelsSchema = Type.Array(Type.String(), { description: "The default first." });

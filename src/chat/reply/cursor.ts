@@ -66,13 +66,16 @@ export class Cursor {
 
   /** Reads a text if it comes next, and nothing otherwise. */
   *takes(text: string): Reading<boolean> {
+    const isNext = yield* this.sees(text);
+    if (isNext) this.advance(text.length);
+    return isNext;
+  }
+
+  /** Whether a text comes next, which stays unread. */
+  *sees(text: string): Reading<boolean> {
     for (;;) {
       const come = this.rest.slice(0, text.length);
-      if (come.length === text.length || !text.startsWith(come) || this.#isEnded) {
-        if (come !== text) return false;
-        this.advance(text.length);
-        return true;
-      }
+      if (come.length === text.length || !text.startsWith(come) || this.#isEnded) return come === text;
       yield;
     }
   }
@@ -103,21 +106,24 @@ export function* takesBehindBlanks(cursor: Cursor, text: string): Reading<boolea
 }
 
 /**
- * Reads text up to a mark, or to its end where there is none, and gives it away as it comes. What may be the beginning of
- * the mark is held back, and so is the padding before it.
+ * Reads text up to the first of some marks, or to its end where there is none, and gives it away as it comes. What may be
+ * the beginning of a mark is held back, and so is the padding before it.
  *
- * @returns whether the mark comes next, behind its padding; padding stays unread at the end of the text too
+ * @returns whether a mark comes next, behind its padding; padding stays unread at the end of the text too
  */
 export function* readUntil(
   cursor: Cursor,
-  { mark, isPadding }: { readonly mark: string | null; readonly isPadding: (character: string) => boolean },
+  {
+    marks,
+    isPadding,
+  }: { readonly marks: readonly string[]; readonly isPadding: (character: string) => boolean },
   give: (text: string) => void,
 ): Reading<boolean> {
   for (;;) {
     const { rest } = cursor;
-    const found = mark === null ? -1 : rest.indexOf(mark);
+    const found = firstOf(rest, marks);
     const isLast = found < 0 && cursor.isEnded;
-    const heldCount = isLast || mark === null ? 0 : beginningAtEnd(rest, mark);
+    const heldCount = isLast ? 0 : Math.max(0, ...marks.map((mark) => beginningAtEnd(rest, mark)));
     let end = found >= 0 ? found : rest.length - heldCount;
     while (end > 0 && isPadding(rest[end - 1])) end -= 1;
     if (end > 0) give(rest.slice(0, end));
@@ -125,6 +131,12 @@ export function* readUntil(
     if (found >= 0 || isLast) return found >= 0;
     yield;
   }
+}
+
+/** Where the first of some texts stands in another; -1 where none does. */
+function firstOf(text: string, marks: readonly string[]): number {
+  const places = marks.map((mark) => text.indexOf(mark)).filter((place) => place >= 0);
+  return places.length === 0 ? -1 : Math.min(...places);
 }
 
 /** How many characters at the end of a text may be the beginning of a mark that is not whole in it. */

@@ -6,7 +6,7 @@ import type { Generation, GenerationEvent } from "../../domain/generation.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
-import { hermes } from "../tools/hermes.ts";
+import { callFormats } from "../tools/call-formats.ts";
 import { generationDeltas } from "./generation-deltas.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/tool-model");
@@ -49,7 +49,7 @@ async function answer(
     stopChoice: (choice) => void stopped.push(choice),
     abort: () => undefined,
   };
-  const calls = { format: hermes, names: new Set(["f"]), areParallel };
+  const calls = { format: callFormats.hermes, names: new Set(["f"]), areParallel };
   const plan = {
     generation: {
       prompt: { tokenIds: [1], adapter: null },

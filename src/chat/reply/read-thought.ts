@@ -15,7 +15,7 @@ export function* readThought(cursor: Cursor, pieces: ReplyPieces, start: Thought
   if (start === "none") return;
   if (start === "possible" && !(yield* takesBehindBlanks(cursor, thoughtMarks.begin))) return;
   yield* cursor.skip(isNewline);
-  const limits = { mark: thoughtMarks.end, isPadding: isNewline };
+  const limits = { marks: [thoughtMarks.end], isPadding: isNewline };
   if (!(yield* readUntil(cursor, limits, pieces.addReasoning))) {
     pieces.addReasoning(cursor.takeRest());
     return;

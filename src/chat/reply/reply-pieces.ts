@@ -12,13 +12,13 @@ export interface ReplyPiece {
 export const emptyPiece: ReplyPiece = { text: "", reasoning: "", toolCalls: [] };
 
 export class ReplyPieces {
-  readonly #newCallId: () => string;
+  readonly #newCallId: (name: string, index: number) => string;
   #text = "";
   #reasoning = "";
   #calls: ToolCallDelta[] = [];
   #callCount = 0;
 
-  constructor(newCallId: () => string) {
+  constructor(newCallId: (name: string, index: number) => string) {
     this.#newCallId = newCallId;
   }
 
@@ -32,7 +32,8 @@ export class ReplyPieces {
 
   /** Begins a call; arguments belong to the last one that began. */
   beginCall(name: string): void {
-    this.#calls.push({ index: this.#callCount, id: this.#newCallId(), name, argumentsText: "" });
+    const index = this.#callCount;
+    this.#calls.push({ index, id: this.#newCallId(name, index), name, argumentsText: "" });
     this.#callCount += 1;
   }
 

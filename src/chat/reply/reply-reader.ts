@@ -30,7 +30,7 @@ export interface ReplyReader {
 export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | null {
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();
-  const pieces = new ReplyPieces(() => calls?.format.newCallId() ?? "");
+  const pieces = new ReplyPieces((name, index) => calls?.format.newCallId(name, index) ?? "");
   const reading = read(cursor, pieces, { thought, calls });
   let isDone = false;
   const readOn = (): void => {

@@ -4,7 +4,7 @@ import type { ToolCallDelta } from "../../domain/chat.ts";
 import { joinedPieces, type ReplyPiece } from "../reply/reply-pieces.ts";
 import type { ThoughtStart } from "../reply/read-thought.ts";
 import { createReplyReader } from "../reply/reply-reader.ts";
-import type { CallFormat } from "../tools/call-format.ts";
+import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 
 export interface ReadReply {
   readonly text: string;
@@ -19,20 +19,27 @@ export interface ReadReply {
   readonly pieces: readonly ReplyPiece[];
 }
 
+const anyArguments = { type: "object", properties: { a: {} } };
+
 export function readReply(
   format: CallFormat | null,
   texts: readonly string[],
   {
     thought = "none",
     names = [],
+    functions = new Map(names.map((name) => [name, anyArguments])),
     areParallel = true,
+    isHeld = false,
   }: {
     readonly thought?: ThoughtStart;
+    /** Of functions that take some argument. */
     readonly names?: readonly string[];
+    readonly functions?: KnownTools["functions"];
     readonly areParallel?: boolean;
+    readonly isHeld?: boolean;
   } = {},
 ): ReadReply {
-  const calls = format === null ? null : { format, names: new Set(names), areParallel };
+  const calls = format === null ? null : { format, functions, areParallel, isHeld };
   const reader = createReplyReader({ thought, calls });
   assert.ok(reader !== null);
   const pieces: ReplyPiece[] = [];

@@ -1,27 +1,31 @@
-// How a model writes calls of tools: the contract of every format, and what formats have in common. A format reads what it
-// also says how to constrain, so that both are in one place.
-import type { Json } from "../../domain/trajectory.ts";
+// How a model writes calls of tools: the contract of every format, and what readers of them have in common. A format reads
+// what it also says how to constrain, so that both are in one place.
+import type { Json, JsonObject } from "../../domain/trajectory.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
 
 export interface KnownTools {
-  /** The names of the functions that may be called. */
-  readonly names: ReadonlySet<string>;
+  /** The JSON Schema of the arguments of each function that may be called, by its name; null where it takes none. */
+  readonly functions: ReadonlyMap<string, JsonObject | null>;
   /** Whether there may be more than one call: where not, reading ends behind the first. */
   readonly areParallel: boolean;
+  /** Whether a constraint holds the answer to its form: what it could not have written as a call then is none. */
+  readonly isHeld: boolean;
 }
 
 /** A tool as a constraint needs it. */
 export interface CallableTool {
   readonly name: string;
   /** The JSON Schema of its arguments, which are an object. */
-  readonly schema: Json;
+  readonly schema: JsonObject;
 }
 
 export interface CallFormat {
-  /** Texts that mark calls: a token that spells one is text, whatever the tokenizer calls it. */
+  /** As the operator may call it. */
+  readonly name: string;
+  /** Texts that mark calls: a token within one is text, whatever the tokenizer calls it. */
   readonly marks: readonly string[];
-  readonly newCallId: () => string;
+  newCallId(name: string, index: number): string;
   /**
    * Reads what is left of an answer, text and calls. Blanks before a call, and at the end of an answer that has any, are
    * layout, and belong to neither. What begins as a call and is none is text, as it stands.
@@ -31,19 +35,33 @@ export interface CallFormat {
   calls(tools: readonly CallableTool[], areParallel: boolean): Json;
   /** The same for text with such calls, or without any. */
   textWithCalls(tools: readonly CallableTool[], areParallel: boolean): Json;
+  /** Why calls cannot be held to a schema of arguments in this format, with the keyword's name; null where they can. */
+  refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
+  /** A call as a model writes it. */
+  written(name: string, argumentValues: JsonObject): string;
+}
+
+/** Whether a function can be called without arguments being named. */
+export function takesNothing({ functions }: KnownTools, name: string): boolean {
+  const schema = functions.get(name);
+  if (schema === undefined) return false;
+  const { properties, required } = schema ?? {};
+  return isEmpty(properties) && isEmpty(required);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return typeof value !== "object" || value === null || Object.keys(value).length === 0;
 }
 
 /** Reads text up to a mark that may begin a call; the cursor then stands before the blanks in front of it. */
-export function* readTextUntil(cursor: Cursor, pieces: ReplyPieces, mark: string): Reading<boolean> {
-  const isFound = yield* readUntil(cursor, { mark, isPadding: isBlank }, pieces.addText);
+export function* readTextUntil(
+  cursor: Cursor,
+  pieces: ReplyPieces,
+  marks: readonly string[],
+): Reading<boolean> {
+  const isFound = yield* readUntil(cursor, { marks, isPadding: isBlank }, pieces.addText);
   if (!isFound) endText(cursor, pieces);
   return isFound;
-}
-
-/** Reads the rest of an answer as text. */
-export function* readRest(cursor: Cursor, pieces: ReplyPieces): Reading {
-  yield* readUntil(cursor, { mark: null, isPadding: isBlank }, pieces.addText);
-  endText(cursor, pieces);
 }
 
 /** Blanks at the end are text only where no call is before them. */
@@ -67,12 +85,16 @@ export function* tryCall(cursor: Cursor, read: () => Reading<boolean>): Reading<
 }
 
 /** Gives away what is no call: blanks, and the mark that might have begun one. */
-export function* readMarkAsText(cursor: Cursor, pieces: ReplyPieces, mark: string): Reading {
+export function* readMarkAsText(cursor: Cursor, pieces: ReplyPieces, marks: readonly string[]): Reading {
   pieces.addText(yield* cursor.skip(isBlank));
-  if (yield* cursor.takes(mark)) pieces.addText(mark);
+  for (const mark of marks) {
+    if (!(yield* cursor.takes(mark))) continue;
+    pieces.addText(mark);
+    return;
+  }
 }
 
 /** Gives away as arguments what goes on where arguments stopped being JSON: all before a mark, or all. */
-export function* readBrokenArguments(cursor: Cursor, pieces: ReplyPieces, mark: string | null): Reading {
-  yield* readUntil(cursor, { mark, isPadding: () => false }, pieces.addArguments);
+export function* readBrokenArguments(cursor: Cursor, pieces: ReplyPieces, marks: readonly string[]): Reading {
+  yield* readUntil(cursor, { marks, isPadding: () => false }, pieces.addArguments);
 }

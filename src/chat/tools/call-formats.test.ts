@@ -54,26 +54,44 @@ for (const [name, template] of Object.entries(templates)) {
   });
 }
 
-test("templates that write calls otherwise, or none, have no format", async () => {
-  for (const name of ["qwen3-coder", "deepseek-r1"])
-    assert.equal(detectCallFormat(fixtureTemplate(name)), null);
+/** How templates of other families write the calls of a message, each in its own words. */
+const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
+  glm: "<tool_call>{{ f.name }}\n{% for k, v in f.arguments | items %}<arg_key>{{ k }}</arg_key>\n<arg_value>{{ v if v is string else v | tojson }}</arg_value>\n{% endfor %}</tool_call>",
+  minimax:
+    '<minimax:tool_call>\n<invoke name="{{ f.name }}">\n{% for k, v in f.arguments | items %}<parameter name="{{ k }}">{{ v }}</parameter>\n{% endfor %}</invoke>\n</minimax:tool_call>',
+  "kimi-k2":
+    "<|tool_calls_section_begin|><|tool_call_begin|>{{ c.id }}<|tool_call_argument_begin|>{{ f.arguments | tojson }}<|tool_call_end|><|tool_calls_section_end|>",
+  gemma:
+    "<start_function_call>call:{{ f.name }}{{ '{' }}{% for k, v in f.arguments | items %}{{ k }}:<escape>{{ v }}<escape>{% endfor %}{{ '}' }}<end_function_call>",
+  granite: '<|tool_call|>[{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}]',
+  functionary: "<function={{ f.name }}>{{ f.arguments | tojson }}</function>",
+  nemotron: '<TOOLCALL>[{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}]</TOOLCALL>',
+  deepseek:
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{{ f.name }}\n```json\n{{ f.arguments | tojson }}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+};
+
+test("formats of other families are found too, and a template that writes no calls has none", async () => {
+  assert.equal(detectCallFormat(fixtureTemplate("qwen3-coder")), callFormats["qwen-coder"]);
+  for (const [name, writer] of Object.entries(writers)) {
+    const source = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% set f = c.function %}${writer}{% else %}{{ m.content }}{% endfor %}{% endfor %}`;
+    const template = createChatTemplate({ source, toolUseSource: null, specialTokens, clock: systemClock });
+    assert.equal(detectCallFormat(template)?.name, name);
+  }
+  assert.equal(detectCallFormat(fixtureTemplate("deepseek-r1")), null);
   const folder = "test/fixtures/goldens/models/qwen3";
   assert.equal(detectCallFormat(await loadChatTemplate(folder)), null);
 });
 
 test("the page of tools shows a call of each format", () => {
   const page = readFileSync("docs/tools.md", "utf8");
-  const shown = [...page.matchAll(/^\| `([\w-]+)`[^|]* \| `([^`]+)`/gm)].filter(
-    ([, name]) => name in callFormats,
-  );
-  assert.deepEqual(
-    shown.map(([, name]) => name),
-    Object.keys(callFormats),
-  );
-  for (const [, name, answer] of shown) {
-    const { toolCalls } = readReply(callFormats[name as keyof typeof callFormats], [answer], {
-      names: ["weather"],
-    });
+  for (const [name, format] of Object.entries(callFormats)) {
+    const written = format.written("weather", { city: "Rome" });
+    // In a cell of a table a line break is shown as a blank, and a bar is escaped.
+    const shown = written.replaceAll("\n", " ").replaceAll("|", "\\|");
+    const marked = shown.includes("`") ? "`` " + shown + " ``" : "`" + shown + "`";
+    assert.ok(page.includes(`| \`${name}\` | `), name);
+    assert.ok(page.includes(marked), `${name}: ${marked}`);
+    const { toolCalls } = readReply(format, [written], { names: ["weather"] });
     const calls = toolCalls.map((call) => [call.name, call.argumentsText]);
     assert.deepEqual(calls, [["weather", '{"city": "Rome"}']], name);
   }

@@ -6,33 +6,63 @@ import type { ChatTemplate } from "../../tokenizer/chat-template.ts";
 import { createReplyReader } from "../reply/reply-reader.ts";
 import { thoughtMarks } from "../reply/read-thought.ts";
 import type { CallFormat } from "./call-format.ts";
-import { hermes } from "./hermes.ts";
-import { llama3 } from "./llama3.ts";
-import { mistralList, mistralNamed } from "./mistral.ts";
+import { builtInFormats } from "./formats/built-in-formats.ts";
+import { describedFormat } from "./formats/described-format.ts";
+import { loadFormatDescription } from "./formats/read-description.ts";
 
-export const callFormats = {
-  hermes,
-  llama3,
-  mistral: mistralList,
-  "mistral-named": mistralNamed,
-} as const satisfies Readonly<Record<string, CallFormat>>;
+type BuiltInName = keyof typeof builtInFormats;
 
-/** A call that no template has of itself; its id is one that every template takes. */
+/** Those that are known by themselves. */
+// The entries have these names.
+export const callFormats = Object.fromEntries(
+  Object.entries(builtInFormats).map(([name, description]) => [
+    name,
+    describedFormat({ name, ...description }),
+  ]),
+) as Readonly<Record<BuiltInName, CallFormat>>;
+
+/**
+ * The formats that the operator describes, from their files.
+ *
+ * @throws ServiceError `invalid` for a file that describes none, or one of a name that is taken
+ */
+export async function loadCallFormats(files: readonly string[]): Promise<readonly CallFormat[]> {
+  const descriptions = await Promise.all(files.map(loadFormatDescription));
+  const names = ["auto", "off", ...Object.keys(callFormats)];
+  for (const { name } of descriptions) {
+    if (names.includes(name))
+      throw new ServiceError({
+        code: "invalid",
+        message: `chat.toolFormats describes ${JSON.stringify(name)}, which is the name of another; give it one of its own.`,
+      });
+    names.push(name);
+  }
+  return descriptions.map(describedFormat);
+}
+
+/** A call that no template has of itself. */
 const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
 
 /**
- * The format that reads back the call which a template writes; null where none does.
+ * The format in which a template writes a call: the first of these that writes it alike, else the first that reads it back;
+ * null where none does.
  */
-export function detectCallFormat(template: ChatTemplate): CallFormat | null {
-  const turn = writtenTurn(template);
-  if (turn === null) return null;
-  // One reader takes both of Mistral's layouts; what it is asked to write is told apart by the mark of the newer one.
-  const candidates = [hermes, turn.includes("[ARGS]") ? mistralNamed : mistralList, llama3];
-  return candidates.find((format) => readsProbe(format, turn)) ?? null;
+export function detectCallFormat(
+  template: ChatTemplate,
+  formats: readonly CallFormat[] = Object.values(callFormats),
+): CallFormat | null {
+  const ids = new Set(formats.map(probeId));
+  const turns = new Map([...ids].map((id) => [id, writtenTurn(template, id)]));
+  const turnOf = (format: CallFormat): string | null => turns.get(probeId(format)) ?? null;
+  const readers = formats.filter((format) => readsProbe(format, turnOf(format) ?? ""));
+  const writesAlike = (format: CallFormat): boolean =>
+    turnOf(format)?.includes(format.written(probe.name, probe.arguments)) === true;
+  return readers.find(writesAlike) ?? readers[0] ?? null;
 }
 
 function readsProbe(format: CallFormat, turn: string): boolean {
-  const calls = { format, names: new Set([probe.name]), areParallel: true };
+  const functions = new Map([[probe.name, parameters]]);
+  const calls = { format, functions, areParallel: true, isHeld: false };
   const reader = createReplyReader({ thought: "none", calls });
   const pieces = reader === null ? [] : [reader.push(turn), reader.end()];
   const deltas = pieces.flatMap(({ toolCalls }) => toolCalls);
@@ -44,10 +74,16 @@ function readsProbe(format: CallFormat, turn: string): boolean {
   );
 }
 
-/** What a template writes for an answer that is the probe; null where it writes none. */
-function writtenTurn(template: ChatTemplate): string | null {
+/** An id that every template takes, but those that the format makes of the call. */
+function probeId(format: CallFormat): string {
+  const id = format.newCallId(probe.name, 0);
+  return id === format.newCallId(probe.name, 0) ? id : "probe1234";
+}
+
+/** What a template writes for an answer that is the probe, with this id; null where it writes none. */
+function writtenTurn(template: ChatTemplate, id: string): string | null {
   const user = { role: "user", content: "probe" };
-  const call = { id: "probe1234", type: "function", function: probe };
+  const call = { id, type: "function", function: probe };
   const answer = { role: "assistant", content: null, tool_calls: [call] };
   const tools = [{ type: "function", function: { name: probe.name, description: "A probe.", parameters } }];
   const render = (messages: readonly MessageRecord[], addGenerationPrompt: boolean): string =>

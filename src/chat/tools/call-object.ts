@@ -1,14 +1,19 @@
 // Reads one call that is written as a JSON object with the function's name and its arguments, in either order. It is a call
 // from where its name is known and its arguments have begun: before that it may be anything, and from there on it stays
-// one, even where its arguments turn out to be no JSON.
+// one, even where its arguments turn out to be no JSON. Arguments may also be a text of JSON, as small models write them,
+// or be left out of a call that needs none.
 import { isBlank, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
+import { isJson } from "./formats/parameter-values.ts";
 import { ObjectScanner } from "./object-scanner.ts";
 
 export interface CallMembers {
+  readonly name: string;
   /** Names of the member that holds the arguments. */
   readonly arguments: readonly string[];
   readonly isFunction: (name: string) => boolean;
+  /** Whether a call of the function may come without arguments. */
+  readonly takesNothing: (name: string) => boolean;
 }
 
 /**
@@ -30,12 +35,12 @@ export function* readCallObject(
     if (outcome === "malformed") return call.isBegun ? "whole" : "none";
     yield* cursor.skip(isBlank);
   } while (yield* cursor.takes(","));
-  yield* cursor.takes("}");
+  if (yield* cursor.takes("}")) call.endWithoutArguments();
   return call.isBegun ? "whole" : "none";
 }
 
 /** What some models write beside name and arguments. */
-const otherMembers: readonly string[] = ["id", "type"];
+const otherMembers: readonly string[] = ["id", "type", "tool_call_id"];
 
 class HalfReadCall {
   readonly #cursor: Cursor;
@@ -60,19 +65,30 @@ class HalfReadCall {
     if (member === null || !(yield* cursor.takes(":"))) return "malformed";
     yield* cursor.skip(isBlank);
     if (!this.isBegun && this.#members.arguments.includes(member)) return yield* this.#readArguments();
-    if (!this.isBegun && member !== "name" && !otherMembers.includes(member)) return "malformed";
+    const isName = member === this.#members.name;
+    if (!this.isBegun && !isName && !otherMembers.includes(member)) return "malformed";
     const value = yield* readString(cursor);
     if (value === null) return "malformed";
-    if (this.isBegun || member !== "name") return "read";
+    if (this.isBegun || !isName) return "read";
     if (this.#name !== null || !this.#members.isFunction(value)) return "malformed";
     this.#name = value;
     if (this.#early !== null) this.#begin(value, this.#early);
     return "read";
   }
 
+  /** A call that is over without any arguments is one where the function needs none. */
+  endWithoutArguments(): void {
+    const name = this.#name;
+    if (!this.isBegun && this.#early === null && name !== null && this.#members.takesNothing(name))
+      this.#begin(name, "{}");
+  }
+
   *#readArguments(): Reading<"read" | "malformed" | "broken"> {
-    const isObject = (yield* this.#cursor.peek()) === "{";
-    if (!isObject || this.#early !== null) return "malformed";
+    if (this.#early !== null) return "malformed";
+    const next = yield* this.#cursor.peek();
+    if (next === '"') return this.#takeEarly(jsonObjectIn(yield* readString(this.#cursor, Infinity)));
+    if (next === "n") return (yield* this.#cursor.takes("null")) ? "read" : "malformed";
+    if (next !== "{") return "malformed";
     if (this.#name !== null) {
       this.#begin(this.#name, "");
       return (yield* readObject(this.#cursor, this.#pieces.addArguments)) ? "read" : "broken";
@@ -83,6 +99,13 @@ class HalfReadCall {
     return isWhole ? "read" : "malformed";
   }
 
+  #takeEarly(text: string | null): "read" | "malformed" {
+    if (text === null) return "malformed";
+    if (this.#name === null) this.#early = text;
+    else this.#begin(this.#name, text);
+    return "read";
+  }
+
   #begin(name: string, argumentsText: string): void {
     this.isBegun = true;
     this.#cursor.release();
@@ -91,15 +114,21 @@ class HalfReadCall {
   }
 }
 
+/** The text of a JSON object that a JSON string holds; null where it holds none. */
+function jsonObjectIn(text: string | null): string | null {
+  const isObject = text?.trimStart().startsWith("{") === true && isJson(text);
+  return isObject ? text.trim() : null;
+}
+
 /** Names are shorter: what is longer is no part of a call. */
-const stringLengthMax = 1024;
+const nameLengthMax = 1024;
 
 /** The value of a JSON string; null where there is none. */
-function* readString(cursor: Cursor): Reading<string | null> {
+function* readString(cursor: Cursor, lengthMax = nameLengthMax): Reading<string | null> {
   if (!(yield* cursor.takes('"'))) return null;
   let text = '"';
   let isEscaped = false;
-  while (text.length <= stringLengthMax) {
+  while (text.length <= lengthMax) {
     const character = yield* cursor.peek();
     if (character === "") return null;
     cursor.advance(1);

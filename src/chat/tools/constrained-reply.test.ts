@@ -13,8 +13,8 @@ import { readReply } from "../testing/read-reply.ts";
 import { callFormats } from "./call-formats.ts";
 import { constrainedReply } from "./constrained-reply.ts";
 
-type FormatName = keyof typeof callFormats;
-const formats = Object.keys(callFormats) as FormatName[];
+const formats = ["hermes", "llama3", "mistral", "mistral-named"] as const;
+type FormatName = (typeof formats)[number];
 
 interface Answers {
   readonly choice?: ToolChoice["kind"];
@@ -50,8 +50,7 @@ function check(answers: Answers): void {
     ...(constraint === undefined ? {} : { constraint }),
     calls: { choice: toolChoice, areParallel, areExempt },
   });
-  const calls =
-    format === undefined ? null : { format: callFormats[format], names: new Set(["f", "g"]), areParallel };
+  const calls = format === undefined ? null : { format: callFormats[format], areParallel };
   const made = constrainedReply(request, toolChoice, { thought, calls });
   assert.ok(made !== null);
   const language = readLanguage(made, defaultGrammarLimits);
@@ -187,8 +186,7 @@ test("every kind of constraint may stand behind a thought", () => {
 });
 
 test("nothing holds an answer that may call tools that are not strict, and the request's own constraint stays itself", () => {
-  const names = new Set(["f"]);
-  const calls = { format: callFormats.hermes, names, areParallel: true };
+  const calls = { format: callFormats.hermes, areParallel: true };
   const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
   const auto = { kind: "auto" } as const;
   assert.equal(constrainedReply(chatRequest({ prompt }), auto, { thought: "possible", calls }), null);

@@ -5,15 +5,19 @@ import type { ChatRequest, ToolChoice } from "../../domain/chat.ts";
 import type { Constraint, ConstraintOptions } from "../../domain/constraint.ts";
 import type { Json, JsonObject } from "../../domain/trajectory.ts";
 import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
-import type { ReadCalls, ReplyForm } from "../reply/reply-reader.ts";
+import type { ReadCalls } from "../reply/reply-reader.ts";
 import type { CallableTool } from "./call-format.ts";
-import { functionOf, isStrict, toolsOf } from "./tool-use.ts";
+import { argumentsSchema, functionOf } from "./arguments-schema.ts";
+import { isStrict, toolsOf } from "./tool-use.ts";
+
+/** What a constraint needs to know of how calls are read. */
+type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
 /** Null where the answer is free. */
 export function constrainedReply(
   request: ChatRequest,
   choice: ToolChoice,
-  { thought, calls }: ReplyForm,
+  { thought, calls }: { readonly thought: ThoughtStart; readonly calls: WrittenCalls | null },
 ): Constraint | null {
   const { constraint } = request;
   const withCalls = calls === null ? null : formatWithCalls(request, choice, calls);
@@ -44,7 +48,7 @@ function isForced({ kind }: ToolChoice): boolean {
 }
 
 /** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
-function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: ReadCalls): Json {
+function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: WrittenCalls): Json {
   const { format, areParallel } = calls;
   const tools = toolsOf(request);
   switch (choice.kind) {
@@ -63,11 +67,6 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: ReadCa
       return tools.some(isStrict) ? format.textWithCalls(callable, areParallel) : null;
     }
   }
-}
-
-/** What a tool's arguments must keep where they must keep anything: they are an object, whether or not it says so. */
-export function argumentsSchema(tool: JsonObject): JsonObject {
-  return { type: "object", ...functionOf(tool).parameters };
 }
 
 function keepingSchema(tool: JsonObject): CallableTool {

@@ -5,11 +5,11 @@ import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { ThoughtStart } from "../reply/read-thought.ts";
 import { plainReplies } from "../reply-abilities.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
-import { hermes } from "./hermes.ts";
+import { callFormats } from "./call-formats.ts";
 import { planReply, type ReplyPlan } from "./reply-plan.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/tool-model");
-const replies = { ...plainReplies, thinks: true, callFormat: hermes };
+const replies = { ...plainReplies, thinks: true, callFormat: callFormats.hermes };
 
 function planOf(changes: RequestChanges, prompt = "<|im_start|>assistant\n", thinks = true): ReplyPlan {
   const tokenIds = tokenizer.encode(`${"before ".repeat(40)}${prompt}`, { addSpecialTokens: false });
@@ -44,7 +44,12 @@ test("calls are read where tools may be called, and of a named function one", ()
   const tools = [{ type: "function", function: { name: "f" } }];
   const callsOf = (calls: RequestChanges["calls"]): ReplyPlan["form"]["calls"] =>
     planOf({ prompt: { tools }, ...(calls === undefined ? {} : { calls }) }).form.calls;
-  assert.deepEqual(callsOf(undefined), { format: hermes, names: new Set(["f"]), areParallel: true });
+  assert.deepEqual(callsOf(undefined), {
+    format: callFormats.hermes,
+    functions: new Map([["f", null]]),
+    areParallel: true,
+    isHeld: false,
+  });
   assert.equal(callsOf({ areParallel: false })?.areParallel, false);
   assert.equal(callsOf({ choice: { kind: "none" } }), null);
   assert.equal(callsOf({ choice: { kind: "named", name: "f" } })?.areParallel, false);

@@ -7,7 +7,8 @@ import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReplyForm } from "../reply/reply-reader.ts";
 import type { ServedBase } from "../served-base.ts";
 import { constrainedReply } from "./constrained-reply.ts";
-import { functionOf, toolChoiceOf, toolsOf } from "./tool-use.ts";
+import { functionOf } from "./arguments-schema.ts";
+import { toolChoiceOf, toolsOf } from "./tool-use.ts";
 
 export interface ReplyPlan {
   readonly form: ReplyForm;
@@ -25,14 +26,17 @@ export function planReply(
   const choice = toolChoiceOf(request, base);
   const thought = thoughtStart(request, base, promptTokenIds);
   const { callFormat } = base.replies;
-  const names = new Set(toolsOf(request).map((tool) => functionOf(tool).name));
+  const functions = new Map(
+    toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
+  );
   // A function that is named is called once.
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
-    callFormat === null || choice.kind === "none" ? null : { format: callFormat, names, areParallel };
+    callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
+  const constraint = constrainedReply(request, choice, { thought, calls });
   return {
-    form: { thought, calls },
-    constraint: constrainedReply(request, choice, { thought, calls }),
+    form: { thought, calls: calls && { ...calls, isHeld: constraint !== null } },
+    constraint,
     // As vLLM has it: that the function is called was no choice of the model's.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
   };

@@ -6,7 +6,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { chatRequest } from "../testing/chat-request.ts";
 import { plainReplies, type ReplyAbilities } from "../reply-abilities.ts";
 import type { ServedBase } from "../served-base.ts";
-import { hermes } from "./hermes.ts";
+import { callFormats } from "./call-formats.ts";
 import { noticeOf, refuseCalls } from "./tool-use.ts";
 
 const engine: Pick<Engine, "capabilities"> = { capabilities: { features: new Set(["constraint"]) } };
@@ -47,7 +47,7 @@ test("calls that must keep a schema are refused where the engine keeps none, or 
   ): void => {
     const tools = [{ type: "function", function: { name: "f", ...tool } }];
     const request = chatRequest({ prompt: { tools }, calls: { choice } });
-    const replies = { ...plainReplies, callFormat: hermes };
+    const replies = { ...plainReplies, callFormat: callFormats.hermes };
     assert.throws(
       () => refuseCalls(request, baseOf(replies, served)),
       (error) => {

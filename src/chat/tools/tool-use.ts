@@ -4,22 +4,12 @@ import { chatFault, type ChatRequest, type ToolChoice } from "../../domain/chat.
 import { cut, ServiceError, type Fault } from "../../domain/service-error.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import type { ServedBase } from "../served-base.ts";
+import type { CallFormat } from "./call-format.ts";
+import { argumentsSchema, functionOf, takesObjects } from "./arguments-schema.ts";
 
 /** The tools that the model is shown; none for a prompt that is no conversation. */
 export function toolsOf({ prompt }: ChatRequest): readonly JsonObject[] {
   return prompt.kind === "conversation" ? (prompt.tools ?? []) : [];
-}
-
-/** What a tool calls, in the API's own spelling. */
-interface ToolFunction {
-  readonly name: string;
-  readonly parameters?: JsonObject | null;
-  readonly strict?: boolean | null;
-}
-
-export function functionOf(tool: JsonObject): ToolFunction {
-  // The request was checked.
-  return tool["function"] as unknown as ToolFunction;
 }
 
 /** Whether a call of the tool must keep its schema even where the model may call it or not. */
@@ -54,20 +44,41 @@ export function refuseCalls(request: ChatRequest, base: ServedBase): void {
   }
   const { kind } = toolChoiceOf(request, base);
   const faults = engine.capabilities.features.has("constraint")
-    ? argumentFaults(request, kind)
+    ? argumentFaults(request, kind, replies.callFormat)
     : schemaFaults(request, kind);
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
-/** The tools whose schema calls must keep, though it takes no object. */
-function argumentFaults(request: ChatRequest, kind: ToolChoice["kind"]): readonly Fault[] {
+/** The tools whose schema calls must keep, though it takes no object, or one that calls of this model cannot be held to. */
+function argumentFaults(
+  request: ChatRequest,
+  kind: ToolChoice["kind"],
+  format: CallFormat | null,
+): readonly Fault[] {
   return toolsOf(request).flatMap((tool, index) => {
-    const isKept = kind === "required" || kind === "named" || (kind === "auto" && isStrict(tool));
-    const type = functionOf(tool).parameters?.["type"] ?? "object";
-    if (!isKept || type === "object") return [];
-    const message = `The arguments of a function are an object, and the type of these is ${cut(JSON.stringify(type))}; send "object".`;
-    const below = [String(index), "function", "parameters", "type"];
-    return [chatFault("prompt.tools", { message, type: "unsupported", below })];
+    const isNamed =
+      request.calls.choice?.kind === "named" && request.calls.choice.name !== functionOf(tool).name;
+    const isKept =
+      kind === "required" || (kind === "named" && !isNamed) || (kind === "auto" && isStrict(tool));
+    if (!isKept) return [];
+    const fault = (keyword: string, message: string): Fault =>
+      chatFault("prompt.tools", {
+        message,
+        type: "unsupported",
+        below: [String(index), "function", "parameters", keyword],
+      });
+    const type = functionOf(tool).parameters?.["type"];
+    if (!takesObjects(type)) {
+      const shown = cut(JSON.stringify(type));
+      return [
+        fault(
+          "type",
+          `The arguments of a function are an object, and the type of these is ${shown}; send "object".`,
+        ),
+      ];
+    }
+    const refusal = format?.refusal(argumentsSchema(tool)) ?? null;
+    return refusal === null ? [] : [fault(refusal.keyword, refusal.message)];
   });
 }
 

@@ -4,7 +4,12 @@ import type { Caller } from "../../domain/access.ts";
 import { notFound } from "../../domain/service-error.ts";
 import { fullName, parseModelName } from "../../models/model-name.ts";
 import type { ServedName } from "../../models/model-service.ts";
-import { baseModelsSchema, servedModelListSchema, servedModelSchema } from "../../wire/model.ts";
+import {
+  baseModelsSchema,
+  servedModelListSchema,
+  servedModelSchema,
+  servedRepliesBody,
+} from "../../wire/model.ts";
 import { locate } from "../../wire/places.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -87,15 +92,19 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       parent: model.baseModel,
       base: model.baseModel,
     });
-  const card = ({ id, createdAt, owner, root, parent, base }: Card): object => ({
-    id,
-    object: "model",
-    created: Math.floor(createdAt.getTime() / 1000),
-    owned_by: owner,
-    root,
-    parent,
-    max_model_len: baseModels().find(({ name }) => name === base)?.contextLength ?? null,
-  });
+  const card = ({ id, createdAt, owner, root, parent, base }: Card): object => {
+    const listed = baseModels().find(({ name }) => name === base);
+    return {
+      id,
+      object: "model",
+      created: Math.floor(createdAt.getTime() / 1000),
+      owned_by: owner,
+      root,
+      parent,
+      max_model_len: listed?.contextLength ?? null,
+      ...servedRepliesBody(listed?.replies ?? null),
+    };
+  };
 }
 
 interface Card {

@@ -36,6 +36,11 @@ import { httpSettings, type HttpSettings } from "../settings.ts";
 import { checkAnswer } from "./documented-answers.ts";
 import { FakeChat } from "./fake-chat.ts";
 
+const listedReplies = {
+  calls: { format: "off", reason: "it is a fake" },
+  thoughts: { areRead: false, reason: "it is a fake" },
+};
+
 export const keys = { admin: "hone_admin", member: "hone_member", other: "hone_other" } as const;
 export const bearer = (key: string = keys.admin): string => `Bearer ${key}`;
 export const basic = (key: string = keys.admin): string =>
@@ -137,7 +142,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     checkConstraint: async (constraint, instances) =>
       checkConstraint(constraint, instances, { limits: defaultGrammarLimits, clock: new FakeClock() }),
-    baseModels: () => baseModels.map((name) => ({ name, contextLength: 1024, vocabularySize: 512 })),
+    baseModels: () =>
+      baseModels.map((name) => ({ name, contextLength: 1024, vocabularySize: 512, replies: listedReplies })),
     directory: createModelDirectory({
       store: models,
       bases: baseModels,

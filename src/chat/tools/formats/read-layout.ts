@@ -1,0 +1,192 @@
+// Reads a block of calls of one layout. Blanks between the words of a layout are as the model writes them; what stands
+// behind a call's arguments is left out as far as it comes.
+import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
+import type { ReplyPieces } from "../../reply/reply-pieces.ts";
+import { readBrokenArguments, takesNothing, tryCall, type KnownTools } from "../call-format.ts";
+import { readCallObject, readObject, type CallMembers } from "../call-object.ts";
+import { aroundCalls, markOf, piecesOf, wordsOf, type CallLayout, type Piece } from "./call-layout.ts";
+import { jsonOfQuoted } from "./quoted-notation.ts";
+import { parameterMarks, readParameters } from "./read-parameters.ts";
+
+/** Where a call is read: a cursor that has kept the place before the call, which it lets go once the call has begun. */
+interface Place {
+  readonly cursor: Cursor;
+  readonly pieces: ReplyPieces;
+  readonly tools: KnownTools;
+}
+
+/** @returns whether there is a call; where there is none the cursor stands anywhere */
+export function blockReader(layout: CallLayout): (place: Place) => Reading<boolean> {
+  const { open, close } = aroundCalls(layout);
+  const read = callReader(layout, wordsOf(close));
+  return function* readBlock(place) {
+    const { cursor, tools } = place;
+    if (!(yield* takesAll(cursor, wordsOf(open))) || !(yield* read(place))) return false;
+    let isFurther = tools.areParallel;
+    while (isFurther)
+      isFurther = yield* tryCall(cursor, function* () {
+        for (const word of wordsOf(layout.separator)) yield* cursor.takes(word);
+        return yield* read(place);
+      });
+    yield* takesSome(cursor, wordsOf(close));
+    return true;
+  };
+}
+
+type ReadCall = (place: Place) => Reading<boolean>;
+
+function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
+  const pieces = piecesOf(layout.call);
+  const end = behindArguments(pieces);
+  // What has no end of its own goes on to the next mark.
+  const endMarks = [...end, ...closing, markOf(layout)].filter((word) => word.length > 2).slice(0, 1);
+  const isObject = pieces.some(({ kind }) => kind === "object");
+  const read = isObject ? objectReader(layout, pieces, endMarks) : namedReader(layout, pieces, endMarks);
+  return function* readCall(place) {
+    const isCall = yield* read(place);
+    if (isCall) yield* takesSome(place.cursor, end);
+    return isCall;
+  };
+}
+
+/** The words that stand behind what a call's arguments are in. */
+function behindArguments(pieces: readonly Piece[]): readonly string[] {
+  const last = pieces.at(-1);
+  return last?.kind === "text" && pieces.length > 1 ? last.words : [];
+}
+
+function objectReader(layout: CallLayout, all: readonly Piece[], endMarks: readonly string[]): ReadCall {
+  const before = wordsBefore(all);
+  return function* readTagged({ cursor, pieces, tools }) {
+    const members: CallMembers = {
+      name: layout.object.name,
+      arguments: [layout.object.arguments, "arguments", "parameters"],
+      isFunction: (name) => (layout.isAtStart ? tools.functions.has(name) : name !== ""),
+      takesNothing: (name) => takesNothing(tools, name),
+    };
+    function* readOne(): Reading<boolean> {
+      const outcome = yield* readCallObject(cursor, pieces, members);
+      if (outcome === "broken") yield* readBrokenArguments(cursor, pieces, endMarks);
+      return outcome !== "none";
+    }
+    if (!(yield* takesAll(cursor, before))) return false;
+    yield* cursor.skip(isBlank);
+    if (!(yield* cursor.sees("["))) return yield* readOne();
+    // A list of calls where one is expected.
+    cursor.advance(1);
+    yield* cursor.skip(isBlank);
+    if (!(yield* readOne())) return false;
+    let isFurther = tools.areParallel;
+    while (isFurther)
+      isFurther = yield* tryCall(cursor, function* () {
+        if (!(yield* cursor.takes(","))) return false;
+        yield* cursor.skip(isBlank);
+        return yield* readOne();
+      });
+    yield* takesBehindBlanks(cursor, "]");
+    return true;
+  };
+}
+
+function wordsBefore(pieces: readonly Piece[]): readonly string[] {
+  const [first] = pieces;
+  return first?.kind === "text" ? first.words : [];
+}
+
+function namedReader(layout: CallLayout, all: readonly Piece[], endMarks: readonly string[]): ReadCall {
+  const nameAt = all.findIndex(({ kind }) => kind === "name");
+  const argumentsAt = all.findIndex(({ kind }) => kind === "arguments" || kind === "parameters");
+  const between = all.slice(nameAt + 1, argumentsAt);
+  const after = behindArguments(all);
+  const before = wordsBefore(all);
+  const marks = layout.parameter === null ? null : parameterMarks(layout.parameter);
+  return function* readNamed(place) {
+    const { cursor, pieces, tools } = place;
+    if (!(yield* takesAll(cursor, before))) return false;
+    yield* cursor.skip(isBlank);
+    const name = yield* readName(cursor, between);
+    if (name === "" || (layout.isAtStart && !tools.functions.has(name))) return false;
+    const isBetween = yield* takesBetween(cursor, between);
+    yield* cursor.skip(isBlank);
+    const next = yield* cursor.peek();
+    const begin = (): void => {
+      cursor.release();
+      pieces.beginCall(name);
+    };
+    if (marks !== null) {
+      // A name that no tool has is one only where parameters follow it.
+      const isKnown = tools.functions.has(name);
+      const follows = [...wordsOf(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
+      if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
+      begin();
+      const schema = tools.functions.get(name) ?? null;
+      yield* readParameters(cursor, pieces, { marks, schema, end: after[0] ?? "" });
+    } else if (next === "{") {
+      begin();
+      if (layout.quote !== null) yield* readQuoted(cursor, pieces, { quote: layout.quote, endMarks });
+      else if (!(yield* readObject(cursor, pieces.addArguments)))
+        yield* readBrokenArguments(cursor, pieces, endMarks);
+    } else {
+      const isOver = next === "" || (yield* seesOneOf(cursor, after.slice(0, 1)));
+      if (!isBetween || !isOver || next === "" || !takesNothing(tools, name)) return false;
+      begin();
+      pieces.addArguments("{}");
+    }
+    return true;
+  };
+}
+
+function hasWords(pieces: readonly Piece[]): boolean {
+  return pieces.some((piece) => piece.kind !== "text" || piece.words.length > 0);
+}
+
+/** What no name of a function has. */
+const endsName = /[\s<>[\](){}"'|,;=`｜]/;
+
+function* readName(cursor: Cursor, between: readonly Piece[]): Reading<string> {
+  const [first] = between;
+  const next = first?.kind === "text" ? (first.words[0] ?? "").charAt(0) : "";
+  return yield* cursor.skip((character) => character !== next && !endsName.test(character));
+}
+
+/** Reads what stands between name and arguments, as far as it comes; false where it does not come whole. */
+function* takesBetween(cursor: Cursor, between: readonly Piece[]): Reading<boolean> {
+  let isWhole = true;
+  for (const piece of between) {
+    yield* cursor.skip(isBlank);
+    if (piece.kind === "index" || piece.kind === "id")
+      yield* cursor.skip((character) => /\w/.test(character));
+    if (piece.kind === "text") isWhole = (yield* takesAll(cursor, piece.words)) && isWhole;
+  }
+  return isWhole;
+}
+
+function* seesOneOf(cursor: Cursor, words: readonly string[]): Reading<boolean> {
+  for (const word of words) if (yield* cursor.sees(word)) return true;
+  return false;
+}
+
+/** Arguments that are known to be JSON only once they are whole. */
+function* readQuoted(
+  cursor: Cursor,
+  pieces: ReplyPieces,
+  { quote, endMarks }: { readonly quote: string; readonly endMarks: readonly string[] },
+): Reading {
+  let text = "";
+  yield* readUntil(cursor, { marks: endMarks, isPadding: () => false }, (piece) => (text += piece));
+  pieces.addArguments(jsonOfQuoted(text, quote) ?? text);
+}
+
+/** Reads these words, blanks before each or not; where one is missing the cursor stands anywhere. */
+function* takesAll(cursor: Cursor, words: readonly string[]): Reading<boolean> {
+  for (const word of words) {
+    yield* cursor.skip(isBlank);
+    if (!(yield* cursor.takes(word))) return false;
+  }
+  return true;
+}
+
+/** Reads those of these words that come next, with the blanks before them. */
+function* takesSome(cursor: Cursor, words: readonly string[]): Reading {
+  for (const word of words) yield* takesBehindBlanks(cursor, word);
+}
