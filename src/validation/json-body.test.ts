@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { exactJsonText } from "../domain/text/exact-json.ts";
+import { parseExactBody, parseJsonBody } from "./json-body.ts";
 
 const limits = { depthMax: 4, valuesMax: 100 };
 
@@ -23,6 +24,17 @@ function refuses(bytes: Buffer | string, type: string, location: readonly string
 test("parses JSON, and leaves an empty body absent", () => {
   assert.deepEqual(parseJsonBody(Buffer.from('{"a": [1]}'), limits), { a: [1] });
   assert.equal(parseJsonBody(Buffer.alloc(0), limits), undefined);
+});
+
+test("gives a body's numbers as doubles, and beside them in their own digits", () => {
+  const text = '{"tools":[{"default":1.0,"const":12345678901234567890}],"seed":1}';
+  const { value, exact } = parseExactBody(Buffer.from(text), limits);
+  assert.deepEqual(value, { tools: [{ default: 1, const: 12345678901234567000 }], seed: 1 });
+  assert.equal(exact === undefined ? "" : exactJsonText(exact), text);
+  const plain = parseExactBody(Buffer.from('{"a":[1,"2.0"]}'), limits);
+  assert.equal(plain.exact, plain.value, "read once where no digits are lost");
+  assert.deepEqual(parseExactBody(Buffer.alloc(0), limits), { value: undefined, exact: undefined });
+  assert.throws(() => parseExactBody(Buffer.from('{"a":1.0'), limits), { code: "invalid" });
 });
 
 test("says where JSON goes wrong", () => {

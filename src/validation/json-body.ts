@@ -1,6 +1,8 @@
 // Turns a body's bytes into a JSON value: strict UTF-8, a bounded depth and count of values, and an error that says where
 // it went wrong.
 import { ServiceError } from "../domain/service-error.ts";
+import { withExactNumbers, type ExactJson } from "../domain/text/exact-json.ts";
+import type { Json } from "../domain/trajectory.ts";
 import { jsonFaultIndex } from "./json-fault.ts";
 
 export interface JsonLimits {
@@ -18,12 +20,22 @@ export interface JsonLimits {
 export function parseJsonBody(bytes: Buffer, limits: JsonLimits): unknown {
   if (bytes.length === 0) return undefined;
   refuseBeyond(bytes, limits);
+  return parse(textOf(bytes));
+}
+
+/** A body, and its twin with the digits of every number: the value itself where no digits are lost. */
+export interface ExactBody {
+  readonly value: unknown;
+  readonly exact: ExactJson | undefined;
+}
+
+/** As {@link parseJsonBody}, for a body that holds JSON that is text to a model. */
+export function parseExactBody(bytes: Buffer, limits: JsonLimits): ExactBody {
+  if (bytes.length === 0) return { value: undefined, exact: undefined };
+  refuseBeyond(bytes, limits);
   const text = textOf(bytes);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw malformedAt(jsonFaultIndex(text), cause);
-  }
+  const value = parse(text);
+  return { value, exact: withExactNumbers(text, value) };
 }
 
 /**
@@ -40,6 +52,15 @@ export function refuseMalformed(bytes: Buffer, { depthMax }: JsonLimits): never 
 export function isMalformed(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.faults.some(({ type }) => type === "json_invalid" || type === "json_too_deep");
+}
+
+function parse(text: string): Json {
+  try {
+    // What JSON.parse gives is Json.
+    return JSON.parse(text) as Json;
+  } catch (cause) {
+    throw malformedAt(jsonFaultIndex(text), cause);
+  }
 }
 
 function textOf(bytes: Buffer): string {

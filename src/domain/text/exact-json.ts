@@ -31,7 +31,11 @@ export type ExactJsonObject = { readonly [key: string]: ExactJson };
 /** Parses as JSON.parse does, but for the digits of numbers; throws SyntaxError as it does. */
 export function parseExactJson(text: string): ExactJson {
   // What JSON.parse gives is Json, and has no exact numbers.
-  const value = JSON.parse(text) as Json;
+  return withExactNumbers(text, JSON.parse(text) as Json);
+}
+
+/** The same with the digits of `text`, of which JSON.parse has made `value`; the value itself where no digits are lost. */
+export function withExactNumbers(text: string, value: Json): ExactJson {
   return hasInexactNumbers(text) ? readExactly(text) : value;
 }
 
@@ -67,7 +71,11 @@ export function isExactObject(value: ExactJson): value is ExactJsonObject {
   );
 }
 
+/** What a number that loses digits has at least; found in most texts that have none, which are then read word by word. */
+const perhapsInexact = /\d[.eE]|\d{16}|-0/;
+
 function hasInexactNumbers(text: string): boolean {
+  if (!perhapsInexact.test(text)) return false;
   for (const word of words(text)) {
     if (/[-\d]/.test(word[0]) && String(Number(word)) !== word) return true;
   }
