@@ -2,6 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import { HttpRefusal } from "./errors.ts";
+import { wentAway } from "./request-end.ts";
 
 /** Translates what the framework threw; anything else is returned as it is. */
 export function translated(error: unknown, request: FastifyRequest): unknown {
@@ -15,7 +16,7 @@ export function translated(error: unknown, request: FastifyRequest): unknown {
       return located("path", "The path cannot be read; percent-encode it as UTF-8.", error);
     case "ECONNRESET":
     case "ERR_STREAM_PREMATURE_CLOSE":
-      return new ServiceError({ code: "cancelled", message: "The client went away.", cause: error });
+      return wentAway(error);
     default:
       return isRefusedFile(error, request) ? noFile() : error;
   }

@@ -13,6 +13,7 @@ import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { InFlight } from "./in-flight.ts";
+import { onceOver, wentAway } from "./request-end.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -63,8 +64,9 @@ export function guard(
         : await authenticate(dependencies.keys, scheme, request.headers.authorization, () =>
             failedLogins.count({ address: request.ip, requestId: request.id }),
           );
-    reply.raw.once("close", inFlight.enter(request.caller.keyId));
-    reply.raw.once("close", connections.enter(request.raw.socket));
+    if (reply.raw.destroyed) throw wentAway();
+    onceOver(reply.raw, inFlight.enter(request.caller.keyId));
+    onceOver(reply.raw, connections.enter(request.raw.socket));
   });
 }
 
@@ -83,12 +85,10 @@ export function abandonedSignal(reply: FastifyReply): AbortSignal {
   reply.raw.once("finish", () => {
     isAnswered = true;
   });
-  reply.raw.once("close", () => {
+  onceOver(reply.raw, () => {
     closing.removeEventListener("abort", onClosing);
     leave();
-    if (!isAnswered) {
-      controller.abort(new ServiceError({ code: "cancelled", message: "The client went away." }));
-    }
+    if (!isAnswered) controller.abort(wentAway());
   });
   return controller.signal;
 }

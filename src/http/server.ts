@@ -16,6 +16,7 @@ import { bodyLimits } from "./settings.ts";
 import { BodyReader } from "./bodies/body-reader.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
+import { beginInTurn, onceOver } from "./request-end.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
 import { answerBesideRoutes, refuseConnection } from "./refuse-connection.ts";
@@ -82,6 +83,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.decorateRequest("caller", null as unknown as Caller);
   app.decorateRequest("model", null);
   app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
+  beginInTurn(app);
   breakOffOnClose(app, clock, inFlight);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   app.addHook("onRequest", async (request, reply) => {
@@ -108,6 +110,10 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     await bodies.close();
   });
   const budget = new ByteBudget(settings.bodyBytesInFlight);
+  metrics.gauge(
+    { name: "hone_http_body_bytes", help: "Bytes of the bodies that are being read or answered." },
+    () => [{ value: budget.used }],
+  );
   takeBodies(app, settings, budget);
   // Schemas document; bodies are checked where they are read, and written as they are.
   app.setValidatorCompiler(() => () => true);
@@ -156,7 +162,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
       headers: request.headers,
       bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
       budget,
-      onceOver: (giveBack) => request.raw.once("close", giveBack),
+      onceOver: (giveBack) => onceOver(request.response, giveBack),
       ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });
     return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);

@@ -136,3 +136,13 @@ test("sends nothing to a client that went away", async () => {
   await events.done();
   assert.deepEqual(sink.texts, []);
 });
+
+test("a stream whose client left before it began is over, and is not kept alive", async () => {
+  const sink = new FakeSink();
+  sink.destroyed = true;
+  const clock = new FakeClock();
+  const events = new EventStream(sink, { isNamed: false, clock, idleMs: 60_000, keepAliveMs: 10_000 });
+  assert.equal(events.isClosed, true);
+  assert.equal(clock.sleepingCount, 0);
+  assert.deepEqual(sink.texts, []);
+});

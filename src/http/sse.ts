@@ -45,7 +45,8 @@ export class EventStream {
     this.#hasIds = options.hasIds ?? false;
     this.#idleMs = options.idleMs;
     this.#sentAtMs = options.clock.monotonicMs();
-    sink.once("close", () => this.#over.abort());
+    if (sink.destroyed) this.#over.abort();
+    else sink.once("close", () => this.#over.abort());
     void this.#keepAlive(options.keepAliveMs);
   }
 

@@ -14,7 +14,12 @@ export interface FuzzRequest {
   readonly bytes: Buffer;
   /** The body is not whole: the client then closes its side, and may be left without an answer. */
   readonly isCut: boolean;
+  /** The client goes away so soon after sending it; null where it waits for its answer. */
+  readonly leavesAfterMs: number | null;
 }
+
+/** As a cancel button, a deadline or a proxy does. */
+const leavingMsMax = 5;
 
 /** The same seed and index make the same request, but for the ids that the world has. */
 export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): FuzzRequest {
@@ -46,11 +51,19 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   }
   const whole = bytesOf(message, random);
   const isCut = random.uniform() < 0.02;
+  const bytes = isCut ? whole.subarray(0, random.index(whole.length)) : whole;
+  if (isCut) changes.push("cut");
+  // Whoever has the first answer, or does not wait for it, leaves the others behind it.
+  const count = random.uniform() < 0.03 ? 2 + random.index(3) : 1;
+  if (count > 1) changes.push(`${count} at once`);
+  const leavesAfterMs = random.uniform() < 0.1 ? random.index(leavingMsMax) : null;
+  if (leavesAfterMs !== null) changes.push(`left after ${leavesAfterMs} ms`);
   return {
-    what: `${valid.method} ${valid.path}: ${changes.join(", ")}${isCut ? ", cut" : ""}`,
+    what: `${valid.method} ${valid.path}: ${changes.join(", ")}`,
     method: message.method,
-    bytes: isCut ? whole.subarray(0, random.index(whole.length)) : whole,
+    bytes: Buffer.concat(Array<Buffer>(count).fill(bytes)),
     isCut,
+    leavesAfterMs,
   };
 }
 

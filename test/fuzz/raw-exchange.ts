@@ -13,6 +13,8 @@ export interface ExchangeOptions {
   readonly method: string;
   /** Closes the client's side after the last byte. */
   readonly endsEarly: boolean;
+  /** Breaks the connection off so long after the last byte; null or absent where it waits for the answer. */
+  readonly leavesAfterMs?: number | null;
   readonly deadlineMs: number;
 }
 
@@ -20,11 +22,11 @@ export interface ExchangeOptions {
 export function exchange(
   bytes: Buffer,
   options: ExchangeOptions,
-): Promise<RawAnswer | "closed" | "no answer"> {
+): Promise<RawAnswer | "closed" | "left" | "no answer"> {
   return new Promise((resolve) => {
     const socket = connect({ port: options.port, host: "127.0.0.1", allowHalfOpen: true });
     const pieces: Buffer[] = [];
-    const settle = (answer: RawAnswer | "closed" | "no answer"): void => {
+    const settle = (answer: RawAnswer | "closed" | "left" | "no answer"): void => {
       clearTimeout(deadline);
       socket.destroy();
       resolve(answer);
@@ -42,8 +44,12 @@ export function exchange(
     socket.once("end", () => take(true));
     // A server that refuses a body may reset the connection once it has answered.
     socket.once("error", () => take(true));
-    if (options.endsEarly) socket.end(bytes);
-    else socket.write(bytes);
+    const { leavesAfterMs = null } = options;
+    const onSent = (): void => {
+      if (leavesAfterMs !== null) setTimeout(() => settle("left"), leavesAfterMs);
+    };
+    if (options.endsEarly) socket.end(bytes, onSent);
+    else socket.write(bytes, onSent);
   });
 }
 

@@ -11,6 +11,7 @@ import {
 import { model } from "../served-jobs.ts";
 import { faultsOf } from "./check-answer.ts";
 import { fuzzRequest } from "./fuzz-request.ts";
+import { busyGauges } from "../idle-gauges.ts";
 import { exchange } from "./raw-exchange.ts";
 import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
 
@@ -60,6 +61,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const fuzzer = new Fuzzer(server, await newWorld(server), { seed, log });
     await (only === undefined ? fuzzer.sendAll(count) : fuzzer.show(only));
     await fuzzer.checkHealth();
+    await fuzzer.checkIdle();
     return { ...fuzzer.report(), logged: unexpectedLines(server.output()) };
   } finally {
     await server.kill();
@@ -103,12 +105,12 @@ class Fuzzer {
   }
 
   async send(index: number): Promise<void> {
-    const { what, method, bytes, isCut } = fuzzRequest(this.#seed, index, this.#world);
+    const { what, method, bytes, isCut, leavesAfterMs } = fuzzRequest(this.#seed, index, this.#world);
     const port = Number(new URL(this.#server.url).port);
-    const answer = await exchange(bytes, { port, method, endsEarly: isCut, deadlineMs });
+    const answer = await exchange(bytes, { port, method, endsEarly: isCut, leavesAfterMs, deadlineMs });
     const status = typeof answer === "string" ? answer : String(answer.status);
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-    if (answer === "closed" && isCut) return;
+    if (answer === "left" || (answer === "closed" && isCut)) return;
     const faults = typeof answer === "string" ? [`it was ${answer}`] : faultsOf(answer, method);
     if (faults.length > 0) this.#fail(`${index}: ${what}: ${faults.join("; ")}`);
   }
@@ -127,6 +129,11 @@ class Fuzzer {
       async () => ((await call(this.#server, "GET", "/health")).status === 200 ? true : null),
       deadlineMs,
     ).catch((error: unknown) => this.#fail(String(error)));
+  }
+
+  /** Every request was answered, or its client has left. */
+  async checkIdle(): Promise<void> {
+    for (const line of await busyGauges(this.#server)) this.#fail(`when idle: ${line}`);
   }
 
   report(): Omit<FuzzReport, "logged"> {

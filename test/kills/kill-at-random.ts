@@ -2,6 +2,7 @@
 // logs and feedback, the disk fills, the clock steps and others lock the database; then looks whether anything that was
 // acknowledged is lost or doubled, a job failed, a file was left over, or a version is not what it is where nothing dies.
 import { seededRandom } from "../../src/domain/random.ts";
+import { busyGauges } from "../idle-gauges.ts";
 import { childrenOf, eventually, startServer, type RunningServer } from "../running-server.ts";
 import { model, registerModel } from "../served-jobs.ts";
 import { checkStored, type Stored } from "./check-stored.ts";
@@ -96,6 +97,7 @@ export async function killAtRandom(options: {
     const changed = await clients.resendJobs();
     await eventually("all jobs end", async () => (await clients.haveAllEnded()) || null, 600_000);
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
+    const busy = await busyGauges(world.server);
     await world.server.terminate();
     // What died last is swept at the next start.
     await world.startAgain();
@@ -116,7 +118,7 @@ export async function killAtRandom(options: {
       lost,
       failed,
       doubled: [...doubled, ...changed],
-      leftOver: leftOver(machine.dataFolder, steps),
+      leftOver: [...leftOver(machine.dataFolder, steps), ...busy],
       different: await differentVersions(machine.dataFolder, made, flags),
       comparedCount: [...made.values()].flat().length,
     };

@@ -132,3 +132,11 @@ test("a client that goes away while it sends ends the gathering", async () => {
   stream.destroy();
   await assert.rejects(gathered, { code: "cancelled" });
 });
+
+test("a body whose client went away before it is read is refused at once, and takes nothing", async () => {
+  const stream = new PassThrough().destroy();
+  const budget = new ByteBudget(10);
+  const options = { headers: { "content-length": "6" }, bytesMax: 10, budget, onceOver: () => undefined };
+  await assert.rejects(gatherBody(stream, options), { code: "cancelled" });
+  assert.equal(budget.used, 0);
+});

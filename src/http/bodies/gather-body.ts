@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../domain/service-error.ts";
+import { wentAway } from "../request-end.ts";
 
 /** Pieces of a body in order; each has a buffer of its own. */
 export interface GatheredBody {
@@ -67,6 +68,8 @@ export interface GatherOptions {
  */
 export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
   const { headers, bytesMax, budget } = options;
+  // Of what is closed already nothing more comes, not even that it closes.
+  if (stream.destroyed) throw wentAway();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
   let taken = 0;
@@ -156,7 +159,7 @@ function eachPiece(stream: Readable, onPiece: (piece: Buffer) => Promise<void> |
     };
     const onEnd = (): void => end(resolve);
     const onError = (cause: unknown): void => end(() => reject(wentAway(cause)));
-    const onClose = (): void => end(() => reject(wentAway(undefined)));
+    const onClose = (): void => end(() => reject(wentAway()));
     stream.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   });
 }
@@ -173,8 +176,4 @@ function wrongLength(): ServiceError {
     code: "invalid",
     faults: [{ location: ["body"], message, type: "value_error" }],
   });
-}
-
-function wentAway(cause: unknown): ServiceError {
-  return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
 }

@@ -4,6 +4,7 @@ import type { FileService, ReceivedFile } from "../../files/file-service.ts";
 import { quoted, ServiceError, type Fault } from "../../domain/service-error.ts";
 import { filePurpose } from "../../wire/files/file.ts";
 import { HttpRefusal } from "../errors.ts";
+import { wentAway } from "../request-end.ts";
 
 /** What a form said. */
 export interface Upload {
@@ -34,6 +35,8 @@ export async function readUpload(
   files: Pick<FileService, "receive" | "discard">,
 ): Promise<Upload> {
   if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
+  // The form's reader would wait for ever for the end of a body that is closed already.
+  if (request.raw.destroyed) throw wentAway();
   const received: (ReceivedFile & { readonly name: string })[] = [];
   const fields = new Map<string, unknown>();
   try {
@@ -83,7 +86,7 @@ function refusal(...faults: readonly Fault[]): ServiceError {
 /** What the form's reader throws is about the form, or about a client that went away. */
 function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
   if (request.raw.destroyed && !request.raw.complete) {
-    return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
+    return wentAway(cause);
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `The form cannot be read: ${reason}. Send multipart/form-data with the parts \`purpose\` and \`file\`.`;

@@ -55,6 +55,8 @@ export interface FakeServerOptions {
   readonly fileSettings?: Partial<FileSettings>;
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
+  /** What the server gets instead of the fakes, made of them. */
+  readonly wrap?: (dependencies: HttpDependencies) => HttpDependencies;
   /** Real services over the server's stores, instead of fakes. */
   readonly services?: (
     stores: Database,
@@ -197,7 +199,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     version: "0.0.0",
     ...options.services?.(database),
   };
-  const app = await createHttpServer(dependencies);
+  const app = await createHttpServer(options.wrap?.(dependencies) ?? dependencies);
   const ask = async (request: InjectOptions): Promise<LightMyRequestResponse> => {
     const answer = await app.inject(request);
     checkAnswer(documentOf(app), {

@@ -1,0 +1,36 @@
+// When a request is over: its answer is complete, or its client is gone. Whoever holds something for a request asks here to
+// be told, also where it asks late: a client may go away while anything is waited for.
+import type { ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { ServiceError } from "../domain/service-error.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What answers the request; for {@link onceOver} where the reply is not at hand. */
+    response: ServerResponse;
+  }
+}
+
+/**
+ * Begins a request when its answer has the connection, not while another is answered there: a response that never gets
+ * the connection never closes, and whatever is held for it would be held for ever. To be called before any other hook is
+ * added.
+ */
+export function beginInTurn(app: FastifyInstance): void {
+  app.decorateRequest("response", null as unknown as ServerResponse);
+  app.addHook("onRequest", (request, { raw }, done) => {
+    request.response = raw;
+    if (raw.socket === null) raw.once("socket", () => done());
+    else done();
+  });
+}
+
+/** Calls back once when the answer is complete or the client is gone: at once where that is so already. */
+export function onceOver(response: ServerResponse, callback: () => void): void {
+  if (response.destroyed) callback();
+  else response.once("close", callback);
+}
+
+export function wentAway(cause?: unknown): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
+}

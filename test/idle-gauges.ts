@@ -1,0 +1,33 @@
+// What a server counts of work that is under way: when nobody asks anything of it, all of that is 0.
+import { call, eventually, type RunningServer } from "./running-server.ts";
+
+const underWay = [
+  "hone_http_requests_in_flight",
+  "hone_http_body_bytes",
+  "hone_chat_running",
+  "hone_chat_prompts_waiting",
+  "hone_engine_requests_running",
+  "hone_engine_requests_waiting",
+];
+
+/** Clients may just have left: what they asked for has this long to end. */
+const deadlineMs = 20_000;
+
+/** @returns one line for each gauge that does not come to 0, or is not there */
+export async function busyGauges(server: Pick<RunningServer, "url" | "apiKey">): Promise<readonly string[]> {
+  let busy: readonly string[] = [];
+  await eventually(
+    "nothing is under way",
+    async () => {
+      const { body } = await call(server, "GET", "/metrics");
+      const lines = String(body).split("\n");
+      busy = underWay.flatMap((name) => {
+        const found = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+        return found.length === 0 ? [`there is no ${name}`] : found.filter((line) => !line.endsWith(" 0"));
+      });
+      return busy.length === 0 ? true : null;
+    },
+    deadlineMs,
+  ).catch(() => undefined);
+  return busy;
+}
