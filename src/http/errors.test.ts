@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import { locate, type WirePlaces } from "../wire/places.ts";
-import { HttpRefusal } from "./errors.ts";
+import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
+import { errorAnswer, HttpRefusal } from "./errors.ts";
 
 const places: WirePlaces = {
   "stopping.maxTokens": ["body", "max_tokens"],
@@ -55,4 +56,32 @@ test("what is no error of the domain passes as it is", () => {
   assert.equal(locate(refusal, places), refusal);
   const bug = new Error("bug");
   assert.equal(locate(bug, places), bug);
+});
+
+/** As a parser makes it that says what it found to be a text, and it is none. */
+function untellable(): ServiceError {
+  const location = ["body", undefined as unknown as string];
+  return new ServiceError({ code: "invalid", faults: [{ location, message: "no", type: "t" }] });
+}
+
+test("an error that cannot be told is answered as a fault of the server, and says why to the log", () => {
+  const { status, body, untold } = errorAnswer(untellable(), "r1");
+  assert.equal(status, 500);
+  assert.deepEqual([body.error.code, body.error.type, body.detail], ["internal", "server_error", []]);
+  assert.match(body.error.message, /request id r1/);
+  assert.ok(untold instanceof Error);
+});
+
+test("whatever a handler throws, the answer has the one body and a request id, whole or as an event", async () => {
+  const server = await fakeServer();
+  server.chat.script.refusal = untellable();
+  const post = { method: "POST", url: "/v1/chat/completions", headers: { authorization: bearer() } } as const;
+  const whole = await server.ask({ ...post, payload: helloBody });
+  assert.equal(whole.statusCode, 500);
+  assert.equal(whole.json<{ error: { code: string } }>().error.code, "internal");
+  assert.ok(whole.headers["x-request-id"]);
+  Object.assign(server.chat.script, { refusal: null, failure: untellable() });
+  const stream = await server.ask({ ...post, payload: { ...helloBody, stream: true } });
+  assert.match(stream.body, /"code":"internal".*\n\ndata: \[DONE\]\n\n$/s);
+  await server.close();
 });

@@ -88,7 +88,8 @@ export function streamFailure(
   request: FastifyRequest,
   logger: Logger,
 ): ErrorBody {
-  const { status, body } = errorAnswer(error, request.id);
-  if (status >= 500 && !isClosed) logger.error({ requestId: request.id, err: error }, "stream failed");
+  const { status, body, untold } = errorAnswer(error, request.id);
+  if (status >= 500 && !isClosed)
+    logger.error({ requestId: request.id, err: error, untold }, "stream failed");
   return body;
 }

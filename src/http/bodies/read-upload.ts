@@ -74,9 +74,11 @@ function fileFaults(file: { readonly name: string } | undefined): readonly Fault
   return [{ location, message, type: "string_too_long" }];
 }
 
-function unknownFile(field: string): Fault {
+/** @param field undefined for a part without a name, whatever the form's reader says */
+function unknownFile(field: string | undefined): Fault {
   const message = "The form takes one file, in the part `file`.";
-  return { location: ["body", field], message, type: "value_error" };
+  if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
+  return { location: ["body"], message: `A part has no name. ${message}`, type: "missing" };
 }
 
 function refusal(...faults: readonly Fault[]): ServiceError {

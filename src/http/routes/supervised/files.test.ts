@@ -9,7 +9,8 @@ type Server = Awaited<ReturnType<typeof fakeServer>>;
 type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
 
 interface Part {
-  readonly name: string;
+  /** Null where it has none. */
+  readonly name: string | null;
   readonly value: string;
   readonly filename?: string;
 }
@@ -22,7 +23,8 @@ function upload(server: Server, parts: readonly Part[], key: string = keys.membe
   const written = parts.map(({ name, value, filename }) => {
     const asFile =
       filename === undefined ? "" : `; filename="${filename}"\r\ncontent-type: application/octet-stream`;
-    return `--xYz\r\ncontent-disposition: form-data; name="${name}"${asFile}\r\n\r\n${value}\r\n`;
+    const named = name === null ? "" : `; name="${name}"`;
+    return `--xYz\r\ncontent-disposition: form-data${named}${asFile}\r\n\r\n${value}\r\n`;
   });
   return server.ask({
     method: "POST",
@@ -135,6 +137,7 @@ test("a form that is none, or lacks something, is refused and leaves nothing", a
   );
   assert.match((await refused([purpose, { ...fileOf("x"), name: "other" }]))[0], /^other: /);
   assert.match((await refused([purpose, fileOf("x"), fileOf("y")]))[0], /one file/);
+  assert.match((await refused([purpose, { ...fileOf("x"), name: null }]))[0], /^: A part has no name/);
   assert.match((await refused([purpose, fileOf("x", "n".repeat(256))]))[0], /256 characters; at most 255/);
   assert.match(
     (await refused([purpose, fileOf("x".repeat(1025))], 413))[0],
