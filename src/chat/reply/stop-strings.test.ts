@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import { StopAutomaton } from "./stop-automaton.ts";
 import { stopScanners } from "./stop-strings.ts";
 
 /** Everything shown, and what matched. */
@@ -71,8 +72,9 @@ test("half a character ends no text", () => {
 function oracle(
   stops: readonly string[],
   text: string,
+  from = 0,
 ): { readonly end: number; readonly stop: string } | null {
-  for (let end = 1; end <= text.length; end++) {
+  for (let end = from + 1; end <= text.length; end++) {
     const stop = stops.find((one) => text.slice(0, end).endsWith(one));
     if (stop !== undefined) return { end, stop };
   }
@@ -101,6 +103,58 @@ test("stop strings cut any chunking of a text where they cut the whole text", ()
       );
     }),
     { numRuns: 2000 },
+  );
+});
+
+test("many stop strings that begin, end and lie in one another cut texts that share a rule where each would alone", () => {
+  const letters = fc.constantFrom("a", "a", "a", "b", "c");
+  const stops = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 9 }), { maxLength: 40 });
+  const texts = fc.array(fc.array(fc.string({ unit: letters, maxLength: 5 }), { maxLength: 20 }), {
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(stops, texts, fc.nat(8), (stops, texts, freeCount) => {
+      const open = stopScanners({ stops, includesStop: false });
+      for (const pieces of texts) {
+        const scanner = open();
+        const free = pieces.slice(0, freeCount).join("").length;
+        const text = pieces.join("");
+        const found = oracle(stops, text, free);
+        let matched: string | null = null;
+        let shown = "";
+        for (const [index, piece] of pieces.entries()) {
+          if (matched !== null) break;
+          const scanned = scanner.push(piece, { mayEnd: index >= freeCount });
+          ({ matched } = scanned);
+          shown += scanned.text;
+        }
+        if (matched === null) shown += scanner.flush();
+        assert.equal(matched, found?.stop ?? null);
+        assert.equal(shown, found === null ? text : text.slice(0, found.end - found.stop.length));
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("what texts led to may be forgotten at any time", () => {
+  const letters = fc.constantFrom("a", "a", "b");
+  const texts = fc.array(fc.string({ unit: letters, maxLength: 30 }), { maxLength: 3 });
+  const stops = fc.array(fc.string({ unit: letters, minLength: 1, maxLength: 9 }), { maxLength: 20 });
+  fc.assert(
+    fc.property(stops, texts, fc.integer({ min: 1, max: 6 }), (stops, texts, keptCountMax) => {
+      const [small, large] = [new StopAutomaton(stops, { keptCountMax }), new StopAutomaton(stops)];
+      const states = texts.map(() => ({ small: small.start, large: large.start }));
+      for (let at = 0; at < 30; at++) {
+        for (const [index, text] of texts.entries()) {
+          if (at >= text.length) continue;
+          const state = states[index];
+          state.small = small.advance(state.small, text.charCodeAt(at));
+          state.large = large.advance(state.large, text.charCodeAt(at));
+          assert.equal(state.small.completed, state.large.completed);
+        }
+      }
+    }),
   );
 });
 
