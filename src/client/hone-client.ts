@@ -242,8 +242,17 @@ export class HoneClient {
   }
 
   /** Has a job that succeeded repeated, to compare with its version; returns the replay's id, a job itself. */
-  async replayTrainingJob(jobId: string, options: Cancellable = {}): Promise<string> {
-    const path = `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/replay`;
+  replayTrainingJob(jobId: string, options: Cancellable = {}): Promise<string> {
+    return this.#jobAfter(jobId, "replay", options);
+  }
+
+  /** Has a job that failed or was cancelled tried again; returns the new job's id. */
+  retryTrainingJob(jobId: string, options: Cancellable = {}): Promise<string> {
+    return this.#jobAfter(jobId, "retry", options);
+  }
+
+  async #jobAfter(jobId: string, action: "replay" | "retry", options: Cancellable): Promise<string> {
+    const path = `/v1/preview/training-jobs/${encodeURIComponent(jobId)}/${action}`;
     const { id } = await this.#transport.json<{ readonly id: string }>("POST", path, {
       body: {},
       ...options,

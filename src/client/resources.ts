@@ -142,6 +142,8 @@ export interface TrainingJobResource {
   readonly counts: JobCountsResource | null;
   /** The job that it repeats; it makes no version itself. */
   readonly replay_of: string | null;
+  /** The job that failed or was cancelled and whose data it trains on. */
+  readonly retry_of: string | null;
   /** Of a replay that succeeded. */
   readonly replay: ReplayResource | null;
 }

@@ -126,6 +126,8 @@ export interface TrainingJob {
   readonly pins: JobPins | null;
   /** The job that this one repeats, to compare with its version; a replay makes no version. */
   readonly replayOf: string | null;
+  /** The job that failed or was cancelled and that this one tries again: it trains on the lines stored with that one. */
+  readonly retryOf: string | null;
   /** Of a replay that succeeded. */
   readonly comparison: ReplayComparison | null;
 }
@@ -184,7 +186,8 @@ export interface JobFilter {
 
 export interface JobStore {
   /**
-   * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves. With an idempotency key seen before:
+   * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves; one
+   * that tries another again has that one's lines and content hash. With an idempotency key seen before:
    * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
    * queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`.
    */
@@ -232,9 +235,12 @@ export interface JobStore {
    * Puts running jobs back in the queue whose server is gone, counts a restart for each whose attempt has not advanced,
    * and returns their ids: all of an owner's, or those whose lease ended before `leaseBefore`, or ends so late that a
    * clock must have stepped back since.
+   *
+   * @param backoff until when a job is not claimed that was restarted so often, this time included; at once unless given
    */
   rescue(
     filter: { readonly leaseBefore: Date; readonly leaseAfter: Date } | { readonly owner: string },
+    backoff?: { readonly at: Date; readonly notBefore: (restartCount: number) => Date },
   ): Promise<readonly string[]>;
   /**
    * Puts a job this owner runs back in the queue, and counts a lost attempt unless it has advanced; false when it is not
@@ -243,7 +249,10 @@ export interface JobStore {
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
   /** How many queued jobs wait for each of the things that `release` and `holdBack` named, the most first. */
   countWaiting(): Promise<readonly { readonly waitingFor: string; readonly count: number }[]>;
-  /** Ends every wait that `release` or `holdBack` began: whoever starts tries at once. */
+  /**
+   * Ends every wait for something that `release` or `holdBack` named: whoever starts tries at once. What was lost waits on:
+   * it may be what ends servers.
+   */
   endWaits(): Promise<void>;
   /** Adds to the job's warnings, once. */
   addWarning(id: string, warning: string): Promise<void>;

@@ -23,7 +23,7 @@ import type { HttpSettings } from "./settings.ts";
 export type ChatPort = Pick<ChatService, "complete">;
 
 /** Durable work, of jobs/. */
-export type JobPort = Pick<JobQueue, "submit" | "replay" | "cancel" | "watchEvents" | "limits">;
+export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
 /** The engines as one: as well as the worst of them. */
 export interface EngineHealth {

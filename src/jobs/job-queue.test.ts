@@ -404,9 +404,9 @@ test("a job is given up after its last attempt, and says why", async (t) => {
   const bench = await Bench.open(t);
   const queue = await bench.start([lost]);
   await bench.submit(queue, "a");
-  await bench.clock.advance(60_000);
+  for (let minute = 0; minute < 20; minute++) await bench.clock.advance(60_000);
   const message =
-    "The job was given up after 3 attempts that were lost, the last one so: The training process died.";
+    "The job was given up after 20 attempts that were lost, the last one so: The training process died.";
   assert.equal(await bench.state("a"), "failed");
   assert.equal(await bench.message("a"), message);
   assert.deepEqual(await bench.events("a"), [["training_failed", { error_message: message }]]);
@@ -767,7 +767,7 @@ test("a job goes on for as long as each server that dies kept a further step of 
     assert.equal(await bench.state("a"), "running");
   }
   await bench.start([twoSteps], { startsMax: 2 });
-  await bench.clock.advance(0);
+  await bench.clock.advance(1000);
   assert.equal(await bench.state("a"), "failed");
   assert.match(await bench.message("a"), /started 2 times .* kept no further step/);
 });
@@ -1169,4 +1169,75 @@ test("a stream whose reader goes away ends quietly", async (t) => {
   await end;
   assert.deepEqual(types, ["training_started", "gradient_step"]);
   assert.equal(queue.status().watcherCount, 0);
+});
+
+/** Resolves to the job that tries this one again. */
+async function retryOf(bench: Bench, queue: JobQueue, id: string): Promise<string> {
+  return queue.retry(present(await bench.database.jobs.find(id), "the job"));
+}
+
+test("a job that failed is tried again as another one, the same however often it is asked for", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([lost, lost, twoSteps], { attemptsMax: 1 });
+  await bench.submit(queue, "a");
+  await bench.clock.advance(0);
+  assert.equal(await bench.state("a"), "failed");
+  const second = await retryOf(bench, queue, "a");
+  assert.equal(await retryOf(bench, queue, "a"), second);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state(second), "failed");
+  // Whichever of the two is asked for: the last that failed is tried.
+  const third = await retryOf(bench, queue, "a");
+  assert.equal(await retryOf(bench, queue, second), third);
+  await bench.clock.advance(0);
+  assert.equal(await bench.state(third), "succeeded");
+  assert.equal(await retryOf(bench, queue, "a"), third);
+  assert.deepEqual((await bench.database.jobs.find(third))?.retryOf, "a");
+});
+
+test("a job that has not failed is not tried again, and the refusal says why", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([twoSteps]);
+  await bench.submit(queue, "a");
+  await bench.clock.advance(0);
+  await assert.rejects(retryOf(bench, queue, "a"), { code: "conflict", message: /it is succeeded/ });
+});
+
+test("a job that was cancelled can be tried again", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  await idle.cancel("a");
+  const queue = await bench.start([twoSteps]);
+  const again = await retryOf(bench, queue, "a");
+  await bench.clock.advance(0);
+  assert.equal(await bench.state(again), "succeeded");
+});
+
+test("a job whose process dies each second for ten minutes ends well when that is over", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([
+    async (...run) => (bench.clock.monotonicMs() < 600_000 ? lost(...run) : twoSteps(...run)),
+  ]);
+  await bench.submit(queue, "a");
+  for (let second = 0; second < 700; second++) await bench.clock.advance(1000);
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
+test("a job whose server dies again and again is tried later and later, and ends well", async (t) => {
+  const bench = await Bench.open(t);
+  await bench.submit(bench.build(twoSteps), "a");
+  // A server every second for ten minutes, of which each dies at once.
+  for (let second = 0; second < 600; second++) {
+    const { store, die } = mortal(bench.database.jobs);
+    const queue = bench.build(untilInterrupted, {}, "server", store);
+    await queue.start();
+    await bench.clock.advance(0);
+    die();
+    await queue.stop();
+    await bench.clock.advance(1000);
+  }
+  await bench.start([twoSteps]);
+  for (let second = 0; second < 60; second++) await bench.clock.advance(1000);
+  assert.equal(await bench.state("a"), "succeeded");
 });

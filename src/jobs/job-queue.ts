@@ -14,6 +14,7 @@ import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
+import { backoffMs } from "./ending.ts";
 import { EventWatch } from "./event-watch.ts";
 import { newJob } from "./new-job.ts";
 import { Notifier } from "./notifier.ts";
@@ -102,6 +103,29 @@ export class JobQueue implements Service {
   }
 
   /**
+   * Stores a job that does again what one was to do that failed or was cancelled, from the model's newest version by then.
+   * Asked again, it is the same job, until that one has failed too.
+   *
+   * @throws ServiceError `conflict` where there is nothing to try again, `overloaded` as {@link submit}
+   */
+  async retry(job: TrainingJob): Promise<string> {
+    const { jobs, clock } = this.#dependencies;
+    const key = (id: string): IdempotencyKey => ({ keyId: "retry", key: id, bodyHash: "" });
+    let last = job;
+    for (let id = await jobs.findCreated(key(last.id)); id !== null; id = await jobs.findCreated(key(id))) {
+      const retried = await jobs.find(id);
+      if (retried === null) break;
+      last = retried;
+    }
+    if (last !== job && last.state !== "failed" && last.state !== "cancelled") return last.id;
+    requireRetriable(last);
+    const { modelId, task, configNotApplied } = last;
+    const identity = { id: newUuid7(clock), modelId, task, configNotApplied, createdAt: clock.now() };
+    const retry = newJob({ ...identity, retryOf: last.retryOf ?? last.id });
+    return (await this.submit(retry, [], key(last.id))).id;
+  }
+
+  /**
    * Cancels a queued job at once and interrupts a running one; one that has ended stays as it is.
    *
    * @returns the job after; a running one is `cancelled` soon after
@@ -182,9 +206,9 @@ export class JobQueue implements Service {
 
   async #start(signal: AbortSignal): Promise<void> {
     const { jobs, runner, owner, logger } = this.#dependencies;
-    const rescued = await jobs.rescue({ owner });
+    const rescued = await jobs.rescue({ owner }, this.#backoff());
     if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
-    // What stood in their way may be gone, and the clock may be another one.
+    // What stood in their way may be gone.
     await jobs.endWaits();
     await jobs.holdBack(runner.baseModels, waitsForBase);
     this.#loops = Promise.all([
@@ -264,7 +288,7 @@ export class JobQueue implements Service {
         const now = clock.now();
         // No lease that is given now ends later than that, were its server's clock ahead by as much again.
         const leaseAfter = new Date(now.getTime() + 2 * this.#settings.leaseMs);
-        const rescued = await jobs.rescue({ leaseBefore: now, leaseAfter });
+        const rescued = await jobs.rescue({ leaseBefore: now, leaseAfter }, this.#backoff());
         if (rescued.length > 0) logger.warn({ jobIds: rescued }, "leases ran out; the jobs are queued again");
         if (rescued.length > 0) this.#wake();
       } catch (error) {
@@ -273,9 +297,25 @@ export class JobQueue implements Service {
     }
   }
 
+  /** A job is tried again at once after one server died while it ran, and later and later after several. */
+  #backoff(): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
+    const at = this.#dependencies.clock.now();
+    const waitMs = (restartCount: number): number =>
+      restartCount < 2 ? 0 : backoffMs(restartCount - 2, this.#settings);
+    return { at, notBefore: (restartCount) => new Date(at.getTime() + waitMs(restartCount)) };
+  }
+
   #wake(): void {
     for (const notifier of this.#notifiers) notifier.notify();
   }
+}
+
+function requireRetriable({ state, replayOf }: TrainingJob): void {
+  const refused = (reason: string): ServiceError =>
+    new ServiceError({ code: "conflict", message: `This job cannot be tried again. ${reason}` });
+  if (replayOf !== null) throw refused(`It is a replay; replay ${replayOf} once more.`);
+  if (state === "failed" || state === "cancelled") return;
+  throw refused(`Only a job that failed or was cancelled can be; it is ${state}.`);
 }
 
 function waitsForBase(baseModel: string): string {

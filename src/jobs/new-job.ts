@@ -5,10 +5,12 @@ import type { JobDraft } from "../domain/job.ts";
 export function newJob(
   identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt"> & {
     readonly replayOf?: string;
+    readonly retryOf?: string;
   },
 ): JobDraft {
   return {
     replayOf: null,
+    retryOf: null,
     ...identity,
     state: "queued",
     startedAt: null,

@@ -11,15 +11,15 @@ export const jobSettings = {
   },
   attemptsMax: {
     kind: "integer",
-    default: 3,
+    default: 20,
     min: 1,
-    max: 100,
+    max: 1000,
     about:
-      "How many attempts at a job may be lost with their training process, one after the other and without keeping further steps, before it fails; restarts of the server are not counted.",
+      "How many attempts at a job may be lost with their training process, one after the other and without keeping further steps, before it fails, which takes a quarter of an hour by the waits between them; restarts of the server are not counted.",
   },
   startsMax: {
     kind: "integer",
-    default: 10,
+    default: 20,
     min: 1,
     max: 1000,
     about:
@@ -31,7 +31,7 @@ export const jobSettings = {
     min: 0,
     max: 3_600_000,
     about:
-      "Wait after the first attempt that was lost or found the disk full, in milliseconds; it doubles with each.",
+      "Wait after the first attempt that was lost or found the disk full, and after the second that died with its server, in milliseconds; it doubles with each.",
   },
   backoffMsMax: {
     kind: "integer",

@@ -50,6 +50,7 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
     content_hash: "",
     pins: job.pins === null ? null : JSON.stringify(job.pins),
     replay_of: job.replayOf,
+    retry_of: job.retryOf,
     comparison: job.comparison === null ? null : JSON.stringify(job.comparison),
   };
 }
@@ -78,6 +79,7 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     contentHash: row.content_hash,
     pins: row.pins === null ? null : (JSON.parse(row.pins) as JobPins),
     replayOf: row.replay_of,
+    retryOf: row.retry_of,
     comparison: row.comparison === null ? null : (JSON.parse(row.comparison) as ReplayComparison),
   };
 }

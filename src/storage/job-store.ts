@@ -37,8 +37,10 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
     },
     findCreated: (idempotency) => findByIdempotency(database, idempotency),
     find: (id) => findJob(database, id),
-    trajectoryLines: async (id, from) =>
-      (await findJob(database, id)) === null ? null : storedLines(database, "job_groups", id, from),
+    trajectoryLines: async (id, from) => {
+      const job = await findJob(database, id);
+      return job && storedLines(database, "job_groups", job.retryOf ?? id, from);
+    },
     list: ({ entity, modelId, kind, state }, page) => {
       let places = database.selectFrom("jobs").selectAll();
       if (modelId !== null) places = places.where("model_id", "=", modelId);
@@ -117,29 +119,8 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
-    rescue: async (filter) => {
-      const query = database
-        .updateTable("jobs")
-        .set((row) => ({
-          state: "queued",
-          owner: null,
-          lease_until: null,
-          restart_count: row("restart_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
-        }))
-        .where("state", "=", "running")
-        .returning("id");
-      const rows = await (
-        "owner" in filter
-          ? query.where("owner", "=", filter.owner)
-          : query.where((job) =>
-              job.or([
-                job("lease_until", "<", filter.leaseBefore.toISOString()),
-                job("lease_until", ">", filter.leaseAfter.toISOString()),
-              ]),
-            )
-      ).execute();
-      return rows.map((row) => row.id);
-    },
+    rescue: (filter, backoff) =>
+      database.transaction().execute((transaction) => rescueJobs(transaction, filter, backoff)),
     release: async (id, owner, { at, notBefore, attempt, waitingFor }) => {
       const result = await database
         .updateTable("jobs")
@@ -166,7 +147,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         .updateTable("jobs")
         .set({ not_before: beginning, waits_since: beginning, waiting_for: null })
         .where("state", "=", "queued")
-        .where((job) => job.or([job("not_before", ">", beginning), job("waiting_for", "is not", null)]))
+        .where("waiting_for", "is not", null)
         .execute();
     },
     addWarning: (id, warning) =>
@@ -379,4 +360,40 @@ function notRunning(id: string, state: JobState): ServiceError {
     code: "conflict",
     message: `Training job ${id} is ${state}, and not running for whoever asked.`,
   });
+}
+
+/** See `rescue` of the job store. */
+async function rescueJobs(
+  transaction: Transaction<Schema>,
+  ...[filter, backoff]: Parameters<JobStore["rescue"]>
+): Promise<readonly string[]> {
+  const rows = await transaction
+    .updateTable("jobs")
+    .set((row) => ({
+      state: "queued",
+      owner: null,
+      lease_until: null,
+      restart_count: row("restart_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
+    }))
+    .where("state", "=", "running")
+    .where((job) =>
+      "owner" in filter
+        ? job("owner", "=", filter.owner)
+        : job.or([
+            job("lease_until", "<", filter.leaseBefore.toISOString()),
+            job("lease_until", ">", filter.leaseAfter.toISOString()),
+          ]),
+    )
+    .returning(["id", "restart_count"])
+    .execute();
+  if (backoff !== undefined) {
+    const { at, notBefore } = backoff;
+    for (const { id, restart_count: restartCount } of rows)
+      await transaction
+        .updateTable("jobs")
+        .set({ not_before: notBefore(restartCount).toISOString(), waits_since: at.toISOString() })
+        .where("id", "=", id)
+        .execute();
+  }
+  return rows.map(({ id }) => id);
 }

@@ -33,6 +33,29 @@ export async function createJob(
     const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
     return { id, isNew: false };
   }
+  const contentHash = await storeContent(transaction, job, lines);
+  await transaction
+    .updateTable("jobs")
+    .set({ content_hash: contentHash, sequence: await nextSequence(transaction, "jobs") })
+    .where("id", "=", job.id)
+    .execute();
+  return { id: job.id, isNew: true };
+}
+
+/** Stores what the job trains on, unless that is stored with the job it tries again; returns the hash of its content. */
+async function storeContent(
+  transaction: Transaction<Schema>,
+  job: JobDraft,
+  lines: Iterable<string>,
+): Promise<string> {
+  if (job.retryOf !== null) {
+    const tried = await transaction
+      .selectFrom("jobs")
+      .select("content_hash")
+      .where("id", "=", job.retryOf)
+      .executeTakeFirst();
+    return present(tried, "the job that this one tries again").content_hash;
+  }
   const hash = createHash("sha256").update(`${JSON.stringify(job.task.config)}\n`);
   await storeGroups(transaction, {
     table: "job_groups",
@@ -40,12 +63,7 @@ export async function createJob(
     lines,
     onLine: (line) => hash.update(unfolded(line)),
   });
-  await transaction
-    .updateTable("jobs")
-    .set({ content_hash: hash.digest("hex"), sequence: await nextSequence(transaction, "jobs") })
-    .where("id", "=", job.id)
-    .execute();
-  return { id: job.id, isNew: true };
+  return hash.digest("hex");
 }
 
 /** How many jobs may be queued; absent is any number. */

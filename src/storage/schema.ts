@@ -118,6 +118,7 @@ export interface JobTable {
   readonly content_hash: string;
   readonly pins: string | null;
   readonly replay_of: string | null;
+  readonly retry_of: string | null;
   readonly comparison: string | null;
 }
 

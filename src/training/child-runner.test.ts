@@ -164,6 +164,7 @@ async function assignmentOf(
       contentHash: "",
       pins: null,
       replayOf: null,
+      retryOf: null,
       comparison: null,
     },
     model,

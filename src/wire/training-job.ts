@@ -200,6 +200,9 @@ export const trainingJobSchema = Type.Object(
     replay_of: orNull(Type.String({ format: "uuid" }), {
       description: "The job that it repeats, to compare with its version; it makes none itself.",
     }),
+    retry_of: orNull(Type.String({ format: "uuid" }), {
+      description: "The job that failed or was cancelled and whose data it trains on.",
+    }),
     replay: orNull(replaySchema, { description: "Of a replay that succeeded." }),
   },
   { title: "TrainingJob" },
@@ -260,6 +263,7 @@ export function trainingJobBody(
           },
     result_step: job.resultStep,
     replay_of: job.replayOf,
+    retry_of: job.retryOf,
     replay: job.comparison === null ? null : replayBody(job.comparison),
   };
 }

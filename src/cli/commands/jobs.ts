@@ -53,6 +53,13 @@ export function addJobsCommand(program: Command): void {
       process.stdout.write(`${job.id} ${job.state}\n`);
     },
   );
+  addConnectionFlags(
+    jobs
+      .command("retry <id>")
+      .description("Try a job again that failed or was cancelled, on the data that is stored with it."),
+  ).action(async (id: string, flags: ConnectionFlags) => {
+    process.stdout.write(`${await connect(flags).retryTrainingJob(id)} queued\n`);
+  });
   addReplayCommand(jobs);
 }
 
@@ -76,6 +83,7 @@ function showJob(job: TrainingJobResource): void {
     kind: job.kind,
     state: job.state,
     replays: job.replay_of,
+    retries: job.retry_of,
     "result step": job.result_step,
     error: job.error_message,
     "waiting for": job.waiting_for,

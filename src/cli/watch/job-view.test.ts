@@ -9,6 +9,7 @@ const job: TrainingJobResource = {
   kind: "sft",
   state: "running",
   replay_of: null,
+  retry_of: null,
   replay: null,
   error_message: null,
   result_step: null,

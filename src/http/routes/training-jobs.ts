@@ -108,6 +108,23 @@ export function trainingJobRoutes(
       return { id: await dependencies.jobQueue.replay(job) };
     },
   );
+  app.post<JobPath>(
+    `${path}/:job_id/retry`,
+    {
+      schema: {
+        summary: "Try a training job again",
+        description:
+          "Trains what a job was to train that failed or was cancelled, in a new job that starts from the model's newest version by then; nothing is sent again. Asked again, it answers with the same new job, until that one has failed too. 409 where there is nothing to try again.",
+        params: jobParameters,
+        response: answered("The id of the new job.", { json: createdJobSchema }),
+        ...documented,
+      },
+    },
+    async (request) => {
+      const job = await reachJob(dependencies, request.caller, request.params.job_id);
+      return { id: await dependencies.jobQueue.retry(job) };
+    },
+  );
   app.get<JobPath>(
     `${path}/:job_id/events`,
     {

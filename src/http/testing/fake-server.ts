@@ -181,6 +181,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         return jobQueue.submit(job, ...rest);
       },
       replay: (job) => jobQueue.replay(job),
+      retry: (job) => jobQueue.retry(job),
       cancel: (id) => jobQueue.cancel(id),
       limits: jobQueue.limits,
       watchEvents: (id, watch) => jobQueue.watchEvents(id, watch),

@@ -384,6 +384,37 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(await attempt("process", false), [1, 0]);
   });
 
+  test("a job that is rescued again and again waits for as long as it is told to", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    const backoff = {
+      at: moment(10),
+      notBefore: (restartCount: number) => moment(restartCount < 2 ? 10 : 10 * restartCount),
+    };
+    await claimNow(jobs);
+    await jobs.rescue({ owner: "server" }, backoff);
+    assert.equal((await claimNow(jobs))?.id, "j");
+    await jobs.rescue({ owner: "server" }, backoff);
+    await jobs.endWaits();
+    assert.equal(await jobs.claim("server", moment(19), moment(70)), null);
+    assert.equal((await jobs.claim("server", moment(20), moment(70)))?.restartCount, 2);
+  });
+
+  test("a job that tries another again trains on its lines, and has its content", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), ["[1]\n", "[2]\n"], null);
+    await jobs.end("j", "failed", "It was lost.", moment(1));
+    await jobs.create(sampleJob("k", "m", { retryOf: "j" }), [], null);
+    const linesOf = async (id: string): Promise<readonly string[]> => {
+      const lines: string[] = [];
+      for await (const line of present(await jobs.trajectoryLines(id), "the lines")) lines.push(line);
+      return lines;
+    };
+    assert.deepEqual(await linesOf("k"), await linesOf("j"));
+    const [first, second] = [present(await jobs.find("j"), "j"), present(await jobs.find("k"), "k")];
+    assert.deepEqual([second.retryOf, second.contentHash], ["j", first.contentHash]);
+  });
+
   test("a wait ends when the clock shows a time before it began, and when waits are ended", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
@@ -392,7 +423,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await jobs.release("j", "server", release);
     assert.equal(await jobs.claim("server", moment(999), moment(1070)), null);
     assert.equal((await jobs.claim("server", moment(9), moment(70)))?.id, "j");
-    await jobs.release("j", "server", release);
+    await jobs.release("j", "server", { ...release, attempt: "returned", waitingFor: "The disk is full." });
     assert.equal(await claimNow(jobs), null);
     await jobs.endWaits();
     assert.equal((await claimNow(jobs))?.id, "j");

@@ -103,6 +103,7 @@ export function sampleJob(id: string, modelId: string, changes: Partial<JobDraft
     cancelRequested: false,
     pins: null,
     replayOf: null,
+    retryOf: null,
     comparison: null,
     ...changes,
   };

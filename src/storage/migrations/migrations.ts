@@ -12,6 +12,7 @@ import { addVersion7 } from "./version-7.ts";
 import { addVersion8 } from "./version-8.ts";
 import { addVersion9 } from "./version-9.ts";
 import { addVersion10 } from "./version-10.ts";
+import { addVersion11 } from "./version-11.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -25,6 +26,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion8,
   addVersion9,
   addVersion10,
+  addVersion11,
 ];
 
 export const newestDatabaseVersion = migrations.length;

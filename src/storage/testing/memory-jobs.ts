@@ -43,9 +43,10 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
             retryAfterSeconds: 60,
           });
         if (!tables.models.some(({ id }) => id === job.modelId)) throw notFound("model", job.modelId);
-        const lines = [...given];
+        const tried = job.retryOf === null ? null : requireKept(tables, job.retryOf);
+        const lines = tried?.lines ?? [...given];
         const content = [JSON.stringify(job.task.config), ...lines].map(unfolded).join("");
-        const contentHash = createHash("sha256").update(content).digest("hex");
+        const contentHash = tried?.job.contentHash ?? createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, leaseUntil: new Date(0), hasAdvanced: false, ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
         tables.jobs = [...tables.jobs, stored];
@@ -148,7 +149,7 @@ function attempts(
         if (isOurs) change(tables, id, {}, { leaseUntil });
         return isOurs;
       }),
-    rescue: (filter) =>
+    rescue: (filter, backoff) =>
       exclusively((tables) => {
         const lost = tables.jobs.filter(
           ({ job, owner, leaseUntil }) =>
@@ -159,7 +160,8 @@ function attempts(
         );
         for (const { job, hasAdvanced } of lost) {
           const restartCount = job.restartCount + (hasAdvanced ? 0 : 1);
-          change(tables, job.id, { state: "queued", restartCount }, { owner: null });
+          const wait = backoff && { notBefore: backoff.notBefore(restartCount), waitsSince: backoff.at };
+          change(tables, job.id, { state: "queued", restartCount }, { owner: null, ...wait });
         }
         return lost.map(({ job }) => job.id);
       }),
@@ -177,7 +179,8 @@ function attempts(
     endWaits: () =>
       exclusively((tables) => {
         for (const { job } of tables.jobs)
-          if (job.state === "queued") change(tables, job.id, { waitingFor: null }, noWait);
+          if (job.state === "queued" && job.waitingFor !== null)
+            change(tables, job.id, { waitingFor: null }, noWait);
       }),
     addWarning: (id, warning) =>
       exclusively((tables) => {
