@@ -12,15 +12,21 @@ interface Answer {
 }
 
 async function post(body: object): Promise<Response> {
-  return fetch(`${server().url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({
+  return postText(
+    JSON.stringify({
       messages: [{ role: "user", content: "tell me a story" }],
       temperature: 1,
       seed: 11,
       ...body,
     }),
+  );
+}
+
+async function postText(body: string): Promise<Response> {
+  return fetch(`${server().url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server().apiKey}`, "content-type": "application/json" },
+    body,
   });
 }
 
@@ -101,6 +107,18 @@ test("an answer that must be one call is one, whichever is drawn", async () => {
     names.add(name);
   }
   assert.equal(names.size, 2, "both are drawn");
+});
+
+test("a number of a schema is written in its own digits", async () => {
+  const schema = '{"const":1234567890123456789}';
+  for (const constraint of [
+    `"structured_outputs":{"json":${schema}}`,
+    `"structured_outputs":{"json":${JSON.stringify(schema)}}`,
+    `"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}`,
+  ]) {
+    const response = await postText(`{"messages":[{"role":"user","content":"Hi"}],${constraint}}`);
+    assert.match(await response.text(), /"content":"1234567890123456789"/);
+  }
 });
 
 test("separated calls hold nothing else", async () => {

@@ -1,11 +1,13 @@
 // What an answer must look like, as data: an engine compiles it, in this process or on another machine. Nothing here
 // reads a grammar or a schema; whether one can be served is said by whoever compiles it.
-import type { Json } from "./trajectory.ts";
 
-/** What the answer's text must match, from its first character to its last. */
+/**
+ * What the answer's text must match, from its first character to its last. JSON in it is a text, since it crosses threads
+ * and processes, and its numbers must keep their digits.
+ */
 export type ConstraintRule =
-  /** A JSON document that is valid under the schema (an object or a boolean), its properties in the schema's order. */
-  | { readonly kind: "json-schema"; readonly schema: Json }
+  /** A JSON document that is valid under the schema, whose JSON this is, its properties in the schema's order. */
+  | { readonly kind: "json-schema"; readonly schema: string }
   | { readonly kind: "json-object" }
   /** A regular expression, anchored at both ends. */
   | { readonly kind: "regex"; readonly pattern: string }
@@ -13,8 +15,8 @@ export type ConstraintRule =
   | { readonly kind: "choice"; readonly choices: readonly string[] }
   /** A context-free grammar in the notation that the interface takes. */
   | { readonly kind: "grammar"; readonly text: string }
-  /** Free text with constrained parts between tags, in either of the forms that the interface takes. */
-  | { readonly kind: "structural-tag"; readonly tag: Json };
+  /** Free text with constrained parts between tags: the JSON of either of the forms that the interface takes. */
+  | { readonly kind: "structural-tag"; readonly tag: string };
 
 /** How JSON is written; without effect on the other kinds. */
 export interface ConstraintOptions {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { Constraint } from "../domain/constraint.ts";
+import { exactJsonText } from "../domain/text/exact-json.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { defaultGrammarLimits } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
@@ -9,10 +10,14 @@ import { checkConstraint } from "./check.ts";
 import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
 
 function check(constraint: Constraint, instances: readonly Json[] = [], limits: Partial<GrammarLimits> = {}) {
-  return checkConstraint(constraint, instances, {
-    limits: { ...defaultGrammarLimits, ...limits },
-    clock: new FakeClock(),
-  });
+  return checkConstraint(
+    constraint,
+    instances.map((instance) => exactJsonText(instance)),
+    {
+      limits: { ...defaultGrammarLimits, ...limits },
+      clock: new FakeClock(),
+    },
+  );
 }
 
 const accepted = (constraint: Constraint, ...instances: readonly Json[]): readonly boolean[] =>

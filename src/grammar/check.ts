@@ -2,7 +2,7 @@
 // the constraint exactly as the engine does; needs no tokenizer.
 import type { Clock } from "../domain/clock.ts";
 import type { Constraint, ConstraintCheck, InstanceCheck } from "../domain/constraint.ts";
-import type { Json } from "../domain/trajectory.ts";
+import { parseExactJson } from "../domain/text/exact-json.ts";
 import { ConstraintRefusal, withinStack } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
 import { accepts, readLanguage, restartFor } from "./language.ts";
@@ -11,12 +11,12 @@ import type { Language } from "./language.ts";
 /**
  * Checks a constraint.
  *
- * @param instances JSON values for a constraint of JSON: each is written with its properties in the schema's order and
- *   without blanks, which the constraint's options must allow; texts for any other constraint
+ * @param instances the JSON of values for a constraint of JSON: each is written with its properties in the schema's order
+ *   and without blanks, which the constraint's options must allow; the JSON of texts for any other constraint
  */
 export function checkConstraint(
   constraint: Constraint,
-  instances: readonly Json[],
+  instances: readonly string[],
   { limits, clock }: { readonly limits: GrammarLimits; readonly clock: Clock },
 ): ConstraintCheck {
   const startMs = clock.monotonicMs();
@@ -29,7 +29,7 @@ export function checkConstraint(
     const { kind, subject, place, message } = error;
     return { refusal: { kind, subject, place, message }, instances: [], compileMs: compileMs() };
   }
-  const checkedAlone = (instance: Json): InstanceCheck => {
+  const checkedAlone = (instance: string): InstanceCheck => {
     const found = checked(language, instance);
     if (found.limit !== "states") return found;
     // It may be full of what other instances led to, which a request would not be.
@@ -39,12 +39,13 @@ export function checkConstraint(
   return { refusal: null, compileMs: compileMs(), instances: instances.map(checkedAlone) };
 }
 
-function checked(language: Language, instance: Json): InstanceCheck {
+function checked(language: Language, instance: string): InstanceCheck {
   const { limits, budget, textOf } = language;
   try {
     return withinStack(limits, () => {
-      restartFor(budget, JSON.stringify(instance).length);
-      const text = textOf === null ? instance : textOf(instance);
+      restartFor(budget, instance.length);
+      const value = parseExactJson(instance);
+      const text = textOf === null ? value : textOf(value);
       return { isAccepted: typeof text === "string" && accepts(language, text), limit: null };
     });
   } catch (error) {

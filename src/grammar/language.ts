@@ -1,6 +1,7 @@
 // The texts that a constraint allows, as a parser that any tokenizer's masks can be made from. Knows no tokens.
 import type { Constraint, ConstraintOptions, ConstraintRule, RefusalKind } from "../domain/constraint.ts";
-import type { Json } from "../domain/trajectory.ts";
+import { parseExactJson } from "../domain/text/exact-json.ts";
+import type { ExactJson } from "../domain/text/exact-json.ts";
 import { unreachable } from "../domain/assert.ts";
 import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
@@ -35,7 +36,7 @@ export interface Language {
   /** The state before the first byte. */
   readonly start: ParserState;
   /** For JSON: a value as the language writes it, with its properties in the schema's order. Null for other texts. */
-  readonly textOf: ((value: Json) => string) | null;
+  readonly textOf: ((value: ExactJson) => string) | null;
 }
 
 /**
@@ -110,7 +111,7 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
     case "json-schema":
       return readSchema(constraint.schema, constraint, workshop);
     case "json-object":
-      return readSchema({ type: "object" }, constraint, workshop);
+      return readSchema('{"type":"object"}', constraint, workshop);
     case "grammar": {
       checkLength(constraint.text.length, workshop.limits);
       // Before it is read: a thread that has few steps for it then gives it up at once.
@@ -125,21 +126,21 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
   }
 }
 
-function readSchema(schema: Json, options: ConstraintOptions, workshop: Workshop): Reading {
-  checkLength(JSON.stringify(schema).length, workshop.limits);
-  return { ...readJsonSchema(schema, options, workshop), grammars: [] };
+function readSchema(schema: string, options: ConstraintOptions, workshop: Workshop): Reading {
+  checkLength(schema.length, workshop.limits);
+  return { ...readJsonSchema(parseExactJson(schema), options, workshop), grammars: [] };
 }
 
 /** What stands within a tag is read as if it were the whole constraint, with rules of its own. */
-function readTag(tag: Json, options: ConstraintOptions, workshop: Workshop): Reading {
-  checkLength(JSON.stringify(tag).length, workshop.limits);
+function readTag(tag: string, options: ConstraintOptions, workshop: Workshop): Reading {
+  checkLength(tag.length, workshop.limits);
   const grammars: CompiledGrammar[] = [];
   const readContent = (rule: ConstraintRule): GrammarSymbol => {
     const content = read({ ...options, ...rule }, { ...workshop, rules: workshop.rules.apart() });
     grammars.push(...content.grammars);
     return content.symbol;
   };
-  const symbol = compileTags(readTags(tag, workshop.limits), readContent, workshop);
+  const symbol = compileTags(readTags(parseExactJson(tag), workshop.limits), readContent, workshop);
   return { symbol, grammars, textOf: null };
 }
 

@@ -5,7 +5,7 @@ import type { Constraint, ConstraintCheck } from "../domain/constraint.ts";
 import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
-import type { Json, TrajectoryStore } from "../domain/trajectory.ts";
+import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
 import type { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
@@ -60,7 +60,8 @@ export interface HttpDependencies {
   /** Checks a constraint, and values against it, apart from this process's event loop; clients take turns. */
   readonly checkConstraint: (
     constraint: Constraint,
-    instances: readonly Json[],
+    /** As JSON. */
+    instances: readonly string[],
     options: { readonly client: string; readonly signal: AbortSignal },
   ) => Promise<ConstraintCheck>;
   /** Those that are served, the default first. */

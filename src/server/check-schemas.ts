@@ -1,12 +1,11 @@
 // What `hone schemas check` does: checks schemas as a server on this machine would, without one.
 import { systemClock } from "../domain/clock.ts";
 import type { ConstraintCheck } from "../domain/constraint.ts";
-import type { Json } from "../domain/trajectory.ts";
 import { checkConstraint } from "../grammar/check.ts";
 import { readConfig } from "./config.ts";
 
-/** Checks schemas as `structured_outputs` with nothing but `json` asks for them. */
-export type SchemaChecker = (schema: Json, instances: readonly Json[]) => ConstraintCheck;
+/** Checks schemas as `structured_outputs` with nothing but `json` asks for them; both are JSON as texts. */
+export type SchemaChecker = (schema: string, instances: readonly string[]) => ConstraintCheck;
 
 /**
  * A checker with the limits that a server started here would have.

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../domain/access.ts";
 import { readForm } from "./body.ts";
-import { parseJsonBody } from "../validation/json-body.ts";
+import { parseExactBody, parseJsonBody } from "../validation/json-body.ts";
 import {
   feedbackCreateForm,
   feedbackReplaceForm,
@@ -61,15 +61,21 @@ export type BodyKind = keyof BodyKinds;
 export const bodyTasks: {
   readonly [Kind in BodyKind]: (bytes: Buffer, limits: BodyLimits, sender: BodySender) => BodyKinds[Kind];
 } = {
-  chat: (bytes, limits, { requestId }) =>
-    readChatRequest(parseJsonBody(bytes, limits.json), limits, requestId),
+  chat(bytes, limits, { requestId }) {
+    const { value, exact } = parseExactBody(bytes, limits.json);
+    return readChatRequest(value, limits, requestId, exact);
+  },
   tokenization: (bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits),
   detokenization: (bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json)),
-  completion: (bytes, limits, { requestId }) =>
-    readCompletion(parseJsonBody(bytes, limits.json), limits, requestId),
-  response: (bytes, limits, { requestId }) =>
-    readResponsesRequest(parseJsonBody(bytes, limits.json), limits, requestId),
-  "constraint check": (bytes, limits) => readConstraintCheck(parseJsonBody(bytes, limits.json), limits),
+  completion(bytes, limits, { requestId }) {
+    const { value, exact } = parseExactBody(bytes, limits.json);
+    return readCompletion(value, limits, requestId, exact);
+  },
+  response(bytes, limits, { requestId }) {
+    const { value, exact } = parseExactBody(bytes, limits.json);
+    return readResponsesRequest(value, limits, requestId, exact);
+  },
+  "constraint check": (bytes, limits) => readConstraintCheck(parseExactBody(bytes, limits.json), limits),
   "training job": (bytes, limits, { vocabularySize }) => ({
     ...readTrainingJob(bytes, limits, vocabularySize),
     hash: hashOf(bytes),

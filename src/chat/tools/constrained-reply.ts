@@ -3,7 +3,14 @@
 import { unreachable } from "../../domain/assert.ts";
 import type { ChatRequest, ToolChoice } from "../../domain/chat.ts";
 import type { Constraint, ConstraintOptions } from "../../domain/constraint.ts";
-import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import {
+  exactJsonText,
+  isExactList,
+  isExactObject,
+  parseExactJson,
+  type ExactJson,
+} from "../../domain/text/exact-json.ts";
+import type { JsonObject } from "../../domain/trajectory.ts";
 import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReadCalls } from "../reply/reply-reader.ts";
 import type { CallableTool } from "./call-format.ts";
@@ -29,7 +36,7 @@ export function constrainedReply(
     : optionsOfCalls;
   return {
     kind: "structural-tag",
-    tag: { type: "structural_tag", format: behindThought(format, thought) },
+    tag: exactJsonText({ type: "structural_tag", format: behindThought(format, thought) }),
     allowsAnyWhitespace,
     whitespacePattern,
     allowsAdditionalProperties,
@@ -48,7 +55,7 @@ function isForced({ kind }: ToolChoice): boolean {
 }
 
 /** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
-function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: WrittenCalls): Json {
+function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: WrittenCalls): ExactJson {
   const { format, areParallel } = calls;
   const tools = toolsOf(request);
   switch (choice.kind) {
@@ -78,10 +85,10 @@ function takingAny(tool: JsonObject): CallableTool {
 }
 
 /** A request's constraint as a format within a structural tag. */
-function formatOf(constraint: Constraint): Json {
+function formatOf(constraint: Constraint): ExactJson {
   switch (constraint.kind) {
     case "json-schema":
-      return { type: "json_schema", json_schema: constraint.schema };
+      return { type: "json_schema", json_schema: parseExactJson(constraint.schema) };
     case "json-object":
       return { type: "json_schema", json_schema: { type: "object" } };
     case "regex":
@@ -91,20 +98,20 @@ function formatOf(constraint: Constraint): Json {
     case "grammar":
       return { type: "grammar", grammar: constraint.text };
     case "structural-tag":
-      return formatOfTag(constraint.tag);
+      return formatOfTag(parseExactJson(constraint.tag));
     default:
       return unreachable(constraint);
   }
 }
 
 /** In the older form a tag is free text with triggers. What is neither form stays as it is, and is refused as such. */
-function formatOfTag(tag: Json): Json {
-  if (!isObject(tag)) return tag;
+function formatOfTag(tag: ExactJson): ExactJson {
+  if (!isExactObject(tag)) return tag;
   const { format, structures, triggers } = tag;
   if (format !== undefined) return format;
-  if (!Array.isArray(structures)) return tag;
-  const tags = structures.map((structure: Json) => {
-    if (!isObject(structure)) return structure;
+  if (structures === undefined || !isExactList(structures)) return tag;
+  const tags = structures.map((structure) => {
+    if (!isExactObject(structure)) return structure;
     const { begin, schema, end } = structure;
     return {
       begin: begin ?? null,
@@ -115,12 +122,8 @@ function formatOfTag(tag: Json): Json {
   return { type: "triggered_tags", triggers: triggers ?? null, tags };
 }
 
-function isObject(value: Json): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The format behind what the model thinks, with the line breaks that may stand between. */
-function behindThought(format: Json, start: ThoughtStart): Json {
+function behindThought(format: ExactJson, start: ThoughtStart): ExactJson {
   if (start === "none") return format;
   const thought = {
     type: "tag",

@@ -2,13 +2,12 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import { isExactObject, type ExactJson } from "../../domain/text/exact-json.ts";
 import type { SchemaChecker } from "../../server/check-schemas.ts";
 import { checkLines } from "../schemas/check-lines.ts";
 import {
   caseFields,
   checkCase,
-  isObject,
   parsedJson,
   readCase,
   type CheckedCase,
@@ -81,12 +80,12 @@ function checkFiles(
 function readSchemaFile(file: string): SchemaCase {
   const value = readJson(file);
   const isCase =
-    isObject(value) && Object.keys(value).every((key) => ["name", "schema", "tests"].includes(key));
+    isExactObject(value) && Object.keys(value).every((key) => ["name", "schema", "tests"].includes(key));
   if (!isCase || value["schema"] === undefined) return { name: file, schema: value, tests: [] };
   return { ...named(file, () => readCase(value, file)), name: file };
 }
 
-function readJson(file: string): Json {
+function readJson(file: string): ExactJson {
   return named(file, () => parsedJson(readText(file)));
 }
 

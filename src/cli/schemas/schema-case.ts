@@ -1,19 +1,25 @@
 // A schema with the instances that it is checked with, as files and lines hold them, and what a check of it says.
 import type { ConstraintCheck } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import {
+  exactJsonText,
+  isExactList,
+  isExactObject,
+  parseExactJson,
+  type ExactJson,
+} from "../../domain/text/exact-json.ts";
 import type { SchemaChecker } from "../../server/check-schemas.ts";
 
 export interface SchemaCase {
   readonly name: string;
-  readonly schema: Json;
+  readonly schema: ExactJson;
   readonly tests: readonly SchemaTest[];
 }
 
 export interface SchemaTest {
   /** Whether the instance is valid under the schema; null where nobody says so. */
   readonly valid: boolean | null;
-  readonly data: Json;
+  readonly data: ExactJson;
 }
 
 export interface CheckedCase {
@@ -30,8 +36,8 @@ export interface CheckedTest {
 
 export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: SchemaCase): CheckedCase {
   const check = checkSchema(
-    schema,
-    tests.map(({ data }) => data),
+    exactJsonText(schema),
+    tests.map(({ data }) => exactJsonText(data)),
   );
   const checked = check.instances.map(({ isAccepted }, index) => ({
     valid: tests[index].valid,
@@ -59,17 +65,17 @@ export function caseFields({ name, check, tests }: CheckedCase): object {
  * @param name what it is called where it does not say so
  * @throws ServiceError `invalid` for anything else
  */
-export function readCase(value: Json, name: string): SchemaCase {
-  if (!isObject(value) || value["schema"] === undefined)
+export function readCase(value: ExactJson, name: string): SchemaCase {
+  if (!isExactObject(value) || value["schema"] === undefined)
     throw invalid(`has no "schema"; it must be an object such as {"schema": {...}, "tests": [...]}`);
   const { name: given = name, schema, tests = [] } = value;
   if (typeof given !== "string") throw invalid(`has a "name" that is not a text`);
-  if (!Array.isArray(tests)) throw invalid(`has "tests" that are not a list`);
+  if (!isExactList(tests)) throw invalid(`has "tests" that are not a list`);
   return { name: given, schema, tests: tests.map(readTest) };
 }
 
-function readTest(test: Json, index: number): SchemaTest {
-  if (!isObject(test) || test["data"] === undefined)
+function readTest(test: ExactJson, index: number): SchemaTest {
+  if (!isExactObject(test) || test["data"] === undefined)
     throw invalid(`has no "data" in test ${index}, which must be such as {"valid": true, "data": ...}`);
   const { valid = null, data } = test;
   if (valid !== null && typeof valid !== "boolean")
@@ -78,16 +84,12 @@ function readTest(test: Json, index: number): SchemaTest {
 }
 
 /** @throws ServiceError `invalid` for a text that is not JSON */
-export function parsedJson(text: string): Json {
+export function parsedJson(text: string): ExactJson {
   try {
-    return JSON.parse(text) as Json;
+    return parseExactJson(text);
   } catch (cause) {
     throw invalid(`is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
-}
-
-export function isObject(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(message: string): ServiceError {

@@ -39,15 +39,37 @@ export function withExactNumbers(text: string, value: Json): ExactJson {
   return hasInexactNumbers(text) ? readExactly(text) : value;
 }
 
-/** The text of a value, without blanks, every number in its own digits. */
+/** The text of a value, without blanks, every number in its own digits; nothing recurses, however deep it is nested. */
 export function exactJsonText(value: ExactJson): string {
+  let text = "";
+  const waiting: Piece[] = [{ sign: "", value }];
+  for (let piece = waiting.pop(); piece !== undefined; piece = waiting.pop()) {
+    text += piece.sign;
+    if (piece.value !== undefined) text += openingText(piece.value, waiting);
+  }
+  return text;
+}
+
+/** What comes next in a text: a sign, and behind it a value. */
+interface Piece {
+  readonly sign: string;
+  readonly value?: ExactJson;
+}
+
+/** A scalar's text, or what a list or an object begins with; then what is in it waits, the first last. */
+function openingText(value: ExactJson, waiting: Piece[]): string {
   if (value instanceof ExactNumber) return value.text;
-  if (isExactList(value)) return `[${value.map(exactJsonText).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(
-    ([key, member]) => `${JSON.stringify(key)}:${exactJsonText(member)}`,
-  );
-  return `{${members.join(",")}}`;
+  if (!isExactList(value) && !isExactObject(value)) return JSON.stringify(value);
+  const [open, close] = isExactList(value) ? "[]" : "{}";
+  const inside = isExactList(value)
+    ? value.map((item, index): Piece => ({ sign: index === 0 ? "" : ",", value: item }))
+    : Object.entries(value).map(([key, member], index): Piece => {
+        const name = `${JSON.stringify(key)}:`;
+        return { sign: index === 0 ? name : `,${name}`, value: member };
+      });
+  waiting.push({ sign: close });
+  for (let index = inside.length - 1; index >= 0; index--) waiting.push(inside[index]);
+  return open;
 }
 
 /** The same with doubles, for whoever does no more with numbers than compute. */

@@ -2,14 +2,14 @@
 import { workerData } from "node:worker_threads";
 import { systemClock } from "../../domain/clock.ts";
 import type { Constraint } from "../../domain/constraint.ts";
-import type { Json } from "../../domain/trajectory.ts";
 import { checkConstraint } from "../../grammar/check.ts";
 import { serveTasks } from "../../processes/serve-tasks.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
 
 export interface CheckTask {
   readonly constraint: Constraint;
-  readonly instances: readonly Json[];
+  /** As JSON. */
+  readonly instances: readonly string[];
 }
 
 // What a constraint checker gave this thread.

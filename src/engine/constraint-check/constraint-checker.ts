@@ -3,7 +3,6 @@
 import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Json } from "../../domain/trajectory.ts";
 import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
@@ -15,7 +14,11 @@ export interface ConstraintChecker extends Service {
    *
    * @throws ServiceError `too_large` where that takes longer than it may; what a pool of workers throws
    */
-  check(constraint: Constraint, instances: readonly Json[], options?: TaskOptions): Promise<ConstraintCheck>;
+  check(
+    constraint: Constraint,
+    instances: readonly string[],
+    options?: TaskOptions,
+  ): Promise<ConstraintCheck>;
 }
 
 export interface CheckerOptions {

@@ -1,6 +1,6 @@
 // A JSON Schema within a grammar. Its rules have names of their own, so that a grammar may hold several.
 import type { ConstraintOptions } from "../../domain/constraint.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
 import { readJsonSchema } from "../schema/json-schema.ts";
@@ -11,7 +11,7 @@ const schemaSteps = 200;
 
 /** The symbol of the schema's values; null where it has none. @throws ConstraintRefusal that names both places */
 export function embeddedSchema(
-  { schema, position }: { readonly schema: Json; readonly position: number },
+  { schema, position }: { readonly schema: ExactJson; readonly position: number },
   options: ConstraintOptions,
   workshop: Workshop,
 ): GrammarSymbol | null {

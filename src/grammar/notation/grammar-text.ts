@@ -1,6 +1,6 @@
 // A grammar as its author wrote it: rules by name, each a tree of characters, repetitions and references. What the readers
 // of notations make, and what compile-grammar.ts takes.
-import type { Json } from "../../domain/trajectory.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import type { CodePoints } from "../../regex/code-points.ts";
 import type { Pattern } from "../../regex/pattern.ts";
 
@@ -19,7 +19,7 @@ export type GrammarNode =
   /** The texts that do not match the part. */
   | { readonly kind: "other"; readonly part: GrammarNode }
   /** The JSON texts of a schema's values. */
-  | { readonly kind: "schema"; readonly schema: Json; readonly position: number }
+  | { readonly kind: "schema"; readonly schema: ExactJson; readonly position: number }
   | { readonly kind: "rule"; readonly name: string; readonly position: number };
 
 export interface GrammarText {

@@ -1,5 +1,8 @@
 // Decimal numbers as texts: bounds, equality and multiples are expressions over digits, so that intersection and
 // complement of numbers are those of texts. Exponents are written only where a number is not constrained.
+import { present } from "../../domain/assert.ts";
+import { ExactNumber, isExactList, isExactObject } from "../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import type { Expression, Expressions } from "../../regex/expressions.ts";
 import { divisorMax, multipleDigitsMax, multipleOf } from "../../regex/multiple.ts";
 
@@ -156,17 +159,45 @@ function byteText(expressions: Expressions, text: string): Expression {
   return expressions.literal(new TextEncoder().encode(text));
 }
 
-/** A finite number written without an exponent, as short as it can be. */
-export function plainDecimal(value: number): string {
-  const text = String(Object.is(value, -0) ? 0 : value);
-  const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text);
-  if (match === null) return text;
-  const [, sign, whole, behind = "", power] = match;
-  const digits = whole + behind;
-  const point = whole.length + Number(power);
-  if (point <= 0) return `${sign}0.${"0".repeat(-point)}${digits}`;
-  if (point >= digits.length) return `${sign}${digits}${"0".repeat(point - digits.length)}`;
-  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+/** Numbers of more digits, with all zeros, are not written out. */
+const digitsMax = 400;
+
+/** A number written without an exponent, as short as it can be; null where that takes too many digits. */
+export function plainDecimal(value: number | ExactNumber): string | null {
+  return plainText(typeof value === "number" ? String(value) : value.text);
+}
+
+/** As {@link plainDecimal}; a double always has few enough digits. */
+export function doubleDecimal(value: number): string {
+  return present(plainText(String(value)), "the digits of a double");
+}
+
+/** @param text of a number in JSON */
+function plainText(text: string): string | null {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  if (match === null || text.length > 2 * digitsMax) return null;
+  const [, sign, whole, behind = "", power = "0"] = match;
+  const digits = (whole + behind).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  // How many of the significant digits stand before the point; below 0 where zeros stand behind it.
+  const point = digits.length - behind.length + Number(power);
+  if (Math.max(point, significant.length, significant.length - point) > digitsMax) return null;
+  if (point <= 0) return `${sign}0.${"0".repeat(-point)}${significant}`;
+  if (point >= significant.length) return sign + significant.padEnd(point, "0");
+  return `${sign}${significant.slice(0, point)}.${significant.slice(point)}`;
+}
+
+/** The same values, with a number as a double wherever that is the same number: 2.0 as 2, and 1e3 as 1000. */
+export function withDoubles(value: ExactJson): ExactJson {
+  if (value instanceof ExactNumber) {
+    const double = Number(value.text);
+    const decimal = plainDecimal(value);
+    return decimal !== null && plainDecimal(double) === decimal ? double : value;
+  }
+  if (isExactList(value)) return value.map(withDoubles);
+  if (!isExactObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withDoubles(inner)]));
 }
 
 /** Whether 1, and with it every whole number, is a multiple of a number above 0 that `plainDecimal` wrote. */

@@ -1,6 +1,7 @@
 // A JSON Schema document as places that can be named: every subschema by its pointer, and what references lead to.
 // Nothing is fetched; a reference to another document is refused.
-import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import { isExactObject } from "../../domain/text/exact-json.ts";
+import type { ExactJson, ExactJsonObject } from "../../domain/text/exact-json.ts";
 import { quoted } from "../../domain/service-error.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 
@@ -8,7 +9,7 @@ import { ConstraintRefusal } from "../../regex/limits.ts";
 export interface SchemaPlace {
   /** Places count from 0 in the order in which they are met. */
   readonly index: number;
-  readonly schema: Json;
+  readonly schema: ExactJson;
   /** Such as `#/properties/name`. */
   readonly pointer: string;
 }
@@ -35,7 +36,7 @@ export class SchemaDocument {
   /** Pointers of the schemas that have a `$dynamicAnchor`, by its name. */
   readonly #dynamicAnchors = new Map<string, readonly string[]>();
 
-  constructor(schema: Json) {
+  constructor(schema: ExactJson) {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
     this.#usesPlainId = /draft-0[34]/.test(dialect);
     this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
@@ -49,7 +50,7 @@ export class SchemaDocument {
   }
 
   /** The place of a schema; always the same for the same pointer. */
-  place(schema: Json, pointer: string): SchemaPlace {
+  place(schema: ExactJson, pointer: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
     const place = { index: this.#places.length, schema, pointer };
@@ -59,7 +60,7 @@ export class SchemaDocument {
   }
 
   /** A schema that holds for one value only, made for an entry of `enum` or `const`. */
-  literal(value: Json, pointer: string): SchemaPlace {
+  literal(value: ExactJson, pointer: string): SchemaPlace {
     return this.place({ const: value }, `value ${pointer}`);
   }
 
@@ -109,7 +110,7 @@ export class SchemaDocument {
   #find(pointer: string, at: string, reference: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
-    let value: Json | undefined = this.root.schema;
+    let value: ExactJson | undefined = this.root.schema;
     for (const part of pointer.split("/").slice(1)) {
       const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
       if (Array.isArray(value)) value = value[Number(key)];
@@ -121,7 +122,7 @@ export class SchemaDocument {
   }
 
   /** Notes the identifiers and anchors at and below a schema. */
-  #index(schema: Json, pointer: string, base: string): void {
+  #index(schema: ExactJson, pointer: string, base: string): void {
     if (!isObject(schema)) return;
     let url = base;
     const id = this.#usesPlainId ? schema.id : schema.$id;
@@ -150,8 +151,8 @@ export class SchemaDocument {
   }
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+export function isObject(value: ExactJson | undefined): value is ExactJsonObject {
+  return value !== undefined && isExactObject(value);
 }
 
 /** A key as a part of a pointer (RFC 6901). */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ConstraintOptions } from "../../domain/constraint.ts";
+import { parseExactJson } from "../../domain/text/exact-json.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { accepts, readLanguage } from "../language.ts";
 import type { Language } from "../language.ts";
@@ -65,6 +66,38 @@ test("accepts exactly the values for which the schema holds", () => {
     { seed, numRuns: 700 },
   );
   assert.ok(servedCount > 600 && validCount > 1_500, `${servedCount} schemas, ${validCount} valid values`);
+});
+
+/** Schemas as texts, each with texts that it allows and texts that it does not. */
+const digits: readonly (readonly [schema: string, allowed: readonly string[], others: readonly string[]])[] =
+  [
+    ['{"const":1234567890123456789}', ["1234567890123456789"], ["1234567890123456800"]],
+    ['{"enum":[9007199254740993,-0.0,1.0]}', ["9007199254740993", "0", "1"], ["9007199254740992", "1.0"]],
+    ['{"const":0.1000000000000000055}', ["0.1000000000000000055"], ["0.1"]],
+    ['{"const":12.5e3}', ["12500"], ["1.25e4"]],
+    [
+      '{"const":{"a":[12345678901234567890]}}',
+      ['{"a":[12345678901234567890]}'],
+      ['{"a":[12345678901234567000]}'],
+    ],
+    ['{"maximum":9223372036854775807,"type":"integer"}', ["9223372036854775807"], ["9223372036854775808"]],
+    ['{"minimum":9007199254740993,"maximum":9007199254740993}', ["9007199254740993"], ["9007199254740992"]],
+    ['{"exclusiveMinimum":1e20,"type":"integer"}', ["100000000000000000001"], ["100000000000000000000"]],
+    ['{"type":"array","minItems":2.0,"maxItems":2e0}', ["[0,0]"], ["[0]", "[0,0,0]"]],
+  ];
+
+test("numbers of a schema keep their digits", () => {
+  for (const [schema, allowed, others] of digits) {
+    const language = readLanguage({ ...jsonSchema(true), kind: "json-schema", schema }, defaultGrammarLimits);
+    for (const text of allowed) assert.ok(accepts(language, text), `${schema}: ${text}`);
+    for (const text of others) assert.ok(!accepts(language, text), `${schema}: ${text}`);
+    const [first] = allowed;
+    assert.equal(language.textOf?.(parseExactJson(first)), first);
+  }
+  const refused = (schema: string) => () =>
+    readLanguage({ ...jsonSchema(true), kind: "json-schema", schema }, defaultGrammarLimits);
+  assert.throws(refused('{"const":1e999}'), { kind: "malformed", place: "#/const" });
+  assert.throws(refused('{"maxItems":2.5}'), { kind: "malformed", place: "#/maxItems" });
 });
 
 test("whatever the masks let through is valid, and no way ends nowhere", () => {

@@ -1,9 +1,10 @@
 // A JSON Schema as a grammar that writes exactly its values, and a value as the text that the grammar would write: with
 // its properties in the schema's order.
 import type { ConstraintOptions } from "../../domain/constraint.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
 import type { Workshop } from "../workshop.ts";
+import { withDoubles } from "./decimals.ts";
 import { SchemaDocument } from "./document.ts";
 import type { Goal } from "./goals.ts";
 import { jsonStyle } from "./writing/json-style.ts";
@@ -17,12 +18,16 @@ export interface SchemaGrammar {
   /** Whether any value satisfies the schema. */
   readonly hasValues: boolean;
   /** The JSON of a value with every object's properties in the schema's order, as far as the value fits the schema. */
-  readonly textOf: (value: Json) => string;
+  readonly textOf: (value: ExactJson) => string;
 }
 
 /** @throws ConstraintRefusal for a keyword that is malformed or not served exactly, and at a limit */
-export function readJsonSchema(schema: Json, options: ConstraintOptions, workshop: Workshop): SchemaGrammar {
-  const document = new SchemaDocument(schema);
+export function readJsonSchema(
+  schema: ExactJson,
+  options: ConstraintOptions,
+  workshop: Workshop,
+): SchemaGrammar {
+  const document = new SchemaDocument(withDoubles(schema));
   const meanings = new Meanings(document, workshop);
   const root: Goal = meanings.goals.of(document.root);
   const plans = new Plans(meanings, root, options);
@@ -30,6 +35,6 @@ export function readJsonSchema(schema: Json, options: ConstraintOptions, worksho
   return {
     symbol: writer.value(root),
     hasValues: plans.isFruitful(root),
-    textOf: (value) => orderedText(plans, root, value),
+    textOf: (value) => orderedText(plans, root, withDoubles(value)),
   };
 }

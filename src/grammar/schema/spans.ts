@@ -1,7 +1,7 @@
 // Where numbers can lie at all, as far as their keywords plainly say: between which bounds, and on which grid. Few enough
 // places are listed: that is far less than an automaton that keeps the remainders of several divisors.
 import { bezout } from "../../regex/multiple.ts";
-import { plainDecimal } from "./decimals.ts";
+import { doubleDecimal } from "./decimals.ts";
 
 /** Every number lies in it; not every number in it need be one. */
 export interface Span {
@@ -42,5 +42,5 @@ export function fewPlacesOf({ least, greatest, step }: Span): readonly string[] 
   const first = Math.ceil(least / step);
   const count = Math.max(0, Math.floor(greatest / step) - first + 1);
   if (count > fewPlaces) return null;
-  return Array.from({ length: count }, (_, index) => plainDecimal((first + index) * step));
+  return Array.from({ length: count }, (_, index) => doubleDecimal((first + index) * step));
 }

@@ -1,19 +1,20 @@
 // The members of an object in a structural tag, asked for by name, so that what is missing, malformed or unknown is refused
 // with its place. A member that is null is absent.
-import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import { exactJsonText } from "../../domain/text/exact-json.ts";
+import type { ExactJson, ExactJsonObject } from "../../domain/text/exact-json.ts";
 import { cut } from "../../domain/service-error.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import { escaped, isObject } from "../schema/document.ts";
 
 /** A value and its place, which is a JSON pointer. */
 export interface Placed {
-  readonly value: Json;
+  readonly value: ExactJson;
   readonly pointer: string;
 }
 
 export class Members {
   readonly pointer: string;
-  readonly #object: JsonObject;
+  readonly #object: ExactJsonObject;
   readonly #unread: Set<string>;
 
   constructor({ value, pointer }: Placed) {
@@ -68,11 +69,11 @@ export class Members {
   }
 
   /** Refuses a known member that asks for what is not served; `idle` are the values that ask for nothing. */
-  notServed(name: string, ...idle: readonly Json[]): void {
+  notServed(name: string, ...idle: readonly ExactJson[]): void {
     if (!this.has(name)) return;
     const { value, pointer } = this.required(name, "absent");
-    if (!idle.some((one) => JSON.stringify(one) === JSON.stringify(value)))
-      throw notExact(name, pointer, `is ${cut(JSON.stringify(value))}, which is not served`);
+    if (!idle.some((one) => exactJsonText(one) === exactJsonText(value)))
+      throw notExact(name, pointer, `is ${cut(exactJsonText(value))}, which is not served`);
   }
 
   /** @throws ConstraintRefusal for a member that nothing has asked for */
@@ -99,12 +100,12 @@ export function filledTextOf(placed: Placed): string {
 
 export function itemsOf({ value, pointer }: Placed): readonly Placed[] {
   if (!Array.isArray(value)) throw malformed(pointer, "a list", value);
-  return value.map((item: Json, index) => ({ value: item, pointer: `${pointer}/${index}` }));
+  return value.map((item: ExactJson, index) => ({ value: item, pointer: `${pointer}/${index}` }));
 }
 
 /** @param value undefined where it is missing */
-export function malformed(pointer: string, wanted: string, value: Json | undefined): ConstraintRefusal {
-  const found = value === undefined ? "nothing" : cut(JSON.stringify(value));
+export function malformed(pointer: string, wanted: string, value: ExactJson | undefined): ConstraintRefusal {
+  const found = value === undefined ? "nothing" : cut(exactJsonText(value));
   return new ConstraintRefusal({
     kind: "malformed",
     subject: pointer.slice(pointer.lastIndexOf("/") + 1),

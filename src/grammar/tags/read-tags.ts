@@ -2,7 +2,8 @@
 // free text with tags. What constrains tokens rather than text, or writes a schema's values in another notation than
 // JSON, is refused by name.
 import type { ConstraintRule } from "../../domain/constraint.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import { exactJsonText } from "../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import { quoted } from "../../domain/service-error.ts";
 import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
@@ -12,7 +13,7 @@ import { filledTextOf, itemsOf, malformed, Members, notExact, textOf } from "./m
 import type { Placed } from "./members.ts";
 
 /** @throws ConstraintRefusal for what is malformed or not served, with its place as a JSON pointer */
-export function readTags(tag: Json, limits: GrammarLimits): Format {
+export function readTags(tag: ExactJson, limits: GrammarLimits): Format {
   const reader = new TagReader(limits);
   const members = new Members({ value: tag, pointer: "#" });
   if (members.has("type") && members.text("type") !== "structural_tag")
@@ -191,7 +192,7 @@ function schemaContent(members: Members, name: string): Format {
   const { value, pointer } = members.required(name, "a JSON Schema");
   if (!isObject(value) && typeof value !== "boolean")
     throw malformed(pointer, "a JSON Schema, which is an object or a boolean", value);
-  const rule: ConstraintRule = { kind: "json-schema", schema: value };
+  const rule: ConstraintRule = { kind: "json-schema", schema: exactJsonText(value) };
   return { kind: "constrained", rule, place: pointer };
 }
 

@@ -1,6 +1,7 @@
 // Constraints for tests, with the options that a request has unless it asks for others.
 import type { Constraint, ConstraintOptions } from "../../domain/constraint.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import { exactJsonText } from "../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 
 const options: ConstraintOptions = {
   allowsAnyWhitespace: true,
@@ -16,18 +17,18 @@ export const choice = (...choices: readonly string[]): Constraint => ({
   ...options,
 });
 
-export const jsonSchema = (schema: Json, changed: Partial<ConstraintOptions> = {}): Constraint => ({
+export const jsonSchema = (schema: ExactJson, changed: Partial<ConstraintOptions> = {}): Constraint => ({
   kind: "json-schema",
-  schema,
+  schema: exactJsonText(schema),
   ...options,
   ...changed,
 });
 
 export const grammar = (text: string): Constraint => ({ kind: "grammar", text, ...options });
 
-export const structuralTag = (tag: Json, changed: Partial<ConstraintOptions> = {}): Constraint => ({
+export const structuralTag = (tag: ExactJson, changed: Partial<ConstraintOptions> = {}): Constraint => ({
   kind: "structural-tag",
-  tag,
+  tag: exactJsonText(tag),
   ...options,
   ...changed,
 });

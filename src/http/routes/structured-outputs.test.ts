@@ -6,12 +6,16 @@ import type { ErrorBody } from "../errors.ts";
 const url = "/v1/preview/structured-outputs/check";
 
 async function check(payload: object, settings = {}) {
+  return checkText(JSON.stringify(payload), settings);
+}
+
+async function checkText(payload: string, settings = {}) {
   const server = await fakeServer({ settings });
   const answer = await server.ask({
     method: "POST",
     url,
     headers: { authorization: bearer(keys.member), "content-type": "application/json" },
-    payload: JSON.stringify(payload),
+    payload,
   });
   await server.close();
   return answer;
@@ -28,6 +32,23 @@ const schema = {
   properties: { name: { type: "string" }, age: { type: "integer", minimum: 0 } },
   required: ["name"],
 };
+
+test("keeps the digits of a schema and of values", async () => {
+  const payload = (schemaText: string, ...data: readonly string[]): string =>
+    `{"structured_outputs":{"json":${schemaText}},"tests":[${data.map((text) => `{"data":${text}}`).join()}]}`;
+  const accepted = async (text: string): Promise<readonly boolean[]> => {
+    const { tests } = (await checkText(text)).json<{ readonly tests: readonly { accepted: boolean }[] }>();
+    return tests.map((one) => one.accepted);
+  };
+  const long = ["1234567890123456789", "1234567890123456800"];
+  for (const text of [
+    payload('{"const":1234567890123456789}', ...long),
+    payload(JSON.stringify('{"enum":[1234567890123456789]}'), ...long),
+    payload('{"maximum":9223372036854775807}', "9223372036854775807", "9223372036854775808"),
+    payload('{"multipleOf":1,"minLength":2.0}', '"ab"', '"a"'),
+  ])
+    assert.deepEqual(await accepted(text), [true, false], text);
+});
 
 test("says that a constraint is served, and which values could be an answer", async () => {
   const tests = [

@@ -20,13 +20,14 @@ const lineOf = ({ location, message }: Fault): string => `${location.slice(1).jo
 
 const free = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
 const schema = { type: "object" };
+const schemaText = '{"type":"object"}';
 const described = { type: "json_schema", json_schema: { name: "n", schema } };
 
 test("reads a constraint from either of the fields that may hold one", () => {
   const format = { type: "const_string", value: "a" };
   const table: readonly (readonly [object, ConstraintRule])[] = [
-    [{ structured_outputs: { json: schema } }, { kind: "json-schema", schema }],
-    [{ structured_outputs: { json: '{"type": "object"}' } }, { kind: "json-schema", schema }],
+    [{ structured_outputs: { json: schema } }, { kind: "json-schema", schema: schemaText }],
+    [{ structured_outputs: { json: '{"type": "object"}' } }, { kind: "json-schema", schema: schemaText }],
     [{ structured_outputs: { regex: "a+" } }, { kind: "regex", pattern: "a+" }],
     // The empty text, and nothing else, matches it.
     [{ structured_outputs: { regex: "" } }, { kind: "regex", pattern: "" }],
@@ -35,13 +36,13 @@ test("reads a constraint from either of the fields that may hold one", () => {
     [{ structured_outputs: { json_object: true } }, { kind: "json-object" }],
     [
       { structured_outputs: { structural_tag: JSON.stringify({ format }) } },
-      { kind: "structural-tag", tag: { format } },
+      { kind: "structural-tag", tag: JSON.stringify({ format }) },
     ],
     [{ response_format: { type: "json_object" } }, { kind: "json-object" }],
-    [{ response_format: described }, { kind: "json-schema", schema }],
+    [{ response_format: described }, { kind: "json-schema", schema: schemaText }],
     [
       { response_format: { type: "structural_tag", format } },
-      { kind: "structural-tag", tag: { type: "structural_tag", format } },
+      { kind: "structural-tag", tag: JSON.stringify({ type: "structural_tag", format }) },
     ],
     [
       { structured_outputs: { regex: "a" }, response_format: { type: "text" } },
@@ -70,7 +71,7 @@ test("reads the options, with whichever field has the constraint", () => {
     [{ structured_outputs: { json_object: true, ...options } }, { kind: "json-object" }],
     [
       { structured_outputs: options, response_format: described },
-      { kind: "json-schema", schema },
+      { kind: "json-schema", schema: schemaText },
     ],
     // They say how JSON is written, and nothing of other texts.
     [{ structured_outputs: { choice: ["a"], ...options } }, { kind: "choice", choices: ["a"] }],

@@ -2,7 +2,7 @@
 // `response_format`. Reads the constraint as data; whether it can be served is for the engine to say.
 import type { Constraint, ConstraintRule } from "../../domain/constraint.ts";
 import { quoted, type Fault } from "../../domain/service-error.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import { exactJsonText, parseExactJson, type ExactJson } from "../../domain/text/exact-json.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
 
@@ -81,7 +81,7 @@ export function constraintsIn({
   ];
 }
 
-/** Reads the constraint of a checked body; null where there is none. */
+/** Reads the constraint of a checked body, which has the digits of its numbers; null where there is none. */
 export function readConstraint(
   body: Pick<ChatRequestBody, "structured_outputs" | "response_format">,
 ): Constraint | null {
@@ -98,12 +98,12 @@ export function readConstraint(
 
 function ruleOfOutputs(outputs: NonNullable<ChatRequestBody["structured_outputs"]>): ConstraintRule | null {
   const { json, regex, choice, grammar, json_object: isAnyObject, structural_tag: tag } = outputs;
-  if (isGiven(json)) return { kind: "json-schema", schema: jsonOf(json) };
+  if (isGiven(json)) return { kind: "json-schema", schema: jsonTextOf(json) };
   if (isGiven(regex)) return { kind: "regex", pattern: regex };
   if (isGiven(choice)) return { kind: "choice", choices: choice };
   if (isGiven(grammar)) return { kind: "grammar", text: grammar };
   if (isAnyObject === true) return { kind: "json-object" };
-  return isGiven(tag) ? { kind: "structural-tag", tag: jsonOf(tag) } : null;
+  return isGiven(tag) ? { kind: "structural-tag", tag: jsonTextOf(tag) } : null;
 }
 
 function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRule | null {
@@ -112,9 +112,9 @@ function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRul
       return { kind: "json-object" };
     case "json_schema":
       // A format without a schema is not served, and does not come here.
-      return { kind: "json-schema", schema: jsonOf(format.json_schema?.schema ?? null) };
+      return { kind: "json-schema", schema: jsonTextOf(format.json_schema?.schema ?? null) };
     case "structural_tag":
-      return { kind: "structural-tag", tag: jsonOf(format) };
+      return { kind: "structural-tag", tag: jsonTextOf(format) };
     default:
       return null;
   }
@@ -124,9 +124,9 @@ function isGiven<Value>(value: Value | null | undefined): value is Value {
   return value !== undefined && value !== null;
 }
 
-/** JSON as it came, or as a text of it that was checked. */
-function jsonOf(value: unknown): Json {
-  return (typeof value === "string" ? parsed(value) : value) as Json;
+/** The text of JSON, which came as it is, or as a text of it that was checked. */
+function jsonTextOf(value: unknown): string {
+  return exactJsonText(typeof value === "string" ? parseExactJson(value) : (value as ExactJson));
 }
 
 /** Undefined for what is not JSON. */

@@ -3,7 +3,8 @@
 import { Type, type Static } from "typebox";
 import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Json } from "../../domain/trajectory.ts";
+import { exactJsonText, type ExactJson } from "../../domain/text/exact-json.ts";
+import type { ExactBody } from "../../validation/json-body.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import { checkConstraint, constraintsIn, readConstraint, unservedConstraint } from "./chat-constraint.ts";
@@ -50,22 +51,25 @@ type CheckedTest = Static<typeof testSchema>;
 
 export interface ReadConstraintCheck {
   readonly constraint: Constraint;
-  readonly tests: readonly { readonly data: Json; readonly valid: boolean | null }[];
+  /** The values as JSON. */
+  readonly tests: readonly { readonly data: string; readonly valid: boolean | null }[];
   readonly ignored: readonly string[];
 }
 
 /** @throws ServiceError as `readForm` does, and for more tests than are taken */
 export function readConstraintCheck(
-  value: unknown,
+  { value, exact }: ExactBody,
   { checkTests: countMax }: { readonly checkTests: number },
 ): ReadConstraintCheck {
   refuseManyTests(value, countMax);
-  const { value: body, ignored } = readForm(constraintCheckForm, value);
+  const { ignored } = readForm(constraintCheckForm, value);
+  // It differs from the checked body in nothing but the digits of numbers.
+  const body = exact as unknown as Static<typeof checkSchema>;
   const constraint = readConstraint(body);
   if (constraint === null) throw noConstraint();
   const tests = (body.tests ?? []).map(({ data, valid = null }: CheckedTest) => {
     // It came out of JSON.
-    return { data: data as Json, valid };
+    return { data: exactJsonText(data as ExactJson), valid };
   });
   return { constraint, tests, ignored };
 }

@@ -6,6 +6,7 @@ import type {
   ChatStopping,
   ConversationPrompt,
 } from "../../domain/chat.ts";
+import type { Constraint } from "../../domain/constraint.ts";
 import type { Fault } from "../../domain/service-error.ts";
 import type { LogitsProcessorCall } from "../../domain/sampling.ts";
 import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
@@ -42,6 +43,7 @@ export interface ReadChatRequest {
 /**
  * Checks the whole body and reads it.
  *
+ * @param exact the body with the digits of its numbers
  * @throws ServiceError `invalid` with every fault of shape, type, range and combination, and with every option that cannot
  *   be honoured; where there are only the latter, they stand in the request
  */
@@ -49,11 +51,14 @@ export function readChatRequest(
   value: unknown,
   limits: ChatLimits,
   requestId = freshRequestId(),
+  exact = value,
 ): ReadChatRequest {
   refuseBeyondLimits(value, limits);
   const { value: body, ignored, unserved } = readWithUnserved(chatForm, value);
+  // It differs from the body in nothing but the digits of numbers, which no constraint's own members are.
+  const constraint = readConstraint(servedPart(exact as ChatRequestBody, unserved));
   return {
-    request: { ...toRequest(servedPart(body, unserved), requestId), unserved },
+    request: { ...toRequest(servedPart(body, unserved), { requestId, constraint }), unserved },
     form: answerFormOf(body),
     places: { ...placesOf(chatForm.fields, body), ...requestIdPlaces(requestId) },
     ignored,
@@ -67,9 +72,9 @@ export function servedPart<Body extends object>(body: Body, unserved: readonly F
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.has(name))) as Body;
 }
 
-function toRequest(body: ChatRequestBody, requestId: RequestId): Omit<ChatRequest, "unserved"> {
+function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatRequest, "unserved"> {
   const { logprobs } = body;
-  const { stopping, output, ...parts } = readGeneration(body, requestId);
+  const { stopping, output, ...parts } = readGeneration(body, read);
   return {
     ...parts,
     prompt: readConversation(body),
@@ -90,8 +95,17 @@ export type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "const
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
 
+/** What of a request is not read of the body alone. */
+export interface GenerationContext {
+  readonly requestId: RequestId;
+  readonly constraint: Constraint | null;
+}
+
 /** Reads that of a checked body. */
-export function readGeneration(body: GenerationBody, requestId: RequestId): GenerationParts {
+export function readGeneration(
+  body: GenerationBody,
+  { requestId, constraint }: GenerationContext,
+): GenerationParts {
   const { stop } = body;
   return {
     identity: {
@@ -103,7 +117,7 @@ export function readGeneration(body: GenerationBody, requestId: RequestId): Gene
       transfer: jsonUnlessEmpty(body.kv_transfer_params),
     },
     sampling: samplingOf(body),
-    constraint: readConstraint(body),
+    constraint,
     stopping: {
       minTokens: body.min_tokens ?? 0,
       stop: typeof stop === "string" ? [stop] : (stop ?? []),

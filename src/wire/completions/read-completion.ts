@@ -4,6 +4,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { isObject } from "../../validation/findings.ts";
 import { readWithUnserved } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
+import { readConstraint } from "../chat/chat-constraint.ts";
 import { placesOf } from "../chat/chat-fields.ts";
 import { answerFormOf, readGeneration, servedPart, type ChatAnswerForm } from "../chat/read-chat-request.ts";
 import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
@@ -35,17 +36,23 @@ export interface ReadCompletion {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError `invalid` as a chat's body; what cannot be honoured stands in the requests */
+/**
+ * @param exact the body with the digits of its numbers
+ * @throws ServiceError `invalid` as a chat's body; what cannot be honoured stands in the requests
+ */
 export function readCompletion(
   value: unknown,
   limits: CompletionLimits,
   requestId = freshRequestId(),
+  exact = value,
 ): ReadCompletion {
   refuseBeyondLimits(value, limits);
   refuseManyPrompts(value, limits);
   const { value: whole, ignored, unserved } = readWithUnserved(completionForm, value);
   const body = servedPart(whole, unserved);
-  const { output, stopping, ...parts } = readGeneration(body, requestId);
+  // It differs from the body in nothing but the digits of numbers, which no constraint's own members are.
+  const constraint = readConstraint(servedPart(exact as CompletionBody, unserved));
+  const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
   const maxTokens = body.max_tokens ?? defaultMaxTokens;
   const logprobs = body.logprobs === null || body.logprobs === undefined ? null : { topCount: body.logprobs };
   const echoedLogprobCount = body.echo === true && logprobs !== null ? logprobs.topCount : null;

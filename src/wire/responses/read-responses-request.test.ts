@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { httpSettings } from "../../http/settings.ts";
+import { parseExactBody } from "../../validation/json-body.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import { readResponsesRequest } from "./read-responses-request.ts";
 
@@ -17,6 +18,14 @@ function same(body: object, chat: object): void {
   const unasked = { logprobs: false, return_token_ids: false };
   assert.deepEqual(request, readChatRequest({ messages, ...id, ...unasked, ...chat }, limits).request);
 }
+
+test("a schema keeps the digits of its numbers", () => {
+  const format = '{"type":"json_schema","name":"n","schema":{"const":1234567890123456789}}';
+  const body = Buffer.from(`{"input":"Hi","text":{"format":${format}}}`);
+  const { value, exact } = parseExactBody(body, { depthMax: 9, valuesMax: 99 });
+  const { constraint } = readResponsesRequest(value, limits, undefined, exact).request;
+  assert.equal(constraint?.kind === "json-schema" && constraint.schema, '{"const":1234567890123456789}');
+});
 
 /** Every fault with its place below the body, and the error's code. */
 function refuses(body: object, code: string, faults: readonly (readonly [place: string, RegExp])[]): void {

@@ -47,18 +47,28 @@ export interface ReadResponsesRequest {
   readonly ignored: readonly string[];
 }
 
-/** @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does */
+/**
+ * @param exact the body with the digits of its numbers
+ * @throws ServiceError `invalid` and `unsupported` as `readForm` does, and `invalid` as `readChatRequest` does
+ */
 export function readResponsesRequest(
   value: unknown,
   limits: ChatLimits,
   requestId = freshRequestId(),
+  exact = value,
 ): ReadResponsesRequest {
   refuseLongLists(value, limits);
   const { value: body, ignored } = readForm(responsesForm, value);
   const messages = inputMessages(body);
   const origins = messages.map(({ origin }) => origin);
   try {
-    const { request, places } = readChatRequest(chatBody(body, messages), limits, requestId);
+    const { request, places } = readChatRequest(
+      chatBody(body, messages),
+      limits,
+      requestId,
+      // It differs from the body in nothing but the digits of numbers.
+      chatBody(exact as ResponsesRequestBody, messages),
+    );
     const { unserved } = request;
     return {
       request: { ...request, unserved: unserved.map((fault) => sentFault(fault, origins)) },

@@ -79,7 +79,7 @@ const tools: readonly CallableTool[] = [
 function language(format: Json): ReturnType<typeof readLanguage> {
   const constraint = {
     kind: "structural-tag",
-    tag: { type: "structural_tag", format },
+    tag: JSON.stringify({ type: "structural_tag", format }),
     allowsAnyWhitespace: true,
     whitespacePattern: " ?",
     allowsAdditionalProperties: true,

@@ -1,5 +1,6 @@
 // Reads the literals of Lark's notation: strings, ranges of characters, regular expressions and JSON.
-import type { Json } from "../../../domain/trajectory.ts";
+import { parseExactJson } from "../../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { allCharacters, commonPoints } from "../../../regex/code-points.ts";
 import { inEitherCase } from "../../../regex/letter-case.ts";
 import type { GrammarLimits } from "../../../regex/limits.ts";
@@ -95,7 +96,7 @@ export function readRegularExpression(reader: Reader, limits: GrammarLimits): Gr
  *
  * @param start what the refusal names as its place
  */
-export function readJson(reader: Reader, start: number): Json {
+export function readJson(reader: Reader, start: number): ExactJson {
   let text = "";
   let depth = 0;
   do {
@@ -107,8 +108,7 @@ export function readJson(reader: Reader, start: number): Json {
     text += piece;
   } while (depth > 0);
   try {
-    // What JSON.parse gives is Json.
-    return JSON.parse(text) as Json;
+    return parseExactJson(text);
   } catch {
     throw reader.malformed("no JSON object", start);
   }

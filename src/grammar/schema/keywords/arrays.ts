@@ -1,5 +1,5 @@
 // Keywords of arrays. `items` is a list up to draft 2019-09, where `additionalItems` stands for the rest.
-import type { Json } from "../../../domain/trajectory.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { anyValue } from "../goals.ts";
 import { allShapes, anyArray } from "../shapes.ts";
 import type { ArrayShape } from "../shapes.ts";
@@ -44,7 +44,7 @@ export const arrayKeywords: Readonly<Record<string, ReadKeyword>> = {
 /** The first items one by one, and the rest as another keyword has it. */
 function itemsBehind(
   context: KeywordContext,
-  first: Json,
+  first: ExactJson,
   { at, keyword }: { readonly at: KeywordPlace; readonly keyword: string },
 ): Keyword {
   const { goals } = context;

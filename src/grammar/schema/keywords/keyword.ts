@@ -1,5 +1,6 @@
 // What reading keywords needs, and the refusals of what cannot be read.
-import type { Json } from "../../../domain/trajectory.ts";
+import { exactJsonText, isExactObject } from "../../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { quoted } from "../../../domain/service-error.ts";
 import { ConstraintRefusal } from "../../../regex/limits.ts";
 import type { Workshop } from "../../workshop.ts";
@@ -29,37 +30,40 @@ export interface KeywordContext {
 }
 
 /** Reads a keyword's value, whose place is `pointer`; null where it says nothing. */
-export type ReadKeyword = (context: KeywordContext, value: Json, at: KeywordPlace) => Keyword | null;
+export type ReadKeyword = (context: KeywordContext, value: ExactJson, at: KeywordPlace) => Keyword | null;
 
 export interface KeywordPlace {
   /** The schema in which the keyword stands. */
   readonly place: SchemaPlace;
-  readonly schema: { readonly [key: string]: Json };
+  readonly schema: { readonly [key: string]: ExactJson };
   readonly keyword: string;
   readonly pointer: string;
 }
 
-export function subschema(context: KeywordContext, schema: Json, pointer: string): SchemaPlace {
-  if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
+export function subschema(context: KeywordContext, schema: ExactJson, pointer: string): SchemaPlace {
+  if (typeof schema !== "boolean" && !isExactObject(schema))
     throw malformed(pointer, "a schema, which is an object or a boolean", schema);
   return context.document.place(schema, pointer);
 }
 
 /** The schemas of a list, by place. */
-export function subschemas(context: KeywordContext, value: Json, pointer: string): readonly SchemaPlace[] {
+export function subschemas(
+  context: KeywordContext,
+  value: ExactJson,
+  pointer: string,
+): readonly SchemaPlace[] {
   if (!Array.isArray(value)) throw malformed(pointer, "a list of schemas", value);
-  return value.map((schema: Json, index) => subschema(context, schema, `${pointer}/${index}`));
+  return value.map((schema: ExactJson, index) => subschema(context, schema, `${pointer}/${index}`));
 }
 
 /** The schemas of an object, by name and place. */
 export function namedSchemas(
   context: KeywordContext,
-  value: Json | undefined,
+  value: ExactJson | undefined,
   pointer: string,
 ): readonly (readonly [name: string, place: SchemaPlace])[] {
   if (value === undefined) return [];
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw malformed(pointer, "an object of schemas", value);
+  if (!isExactObject(value)) throw malformed(pointer, "an object of schemas", value);
   return Object.entries(value).map(([name, schema]) => [
     name,
     subschema(context, schema, `${pointer}/${escaped(name)}`),
@@ -67,24 +71,24 @@ export function namedSchemas(
 }
 
 /** A count that is a whole number of at least 0. */
-export function countOf(value: Json, pointer: string): number {
+export function countOf(value: ExactJson, pointer: string): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0)
     throw malformed(pointer, "a whole number of at least 0", value);
   return value;
 }
 
-export function namesOf(value: Json, pointer: string): readonly string[] {
+export function namesOf(value: ExactJson, pointer: string): readonly string[] {
   if (!Array.isArray(value) || value.some((name) => typeof name !== "string"))
     throw malformed(pointer, "a list of names", value);
   return value.map(String);
 }
 
-export function malformed(pointer: string, wanted: string, value: Json): ConstraintRefusal {
+export function malformed(pointer: string, wanted: string, value: ExactJson): ConstraintRefusal {
   return new ConstraintRefusal({
     kind: "malformed",
     subject: pointer.slice(pointer.lastIndexOf("/") + 1),
     place: pointer,
-    message: `The schema has ${quoted(JSON.stringify(value))} at ${pointer}; it must be ${wanted}.`,
+    message: `The schema has ${quoted(exactJsonText(value))} at ${pointer}; it must be ${wanted}.`,
   });
 }
 

@@ -1,6 +1,7 @@
 // Keywords that combine schemas, references among them. All become lists of shapes: alternatives are united, what is
 // ruled out is complemented.
-import type { Json } from "../../../domain/trajectory.ts";
+import { isExactObject } from "../../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { noValue } from "../goals.ts";
 import { escaped } from "../document.ts";
 import type { SchemaPlace } from "../document.ts";
@@ -97,11 +98,10 @@ function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): rea
 }
 
 /** For every name: it is missing, or what it asks for holds. */
-function dependencies(context: KeywordContext, value: Json, pointer: string): readonly Shape[] {
+function dependencies(context: KeywordContext, value: ExactJson, pointer: string): readonly Shape[] {
   const { anyBody } = context.texts;
   const all = allShapes(anyBody);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw malformed(pointer, "an object of names or schemas", value);
+  if (!isExactObject(value)) throw malformed(pointer, "an object of names or schemas", value);
   const forms = Object.entries(value).map(([name, wanted]) => {
     const missing = { name, goal: noValue, isRequired: false };
     const absent = { ...anyObject(anyBody), declared: [missing] };

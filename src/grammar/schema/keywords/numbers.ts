@@ -1,5 +1,6 @@
 // Keywords of numbers. Bounds of draft 4 are exclusive by a second keyword, later ones by themselves.
-import type { Json } from "../../../domain/trajectory.ts";
+import { ExactNumber } from "../../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { dividesOne, plainDecimal } from "../decimals.ts";
 import { allShapes, anyNumber } from "../shapes.ts";
 import type { NumberShape } from "../shapes.ts";
@@ -27,20 +28,22 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   exclusiveMaximum: bound("atMost", "exclusiveMaximum"),
   multipleOf(context, value, { pointer, keyword, schema }) {
     const decimal = decimalOf(value, pointer);
-    if (typeof value !== "number" || value <= 0) throw malformed(pointer, "a number above 0", value);
+    if (decimal === "0" || decimal.startsWith("-")) throw malformed(pointer, "a number above 0", value);
     // Every whole number is one, however many digits it has.
     if (schema.type === "integer" && dividesOne(decimal)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
     if (multiples === null) throw refused(keyword, pointer, "has too many digits");
-    const step = Number.isSafeInteger(value) ? value : 0;
+    const step = Number.isSafeInteger(value) ? Number(value) : 0;
     return numbers(context, pointer, { within: multiples, isShort: true, span: { ...everywhere, step } });
   },
 };
 
-function decimalOf(value: Json, pointer: string): string {
-  if (typeof value !== "number" || !Number.isFinite(value)) throw malformed(pointer, "a number", value);
+/** @throws ConstraintRefusal for what is no number, and for one of very many digits */
+export function decimalOf(value: ExactJson, pointer: string): string {
+  if (typeof value !== "number" && !(value instanceof ExactNumber))
+    throw malformed(pointer, "a number", value);
   const decimal = plainDecimal(value);
-  if (decimal.length > 400) throw malformed(pointer, "a number of fewer digits", value);
+  if (decimal === null) throw malformed(pointer, "a number of fewer digits", value);
   return decimal;
 }
 

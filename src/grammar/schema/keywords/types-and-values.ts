@@ -1,17 +1,18 @@
 // `type`, `nullable`, `enum` and `const`.
-import type { Json } from "../../../domain/trajectory.ts";
-import { plainDecimal } from "../decimals.ts";
+import { ExactNumber } from "../../../domain/text/exact-json.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { isObject } from "../document.ts";
 import { noValue } from "../goals.ts";
 import { allShapes, anyArray, anyNumber, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
 import { everywhere } from "../spans.ts";
 import { malformed } from "./keyword.ts";
+import { decimalOf } from "./numbers.ts";
 import type { KeywordContext, ReadKeyword } from "./keyword.ts";
 
 export const typeKeywords: Readonly<Record<string, ReadKeyword>> = {
   type(context, value, { pointer, schema }) {
-    const names: readonly Json[] = Array.isArray(value) ? value : [value];
+    const names: readonly ExactJson[] = Array.isArray(value) ? value : [value];
     // OpenAPI 3.0 has no type null; `nullable` stands for it.
     const all = schema.nullable === true ? [...names, "null"] : names;
     return { shapes: shapesOfTypes(context, all, pointer), pointer };
@@ -25,7 +26,11 @@ export const typeKeywords: Readonly<Record<string, ReadKeyword>> = {
   },
 };
 
-function shapesOfTypes({ texts }: KeywordContext, names: readonly Json[], pointer: string): readonly Shape[] {
+function shapesOfTypes(
+  { texts }: KeywordContext,
+  names: readonly ExactJson[],
+  pointer: string,
+): readonly Shape[] {
   const all = allShapes(texts.anyBody);
   return [...new Set(names)].flatMap((name): readonly Shape[] => {
     if (name === "integer") {
@@ -39,10 +44,16 @@ function shapesOfTypes({ texts }: KeywordContext, names: readonly Json[], pointe
 }
 
 /** One shape for all strings and one for all numbers; arrays and objects have one each. */
-function shapesOfValues(context: KeywordContext, values: readonly Json[], pointer: string): readonly Shape[] {
+function shapesOfValues(
+  context: KeywordContext,
+  values: readonly ExactJson[],
+  pointer: string,
+): readonly Shape[] {
   const shapes: Shape[] = [];
   const strings = values.filter((value) => typeof value === "string");
-  const numbers = values.filter((value) => typeof value === "number").map(plainDecimal);
+  const numbers = values
+    .filter((value) => typeof value === "number" || value instanceof ExactNumber)
+    .map((value) => decimalOf(value, pointer));
   const booleans = values.filter((value) => typeof value === "boolean");
   if (values.includes(null)) shapes.push({ type: "null" });
   if (booleans.length > 0) shapes.push({ type: "boolean", values: booleans });
@@ -61,13 +72,13 @@ function shapesOfValues(context: KeywordContext, values: readonly Json[], pointe
 
 function shapeOfCompound(
   { document, goals, texts }: KeywordContext,
-  value: Json,
+  value: ExactJson,
   pointer: string,
 ): Shape | null {
-  const goalOf = (inner: Json, key: string | number) =>
+  const goalOf = (inner: ExactJson, key: string | number) =>
     goals.of(document.literal(inner, `${pointer}/${key}`));
   if (Array.isArray(value)) {
-    const prefix = value.map((item: Json, index) => goalOf(item, index));
+    const prefix = value.map((item: ExactJson, index) => goalOf(item, index));
     const [min, max] = [prefix.length, prefix.length];
     return { ...anyArray, prefix, rest: noValue, min, max };
   }

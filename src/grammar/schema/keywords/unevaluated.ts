@@ -1,6 +1,6 @@
 // `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the schema looked at, in it or in what it
 // combines, must satisfy a schema. Shapes carry what was looked at; here the rest is held to it.
-import type { Json } from "../../../domain/trajectory.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
 import { anyValue, noValue } from "../goals.ts";
@@ -46,8 +46,10 @@ export function checkNegation(place: SchemaPlace): void {
   }
 }
 
-const valueOf = ({ schema }: SchemaPlace, keyword: (typeof unevaluatedKeywords)[number]): Json | undefined =>
-  isObject(schema) ? schema[keyword] : undefined;
+const valueOf = (
+  { schema }: SchemaPlace,
+  keyword: (typeof unevaluatedKeywords)[number],
+): ExactJson | undefined => (isObject(schema) ? schema[keyword] : undefined);
 
 function heldProperties({ texts }: KeywordContext, { evaluated }: ObjectShape, goal: Goal): ObjectShape {
   const others = { names: texts.others(evaluated), goal, isPattern: false };

@@ -1,29 +1,30 @@
 // A value written the way its grammar orders it. An object that fits one of several plans takes that one's order; what
 // fits none keeps its own, since it is not the schema's anyway.
-import type { Json, JsonObject } from "../../../domain/trajectory.ts";
+import { ExactNumber } from "../../../domain/text/exact-json.ts";
+import type { ExactJson, ExactJsonObject } from "../../../domain/text/exact-json.ts";
 import { itemAt } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
-import { plainDecimal } from "../decimals.ts";
+import { doubleDecimal, plainDecimal } from "../decimals.ts";
 import { isObject } from "../document.ts";
 import type { Goal } from "../goals.ts";
 import type { ObjectPlan } from "./plan-object.ts";
 import type { Plan, Plans } from "./plans.ts";
 
-export function orderedText(plans: Plans, goal: Goal, value: Json): string {
+export function orderedText(plans: Plans, goal: Goal, value: ExactJson): string {
   return new OrderedTexts(plans).fitting([goal], value) ?? looseText(value);
 }
 
 class OrderedTexts {
   readonly #plans: Plans;
   /** What was found of arrays and objects: where goals share one, it is looked at once for each. */
-  readonly #known = new Map<Json, Map<Goal, string | null>>();
+  readonly #known = new Map<ExactJson, Map<Goal, string | null>>();
 
   constructor(plans: Plans) {
     this.#plans = plans;
   }
 
   /** The text of a value that fits one of the goals as far as names and scalars go; null for another. */
-  fitting(goals: readonly Goal[], value: Json): string | null {
+  fitting(goals: readonly Goal[], value: ExactJson): string | null {
     for (const goal of goals) {
       const text = typeof value === "object" ? this.#remembered(goal, value) : this.#ofGoal(goal, value);
       if (text !== null) return text;
@@ -31,7 +32,7 @@ class OrderedTexts {
     return null;
   }
 
-  #remembered(goal: Goal, value: Json): string | null {
+  #remembered(goal: Goal, value: ExactJson): string | null {
     const known = this.#known.get(value) ?? new Map<Goal, string | null>();
     this.#known.set(value, known);
     const text = known.get(goal);
@@ -41,7 +42,7 @@ class OrderedTexts {
     return found;
   }
 
-  #ofGoal(goal: Goal, value: Json): string | null {
+  #ofGoal(goal: Goal, value: ExactJson): string | null {
     const { budget } = this.#plans.meanings.workshop;
     for (const plan of this.#plans.plans(goal)) {
       budget.spend(1);
@@ -51,16 +52,16 @@ class OrderedTexts {
     return null;
   }
 
-  #ofPlan(plan: Plan, value: Json): string | null {
+  #ofPlan(plan: Plan, value: ExactJson): string | null {
     if (plan.type === "array") return Array.isArray(value) ? this.#ofArray(plan, value) : null;
     if (plan.type === "object") return isObject(value) ? this.#ofObject(plan, value) : null;
-    if (typeof value === "object" && value !== null) return null;
+    if (Array.isArray(value) || isObject(value)) return null;
     const text = looseText(value);
     const { automaton } = this.#plans.meanings.workshop;
     return automaton.matches(plan.text, new TextEncoder().encode(text)) ? text : null;
   }
 
-  #ofArray(plan: ArrayPlan, value: readonly Json[]): string | null {
+  #ofArray(plan: ArrayPlan, value: readonly ExactJson[]): string | null {
     if (value.length < plan.min || value.length > plan.max) return null;
     if (plan.different !== null) return looseText(value);
     const items: string[] = [];
@@ -73,7 +74,7 @@ class OrderedTexts {
     return `[${items.join(",")}]`;
   }
 
-  #ofObject(plan: ObjectPlan, value: JsonObject): string | null {
+  #ofObject(plan: ObjectPlan, value: ExactJsonObject): string | null {
     const names = new Set(Object.keys(value));
     if (names.size < plan.min || names.size > plan.max) return null;
     if (plan.declared.some(({ name, isRequired }) => isRequired && !names.has(name))) return null;
@@ -95,9 +96,10 @@ class OrderedTexts {
   }
 }
 
-function looseText(value: Json): string {
-  if (typeof value === "number") return plainDecimal(value);
-  if (Array.isArray(value)) return `[${value.map((item: Json) => looseText(item)).join(",")}]`;
+function looseText(value: ExactJson): string {
+  if (typeof value === "number") return doubleDecimal(value);
+  if (value instanceof ExactNumber) return plainDecimal(value) ?? value.text;
+  if (Array.isArray(value)) return `[${value.map((item: ExactJson) => looseText(item)).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${looseText(inner)}`);
   return `{${members.join(",")}}`;
