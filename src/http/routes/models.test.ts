@@ -291,6 +291,8 @@ test("lists what a key can chat with: bases, and its entity's models with each o
     root: "acme/p/m",
     parent: "tiny",
     max_model_len: 1024,
+    tool_calls: { format: "off", reason: "it is a fake" },
+    thoughts: { read: false, reason: "it is a fake" },
   });
   assert.deepEqual((await ask(server, "GET", "/v1/preview/base-models")).json(), ["tiny", "small"]);
   await server.close();
