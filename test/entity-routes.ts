@@ -153,6 +153,11 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       // It has not succeeded.
       statusOfOwner: 409,
     })),
+    "POST /v1/preview/training-jobs/:job_id/retry": ofJob(other, (id) => ({
+      method: "POST",
+      url: `${jobs}/${id}/retry`,
+      status: 404,
+    })),
     "GET /v1/preview/training-jobs/:job_id/events": [
       ...ofJob(other, (id) => get(`${jobs}/${id}/events`, 404)),
       ...ofJob(other, (id) => get(`${jobs}/${id}/events?after=${other.eventId}`, 404, watching)),

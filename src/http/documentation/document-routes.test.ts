@@ -38,6 +38,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/training-jobs/{job_id}": ["get"],
   "/v1/preview/training-jobs/{job_id}/cancel": ["post"],
   "/v1/preview/training-jobs/{job_id}/replay": ["post"],
+  "/v1/preview/training-jobs/{job_id}/retry": ["post"],
   "/v1/preview/training-jobs/{job_id}/events": ["get"],
   "/feedback/batch/create": ["post"],
   "/feedback/create": ["post"],
