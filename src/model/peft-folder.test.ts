@@ -87,6 +87,19 @@ test("folds the scale into B for serving, and fills modules without an adapter w
   assert.deepEqual(servingLoraInputs(config, null).get(keyA)?.shape, [1, 64]);
 });
 
+for (const init of ["pissa", "pissa_niter_4", "olora", "corda", "loftq", "lora_ga"])
+  test(`refuses an adapter of ${init}, whose base weights are others`, () => {
+    assert.throws(() => readLoraAdapter(changedAdapter({ init_lora_weights: init }), config), {
+      code: "unsupported",
+      message: new RegExp(`init_lora_weights is "${init}".*path_initial_model_for_weight_conversion`),
+    });
+  });
+
+test("reads adapters of every start that leaves the base's weights as they are", () => {
+  for (const init of [true, false, null, "gaussian", "orthogonal", "eva"])
+    assert.equal(readLoraAdapter(changedAdapter({ init_lora_weights: init }), config).rank, 4);
+});
+
 for (const [field, value] of Object.entries({
   use_dora: true,
   bias: "all",

@@ -92,6 +92,12 @@ function refuseWhatIsNotApplied(reader: ConfigReader): void {
   unless("lora_bias", [false], "biases of the matrices are not applied; train without");
   unless("fan_in_fan_out", [false], "transposed weights are not read; use a model with linear layers");
   unless("task_type", ["CAUSAL_LM"], "only language models are served");
+  // PiSSA, OLoRA, CorDA, LoftQ and their like start from other base weights, which the folder does not hold.
+  unless(
+    "init_lora_weights",
+    [true, false, "gaussian", "orthogonal", "eva"],
+    "it changes the base model's weights, and the adapter alone is another model; save it with path_initial_model_for_weight_conversion, or merge it",
+  );
   for (const field of ["use_dora", "use_qalora", "use_bdlora"])
     unless(field, [false], "only plain LoRA is applied");
   for (const field of [

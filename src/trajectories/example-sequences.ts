@@ -1,6 +1,7 @@
 // From a conversation that a model is to learn to token sequences: its assistant messages train, each behind the prompt
 // that serving would give for it, with what ends the turn. Log-probabilities are not recorded: nobody sampled these.
 import type { ExampleConversation } from "../domain/supervised/conversation.ts";
+import type { AssistantTurns } from "../domain/supervised/supervised-config.ts";
 import { cut } from "../domain/service-error.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { PromptArguments } from "./conversation-tokenizer.ts";
@@ -38,16 +39,20 @@ export type ExampleSequences =
 /**
  * Turns a conversation into sequences, one as long as every prompt goes on from the turns before; a template that leaves
  * out earlier thoughts gives several.
+ *
+ * @param assistantTurns which messages train; `last` takes the last message alone
  */
 export function exampleSequences(
   { messages, tools, extra }: ExampleConversation,
   renderer: TurnRenderer,
+  assistantTurns: AssistantTurns = "all",
 ): ExampleSequences {
   const { lost, ...promptArguments } = promptArgumentsOf(extra);
   if (lost !== undefined) return unrenderable(`its ${lost} is not applied in training.`);
   const turns: Turn[] = [];
   for (const [index, message] of messages.entries()) {
     if (!trains(message)) continue;
+    if (assistantTurns === "last" && index < messages.length - 1) continue;
     const place = `Message ${index}`;
     let rendered: RenderedTurn;
     try {

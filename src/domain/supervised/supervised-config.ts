@@ -10,7 +10,11 @@ export interface SupervisedConfig {
   readonly epochCount: number;
   /** Whether the job's seed decides the order of the conversations, another one for each epoch; else it is theirs. */
   readonly isShuffled: boolean;
+  /** Which of the assistant's messages train: all of them, or the last message alone, which then must be the assistant's. */
+  readonly assistantTurns: AssistantTurns;
 }
+
+export type AssistantTurns = "all" | "last";
 
 /** What a request may give; null and absent mean the default. */
 export type SupervisedConfigInput = {
@@ -24,6 +28,7 @@ export function resolveSupervisedConfig(input: SupervisedConfigInput): Supervise
     learningRate: input.learningRate ?? 5e-5,
     epochCount: input.epochCount ?? 1,
     isShuffled: input.isShuffled ?? true,
+    assistantTurns: input.assistantTurns ?? "all",
   };
 }
 

@@ -1,7 +1,8 @@
 // What of a supervised job's conversations can train, and the counts of those that cannot. Pure; the same conversations
 // always give the same data.
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
-import { cut } from "../../domain/service-error.ts";
+import type { AssistantTurns } from "../../domain/supervised/supervised-config.ts";
+import { cut, quoted, ServiceError } from "../../domain/service-error.ts";
 import { exampleSequences, type TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
@@ -32,7 +33,11 @@ interface Drop {
 /** A conversation trains whole or not at all: nothing of it is cut. */
 export async function prepareExamples(
   conversations: AsyncIterable<ExampleConversation>,
-  model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
+  model: {
+    readonly tokenizer: TurnRenderer;
+    readonly sequenceLengthMax: number;
+    readonly assistantTurns: AssistantTurns;
+  },
 ): Promise<ExampleData> {
   const examples: Example[] = [];
   const drops: Drop[] = [];
@@ -57,9 +62,10 @@ export async function prepareExamples(
 function readExample(
   conversation: ExampleConversation,
   index: number,
-  { tokenizer, sequenceLengthMax }: Parameters<typeof prepareExamples>[1],
+  { tokenizer, sequenceLengthMax, assistantTurns }: Parameters<typeof prepareExamples>[1],
 ): Example | Drop {
-  const read = exampleSequences(conversation, tokenizer);
+  requireAnswerAtEnd(conversation, index, assistantTurns);
+  const read = exampleSequences(conversation, tokenizer, assistantTurns);
   if ("reason" in read) return { ...read, index };
   const longest = Math.max(...read.sequences.map(({ tokenIds }) => tokenIds.length));
   if (longest > sequenceLengthMax) {
@@ -71,4 +77,20 @@ function readExample(
     sequences: read.sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group: index })),
     trainableTokenCount: read.sequences.reduce((sum, sequence) => sum + trainedIndices(sequence).length, 0),
   };
+}
+
+/** Conversations of a file are read before the job is: what it asks of their last message is looked at here. */
+function requireAnswerAtEnd(
+  { messages }: ExampleConversation,
+  index: number,
+  assistantTurns: AssistantTurns,
+): void {
+  const role = messages.at(-1)?.role;
+  if (assistantTurns === "all" || role === "assistant") return;
+  throw new ServiceError({
+    code: "invalid",
+    message:
+      `training_data.${index}: with assistant_turns "last" the last message trains, which must be the assistant's; ` +
+      `its role is ${quoted(String(role))}. Leave off what follows the answer.`,
+  });
 }

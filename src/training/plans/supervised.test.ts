@@ -132,6 +132,20 @@ test("the tokens of each assistant turn train, with what ends it, in one sequenc
   assert.deepEqual(batches[0].map(shown), ["1 10 9 [3] [10] 5 10 9 [6] [10]"]);
 });
 
+test("where the last turns train alone, those before are context", async (t) => {
+  const more = [
+    { role: "user", content: "5" },
+    { role: "assistant", content: "6" },
+  ];
+  const last = { ...inOrder, assistantTurns: "last" } as const;
+  const { batches } = await run(t, [example("1", "3", ...more)], last);
+  assert.deepEqual(batches[0].map(shown), ["1 10 9 3 10 5 10 9 [6] [10]"]);
+  await assert.rejects(run(t, [five[0], example("1", "3", { role: "user", content: "5" })], last), {
+    code: "invalid",
+    message: /^training_data\.1: .* its role is "user"/,
+  });
+});
+
 test("a message of weight 0 is context", async (t) => {
   const { batches } = await run(
     t,

@@ -21,7 +21,8 @@ export async function planSupervised(
   model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
   { seed }: { readonly seed: string },
 ): Promise<TrainingPlan> {
-  const data = await prepareExamples(conversations, model);
+  const { assistantTurns } = config;
+  const data = await prepareExamples(conversations, { ...model, assistantTurns });
   // A batch of which all is dropped is no step; the others keep their learning rates.
   const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
   const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));

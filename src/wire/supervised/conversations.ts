@@ -2,6 +2,7 @@
 // and how they are stored. Messages are those of a chat; unknown keys are kept, since templates may show them.
 import { Type, type Static, type TSchema } from "typebox";
 import { textOfPart } from "../../domain/content-part.ts";
+import type { AssistantTurns } from "../../domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
@@ -57,11 +58,14 @@ export interface StoredConversations {
 /** Checks conversations one by one, and keeps them as long as nothing was wrong. */
 export class ConversationReader {
   readonly #findings: Findings;
+  readonly #turns: AssistantTurns;
   readonly #lines = new LinePacker();
   #count = 0;
 
-  constructor(findings: Findings) {
+  /** @param turns where only the last message trains, it has to be the assistant's */
+  constructor(findings: Findings, turns: AssistantTurns = "all") {
     this.#findings = findings;
+    this.#turns = turns;
   }
 
   /** @param place below where the findings stand */
@@ -69,7 +73,7 @@ export class ConversationReader {
     const findings = this.#findings;
     findings.path.push(...place);
     check(schema, value, findings);
-    if (isObject(value)) checkMessages(value["messages"], findings);
+    if (isObject(value)) checkMessages(value["messages"], this.#turns, findings);
     findings.path.length -= place.length;
     this.#count += 1;
     if (findings.faultCount > 0) return;
@@ -93,8 +97,14 @@ function toConversation({
 }
 
 /** Adds what the schema cannot say: what the assistant says, and that some of it trains. */
-function checkMessages(messages: unknown, findings: Findings): void {
+function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findings): void {
   if (!Array.isArray(messages)) return;
+  const last: unknown = messages.at(-1);
+  if (turns === "last" && isObject(last) && last["role"] !== "assistant") {
+    const fault =
+      'With assistant_turns "last" the last message trains; it must be the assistant\'s. Leave off what follows its answer.';
+    report(findings, "value_error", fault, "messages", String(messages.length - 1), "role");
+  }
   let hasAnswer = false;
   messages.forEach((message: unknown, index) => {
     if (!isObject(message)) return;

@@ -25,6 +25,11 @@ const shared = {
     description: "Whether the conversations are shuffled, anew for each epoch; the same job shuffles alike.",
     default: defaults.isShuffled,
   }),
+  assistant_turns: nullable(Type.Enum(["all", "last"]), {
+    description:
+      "Which messages of the assistant train: all, or the last message of each conversation alone, which then must be the assistant's.",
+    default: defaults.assistantTurns,
+  }),
 };
 const batchSize = Type.Integer({ minimum: 1, maximum: batchMax });
 
@@ -50,6 +55,7 @@ export const supervisedConfigSchema = Type.Object(
     learning_rate: Type.Union([rate, Type.Array(rate)]),
     epochs: Type.Integer({ minimum: 1 }),
     shuffle: Type.Boolean(),
+    assistant_turns: Type.Enum(["all", "last"]),
   },
   { title: "SupervisedConfigInEffect" },
 );
@@ -66,6 +72,7 @@ export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
     learningRate: body.learning_rate ?? null,
     epochCount: body.epochs ?? null,
     isShuffled: body.shuffle ?? null,
+    assistantTurns: body.assistant_turns ?? null,
   });
 }
 
@@ -75,5 +82,6 @@ export function supervisedConfigBody(config: SupervisedConfig): Static<typeof su
     learning_rate: typeof config.learningRate === "number" ? config.learningRate : [...config.learningRate],
     epochs: config.epochCount,
     shuffle: config.isShuffled,
+    assistant_turns: config.assistantTurns,
   };
 }

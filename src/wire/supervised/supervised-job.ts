@@ -1,6 +1,10 @@
 // The creation of a supervised job as the interface spells it: conversations in the body, or in a file of this server.
 import { Type } from "typebox";
-import { batchCountOf, type SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
+import {
+  type AssistantTurns,
+  batchCountOf,
+  type SupervisedConfig,
+} from "../../domain/supervised/supervised-config.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { isHopeless, isObject, report, type Findings } from "../../validation/findings.ts";
 import { parseListBody, type ListBody } from "../../validation/list-body.ts";
@@ -85,7 +89,7 @@ function readInline(
   findings: Findings,
   countMax: number,
 ): StoredConversations {
-  const reader = new ConversationReader(findings);
+  const reader = new ConversationReader(findings, assistantTurnsOf(rest));
   const isGiven = isObject(rest) && Array.isArray(rest["training_data"]);
   if (itemCount > countMax) {
     const message = `The list has ${itemCount} conversations; at most ${countMax} are taken at once.`;
@@ -101,6 +105,12 @@ function readInline(
     if (isHopeless(findings)) break;
   }
   return reader.stored;
+}
+
+/** As a body says that is not checked yet. */
+function assistantTurnsOf(body: unknown): AssistantTurns {
+  const config = isObject(body) ? body["config"] : null;
+  return isObject(config) && config["assistant_turns"] === "last" ? "last" : "all";
 }
 
 /** @throws ServiceError `invalid` where a list of learning rates is not one for each batch */

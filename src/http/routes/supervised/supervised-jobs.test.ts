@@ -81,7 +81,13 @@ test("creates a job of the conversations, every default filled in", async () => 
   ]);
   assert.equal(job["kind"], "sft");
   assert.equal(job["experimental_config"], null);
-  assert.deepEqual(job["config"], { batch_size: 2, learning_rate: 5e-5, epochs: 1, shuffle: true });
+  assert.deepEqual(job["config"], {
+    batch_size: 2,
+    learning_rate: 5e-5,
+    epochs: 1,
+    shuffle: true,
+    assistant_turns: "all",
+  });
   await server.close();
 });
 
@@ -104,11 +110,33 @@ test("a configuration takes effect as it is given, and says what does not", asyn
     learning_rate: [1e-3, 2e-3, 3e-3, 4e-3],
     epochs: 2,
     shuffle: true,
+    assistant_turns: "all",
   });
   assert.deepEqual(job["config_not_applied"], ["warmup", "future"]);
   const auto = { batch_size: "auto", learning_rate: null, epochs: null, shuffle: false };
-  const other = await created(server, { model_id: modelId, training_data: [example], config: auto });
-  assert.deepEqual(other["config"], { batch_size: 2, learning_rate: 5e-5, epochs: 1, shuffle: false });
+  const last = { ...auto, assistant_turns: "last" };
+  const other = await created(server, { model_id: modelId, training_data: [example], config: last });
+  const inEffect = { batch_size: 2, learning_rate: 5e-5, epochs: 1, shuffle: false };
+  assert.deepEqual(other["config"], { ...inEffect, assistant_turns: "last" });
+  assert.deepEqual(other["config_not_applied"], []);
+  await server.close();
+});
+
+test("refuses a conversation that does not end with an answer where only that trains", async () => {
+  const { server, modelId } = await withModel();
+  const training_data = [example, { messages: [user, answer, user] }];
+  const body = { model_id: modelId, training_data };
+  await refuses(
+    server,
+    { ...body, config: { assistant_turns: "last" } },
+    { "training_data.1.messages.2.role": /must be the assistant's/ },
+  );
+  await created(server, { ...body, config: { assistant_turns: "all" } });
+  await refuses(
+    server,
+    { ...body, config: { assistant_turns: "first" } },
+    { "config.assistant_turns": /'all' or 'last'/ },
+  );
   await server.close();
 });
 
