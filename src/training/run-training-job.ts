@@ -108,8 +108,11 @@ function startOf({ from, fromKind, seed, work }: TrainingJobInput): TrainerStart
     const freshBecause = `${goesOn}the version was made by a job of kind ${fromKind}, and this one is of kind ${work.kind}.`;
     return { from: { ...from, trainerState: null }, seed, freshBecause };
   }
+  // What no job made, such as an imported adapter, never had an optimizer.
   const freshBecause =
-    from.trainerState === null ? `${goesOn}the state of its optimizer is not kept any more.` : null;
+    from.trainerState === null && fromKind !== null
+      ? `${goesOn}the state of its optimizer is not kept any more.`
+      : null;
   return { from, seed, freshBecause };
 }
 

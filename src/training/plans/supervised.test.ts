@@ -291,3 +291,17 @@ test("the optimizer starts anew behind a job of another kind, and the job says s
   ]);
   assert.notDeepEqual(same.adapter, other.adapter);
 });
+
+test("an optimizer that is not kept is told of, and one that never was is not", async (t) => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { adapterFolder } = (await run(t, five, {}, { dataFolder })).outcome;
+  const warned = async (fromKind: JobKind | null): Promise<readonly string[]> => {
+    const from = { adapterFolder, trainerState: null };
+    const input = { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` };
+    return (await run(t, five, {}, input)).warnings;
+  };
+  assert.match((await warned("sft")).join(), /the state of its optimizer is not kept any more/);
+  // No job made an imported adapter.
+  assert.deepEqual(await warned(null), []);
+});
