@@ -126,6 +126,85 @@ test("a call of a tool, and what it returned, go on in the next request", async 
   assert.ok(second.output.every(({ type }) => type !== "function_call"));
 });
 
+test("a custom tool is called with a text of its grammar, beside tools that are left out", async () => {
+  const definition = 'start: "*** Begin\\n" line+ "*** End"\nline: ("+" | "-") /[a-z"]{1,4}/ "\\n"';
+  const asked = {
+    model: agent,
+    tools: [
+      { type: "web_search" as const },
+      {
+        type: "custom" as const,
+        name: "apply_patch",
+        format: { type: "grammar" as const, syntax: "lark" as const, definition },
+      },
+      weather,
+    ],
+    tool_choice: { type: "custom" as const, name: "apply_patch" },
+    store: true,
+    include: ["reasoning.encrypted_content" as const],
+    max_output_tokens: 300,
+    seed: 4,
+  };
+  const question: ResponseInput = [{ role: "user", content: "Change the file." }];
+  const { data, response } = await openai.responses.create({ ...asked, input: question }).withResponse();
+  assert.match(String(response.headers.get("x-hone-notice")), /left out: web_search; nothing is stored/);
+  const [call] = data.output.filter((item) => item.type === "custom_tool_call");
+  assert.ok(call !== undefined, JSON.stringify(data.output));
+  assert.equal(call.name, "apply_patch");
+  assert.match(call.input, /^\*\*\* Begin\n(?:[+-][a-z"]{1,4}\n)+\*\*\* End$/);
+  let streamed = "";
+  for await (const event of await openai.responses.create({ ...asked, input: question, stream: true })) {
+    if (event.type === "response.custom_tool_call_input.delta") streamed += event.delta;
+    if (event.type === "response.custom_tool_call_input.done") assert.equal(event.input, streamed);
+  }
+  assert.equal(streamed, call.input);
+  const { call_id: id, name, input } = call;
+  const second = await openai.responses.create({
+    ...asked,
+    tool_choice: "none",
+    max_output_tokens: 8,
+    input: [
+      ...question,
+      { type: "custom_tool_call", call_id: id, name, input },
+      { type: "custom_tool_call_output", call_id: id, output: "done" },
+    ],
+  });
+  assert.ok((second.usage?.input_tokens ?? 0) > (data.usage?.input_tokens ?? 0));
+});
+
+test("a chat's custom tool is called alike, and of several tools one that is allowed", async () => {
+  const custom = {
+    type: "custom" as const,
+    custom: {
+      name: "say",
+      format: { type: "grammar" as const, grammar: { syntax: "regex" as const, definition: "(yes|no)!" } },
+    },
+  };
+  const other = { type: "function" as const, function: { name: "other" } };
+  const asked = {
+    model: agent,
+    messages: [{ role: "user" as const, content: "Is it?" }],
+    tools: [other, custom],
+    tool_choice: {
+      type: "allowed_tools" as const,
+      allowed_tools: { mode: "required" as const, tools: [{ type: "custom", custom: { name: "say" } }] },
+    },
+    parallel_tool_calls: false,
+    max_tokens: 200,
+    seed: 2,
+  };
+  const { choices } = await openai.chat.completions.create(asked);
+  const [call] = choices[0].message.tool_calls ?? [];
+  assert.ok(call.type === "custom");
+  assert.match(call.custom.input, /^(?:yes|no)!$/);
+  let input = "";
+  for await (const chunk of await openai.chat.completions.create({ ...asked, stream: true }))
+    for (const delta of chunk.choices[0]?.delta.tool_calls ?? [])
+      // The SDK's type of a delta knows no custom tools yet.
+      input += (delta as unknown as { readonly custom: { readonly input: string } }).custom.input;
+  assert.equal(input, call.custom.input);
+});
+
 test("errors arrive as the SDK's own classes, naming the field", async () => {
   await assert.rejects(
     openai.responses.create({ model, input: "x", previous_response_id: "resp_1" }),

@@ -1,5 +1,5 @@
 // One chat completion in the domain's words: what is asked, what comes back. How a wire spells either is not said here.
-import type { Constraint } from "./constraint.ts";
+import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
 import type { SamplingParameters } from "./sampling.ts";
 import type { Fault } from "./service-error.ts";
@@ -75,7 +75,9 @@ export type ChatSampling = {
 
 /** What an answer may do with the tools of its prompt: `auto` leaves it to the model, the last two ask for calls alone. */
 export type ToolChoice =
-  | { readonly kind: "none" | "auto" | "required" }
+  | { readonly kind: "none" }
+  /** `allowed` names the tools that may be called, where not all may. */
+  | { readonly kind: "auto" | "required"; readonly allowed?: readonly string[] }
   /** Calls of this tool, which the prompt has. */
   | { readonly kind: "named"; readonly name: string };
 
@@ -86,7 +88,19 @@ export interface ChatCalls {
   readonly areParallel: boolean;
   /** Whether an answer that calls tools need not keep the constraint. */
   readonly areExempt: boolean;
+  /** Tools that take a text, in their prompt functions with that one argument. */
+  readonly texts: readonly TextTool[];
 }
+
+/** A tool that takes one text rather than arguments. */
+export interface TextTool {
+  readonly name: string;
+  /** What the text must match; null for any. */
+  readonly rule: ConstraintRule | null;
+}
+
+/** The argument of a function that stands for a tool which takes a text. */
+export const textArgument = "input";
 
 export interface ChatStopping {
   /** At least 1; null fills the context. */
@@ -236,8 +250,10 @@ export interface ToolCallDelta {
   /** With the call's first delta. */
   readonly id?: string;
   readonly name?: string;
-  /** A piece of the arguments' JSON text. */
+  /** A piece of the arguments' JSON text, or of the text that the tool takes. */
   readonly argumentsText: string;
+  /** Of a call of a {@link TextTool}. */
+  readonly isText?: true;
 }
 
 /** What one step added to a choice. */

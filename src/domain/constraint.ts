@@ -14,7 +14,12 @@ export type ConstraintRule =
   /** One of these texts; at least one. */
   | { readonly kind: "choice"; readonly choices: readonly string[] }
   /** A context-free grammar in the notation that the interface takes. */
-  | { readonly kind: "grammar"; readonly text: string }
+  | {
+      readonly kind: "grammar";
+      readonly text: string;
+      /** Whether its texts stand within a JSON string, as what is between the quotation marks. */
+      readonly isInJson?: boolean;
+    }
   /** Free text with constrained parts between tags: the JSON of either of the forms that the interface takes. */
   | { readonly kind: "structural-tag"; readonly tag: string };
 

@@ -3,6 +3,7 @@
 import type { CallFormat, KnownTools } from "../tools/call-format.ts";
 import { Cursor, type Reading } from "./cursor.ts";
 import { ReplyPieces, type ReplyPiece } from "./reply-pieces.ts";
+import { TextInputs } from "./text-inputs.ts";
 import { readThought, type ThoughtStart } from "./read-thought.ts";
 
 /** How an answer is read. */
@@ -14,6 +15,8 @@ export interface ReplyForm {
 
 export interface ReadCalls extends KnownTools {
   readonly format: CallFormat;
+  /** The names of tools that take a text. */
+  readonly texts: ReadonlySet<string>;
 }
 
 export interface ReplyReader {
@@ -31,6 +34,7 @@ export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | 
   if (thought === "none" && calls === null) return null;
   const cursor = new Cursor();
   const pieces = new ReplyPieces((name, index) => calls?.format.newCallId(name, index) ?? "");
+  const inputs = new TextInputs(calls?.texts ?? new Set());
   const reading = read(cursor, pieces, { thought, calls });
   let isDone = false;
   const readOn = (): void => {
@@ -40,12 +44,12 @@ export function createReplyReader({ thought, calls }: ReplyForm): ReplyReader | 
     push: (text) => {
       cursor.append(text);
       readOn();
-      return pieces.take();
+      return inputs.withTexts(pieces.take(), false);
     },
     end: () => {
       cursor.end();
       readOn();
-      return pieces.takeAll();
+      return inputs.withTexts(pieces.takeAll(), true);
     },
     get isComplete() {
       return isDone && !cursor.isEnded;

@@ -36,7 +36,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     seed: null,
   },
   constraint: null,
-  calls: { choice: undefined, areParallel: true, areExempt: false },
+  calls: { choice: undefined, areParallel: true, areExempt: false, texts: [] },
   stopping: {
     maxTokens: null,
     minTokens: 0,

@@ -30,6 +30,7 @@ export function readReply(
     functions = new Map(names.map((name) => [name, anyArguments])),
     areParallel = true,
     isHeld = false,
+    textTools = new Set(),
   }: {
     readonly thought?: ThoughtStart;
     /** Of functions that take some argument. */
@@ -37,9 +38,10 @@ export function readReply(
     readonly functions?: KnownTools["functions"];
     readonly areParallel?: boolean;
     readonly isHeld?: boolean;
+    readonly textTools?: ReadonlySet<string>;
   } = {},
 ): ReadReply {
-  const calls = format === null ? null : { format, functions, areParallel, isHeld };
+  const calls = format === null ? null : { format, functions, areParallel, isHeld, texts: textTools };
   const reader = createReplyReader({ thought, calls });
   assert.ok(reader !== null);
   const pieces: ReplyPiece[] = [];

@@ -1,5 +1,6 @@
 // How a model writes calls of tools: the contract of every format, and what readers of them have in common. A format reads
 // what it also says how to constrain, so that both are in one place.
+import type { ConstraintRule } from "../../domain/constraint.ts";
 import type { Json, JsonObject } from "../../domain/trajectory.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
@@ -18,6 +19,8 @@ export interface CallableTool {
   readonly name: string;
   /** The JSON Schema of its arguments, which are an object. */
   readonly schema: JsonObject;
+  /** What its one argument must match, which is a text. */
+  readonly textRule?: ConstraintRule;
 }
 
 export interface CallFormat {

@@ -2,7 +2,7 @@
 // there may be one. Says it in the interface's own words for such things, structural tags.
 import { unreachable } from "../../domain/assert.ts";
 import type { ChatRequest, ToolChoice } from "../../domain/chat.ts";
-import type { Constraint, ConstraintOptions } from "../../domain/constraint.ts";
+import type { Constraint, ConstraintOptions, ConstraintRule } from "../../domain/constraint.ts";
 import {
   exactJsonText,
   isExactList,
@@ -15,7 +15,7 @@ import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReadCalls } from "../reply/reply-reader.ts";
 import type { CallableTool } from "./call-format.ts";
 import { argumentsSchema, functionOf } from "./arguments-schema.ts";
-import { isStrict, toolsOf } from "./tool-use.ts";
+import { allows, isStrict, toolsOf } from "./tool-use.ts";
 
 /** What a constraint needs to know of how calls are read. */
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
@@ -58,26 +58,31 @@ function isForced({ kind }: ToolChoice): boolean {
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: WrittenCalls): ExactJson {
   const { format, areParallel } = calls;
   const tools = toolsOf(request);
+  const rules = new Map(request.calls.texts.map(({ name, rule }) => [name, rule]));
+  const ruleOf = (tool: JsonObject): ConstraintRule | undefined =>
+    rules.get(functionOf(tool).name) ?? undefined;
+  const keepingSchema = (tool: JsonObject): CallableTool => {
+    const textRule = ruleOf(tool);
+    const { name } = functionOf(tool);
+    return { name, schema: argumentsSchema(tool), ...(textRule === undefined ? {} : { textRule }) };
+  };
+  const mayBeCalled = (tool: JsonObject): boolean => allows(choice, functionOf(tool).name);
   switch (choice.kind) {
     case "required":
-      return format.calls(tools.map(keepingSchema), areParallel);
-    case "named": {
-      const named = tools.filter((tool) => functionOf(tool).name === choice.name);
-      return format.calls(named.map(keepingSchema), areParallel);
-    }
+    case "named":
+      return format.calls(tools.filter(mayBeCalled).map(keepingSchema), areParallel);
     default: {
-      const callable = tools.map((tool) => (isStrict(tool) ? keepingSchema(tool) : takingAny(tool)));
+      const isKept = (tool: JsonObject): boolean => isStrict(tool) || ruleOf(tool) !== undefined;
+      const allowed = tools.filter(mayBeCalled);
+      const callable = allowed.map((tool) => (isKept(tool) ? keepingSchema(tool) : takingAny(tool)));
       if (request.constraint !== null) {
         if (!request.calls.areExempt) return null;
         return { type: "or", elements: [format.calls(callable, areParallel), formatOf(request.constraint)] };
       }
-      return tools.some(isStrict) ? format.textWithCalls(callable, areParallel) : null;
+      const isHeld = allowed.length < tools.length || allowed.some(isKept);
+      return isHeld ? format.textWithCalls(callable, areParallel) : null;
     }
   }
-}
-
-function keepingSchema(tool: JsonObject): CallableTool {
-  return { name: functionOf(tool).name, schema: argumentsSchema(tool) };
 }
 
 function takingAny(tool: JsonObject): CallableTool {

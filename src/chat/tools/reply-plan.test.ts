@@ -49,6 +49,7 @@ test("calls are read where tools may be called, and of a named function one", ()
     functions: new Map([["f", null]]),
     areParallel: true,
     isHeld: false,
+    texts: new Set(),
   });
   assert.equal(callsOf({ areParallel: false })?.areParallel, false);
   assert.equal(callsOf({ choice: { kind: "none" } }), null);

@@ -29,13 +29,14 @@ export function planReply(
   const functions = new Map(
     toolsOf(request).map((tool) => [functionOf(tool).name, functionOf(tool).parameters ?? null]),
   );
+  const texts = new Set(request.calls.texts.map(({ name }) => name));
   // A function that is named is called once.
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
   const constraint = constrainedReply(request, choice, { thought, calls });
   return {
-    form: { thought, calls: calls && { ...calls, isHeld: constraint !== null } },
+    form: { thought, calls: calls && { ...calls, isHeld: constraint !== null, texts } },
     constraint,
     // As vLLM has it: that the function is called was no choice of the model's.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",

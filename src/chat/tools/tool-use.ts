@@ -23,6 +23,18 @@ export function toolChoiceOf(request: ChatRequest, { replies }: Pick<ServedBase,
   return request.calls.choice ?? { kind: "auto" };
 }
 
+/** Whether the choice lets a tool of this name be called. */
+export function allows(choice: ToolChoice, name: string): boolean {
+  switch (choice.kind) {
+    case "none":
+      return false;
+    case "named":
+      return choice.name === name;
+    default:
+      return choice.allowed?.includes(name) ?? true;
+  }
+}
+
 /** The sentence for a client whose tools the model is shown, but cannot call; null where there is nothing to say. */
 export function noticeOf(request: ChatRequest, { replies, model }: ServedBase): string | null {
   const isTold = request.calls.choice !== undefined || replies.callFormat !== null;
@@ -42,25 +54,22 @@ export function refuseCalls(request: ChatRequest, base: ServedBase): void {
     const faults = [chatFault("calls.choice", { message, type: "value_error" })];
     throw new ServiceError({ code: "invalid", faults });
   }
-  const { kind } = toolChoiceOf(request, base);
+  const wanted = toolChoiceOf(request, base);
   const faults = engine.capabilities.features.has("constraint")
-    ? argumentFaults(request, kind, replies.callFormat)
-    : schemaFaults(request, kind);
+    ? argumentFaults(request, wanted, replies.callFormat)
+    : schemaFaults(request, wanted.kind);
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
 /** The tools whose schema calls must keep, though it takes no object, or one that calls of this model cannot be held to. */
 function argumentFaults(
   request: ChatRequest,
-  kind: ToolChoice["kind"],
+  choice: ToolChoice,
   format: CallFormat | null,
 ): readonly Fault[] {
   return toolsOf(request).flatMap((tool, index) => {
-    const isNamed =
-      request.calls.choice?.kind === "named" && request.calls.choice.name !== functionOf(tool).name;
-    const isKept =
-      kind === "required" || (kind === "named" && !isNamed) || (kind === "auto" && isStrict(tool));
-    if (!isKept) return [];
+    const isKept = choice.kind !== "auto" || isStrict(tool);
+    if (!isKept || !allows(choice, functionOf(tool).name)) return [];
     const fault = (keyword: string, message: string): Fault =>
       chatFault("prompt.tools", {
         message,

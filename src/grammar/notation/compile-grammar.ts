@@ -6,7 +6,7 @@ import { quoted } from "../../domain/service-error.ts";
 import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
 import { terminal } from "../parser/rules.ts";
 import type { GrammarSymbol, Production } from "../parser/rules.ts";
-import { plainSpelling } from "../../regex/characters.ts";
+import { jsonSpelling, plainSpelling } from "../../regex/characters.ts";
 import type { Spelling } from "../../regex/characters.ts";
 import { wholeMatch } from "../../regex/express-pattern.ts";
 import { nothing } from "../../regex/expressions.ts";
@@ -28,12 +28,13 @@ export interface CompiledGrammar {
 /** @throws ConstraintRefusal for rules that are missing, schemas that are refused, and at a limit */
 export function compileGrammar(
   text: GrammarText,
-  options: ConstraintOptions,
+  options: ConstraintOptions & { readonly isInJson?: boolean },
   workshop: Workshop,
 ): CompiledGrammar {
   for (const node of text.rules.values()) {
     hasNode(node, (inner) => {
       if (inner.kind === "rule" && !text.rules.has(inner.name)) throw missingRule(inner.name, inner.position);
+      if (inner.kind === "schema" && options.isInJson === true) throw schemaInString(inner.position);
       return false;
     });
   }
@@ -52,11 +53,16 @@ class GrammarCompiler {
   readonly #expressions = new Map<string, Expression>();
   readonly #productions = new Map<string, readonly Pieces[]>();
 
-  constructor(text: GrammarText, options: ConstraintOptions, workshop: Workshop) {
+  constructor(
+    text: GrammarText,
+    options: ConstraintOptions & { readonly isInJson?: boolean },
+    workshop: Workshop,
+  ) {
     this.#text = text;
     this.#options = options;
     this.#workshop = workshop;
-    this.#spelling = plainSpelling(workshop.expressions);
+    const spelling = options.isInJson === true ? jsonSpelling : plainSpelling;
+    this.#spelling = spelling(workshop.expressions);
     this.#irregular = irregularRules(text);
   }
 
@@ -222,6 +228,15 @@ function irregularRules({ rules }: GrammarText): ReadonlySet<string> {
   }
   const known = new Set(regular);
   return new Set([...rules.keys()].filter((name) => !known.has(name)));
+}
+
+function schemaInString(position: number): ConstraintRefusal {
+  return new ConstraintRefusal({
+    kind: "not-exact",
+    subject: "%json",
+    place: `position ${position}`,
+    message: `The grammar has a JSON Schema at position ${position}, and its texts stand within a JSON string.`,
+  });
 }
 
 function missingRule(name: string, position: number): ConstraintRefusal {

@@ -44,7 +44,11 @@ const readers: Readonly<Record<string, ReadFormat>> = {
   }),
   grammar: (_reader, members) => ({
     kind: "constrained",
-    rule: { kind: "grammar", text: members.text("grammar") },
+    rule: {
+      kind: "grammar",
+      text: members.text("grammar"),
+      ...(members.flag("in_json_string") ? { isInJson: true } : {}),
+    },
     place: `${members.pointer}/grammar`,
   }),
   any_text(_reader, members) {

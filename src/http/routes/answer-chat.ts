@@ -13,6 +13,8 @@ import { abandonedSignal } from "../request-scope.ts";
 export interface AskedChat {
   readonly request: ChatRequest;
   readonly ignored: readonly string[];
+  /** What the client should know of how the request was read, in sentences. */
+  readonly notices: readonly string[];
   readonly isStream: boolean;
   /** What the events throw, with fields as the client sent them. */
   located(error: unknown): unknown;
@@ -44,13 +46,14 @@ export async function answerChat(
   dependencies: HttpDependencies,
 ): Promise<unknown> {
   nameIgnored(reply, asked.ignored);
+  tellNotices(reply, asked.notices);
   const signal = abandonedSignal(reply);
   const events = located(dependencies.chat.complete(asked.request, request.caller, { signal }), asked);
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
     const opening = firstHeader(events).then((header) => {
       const { notice } = header;
-      if (notice !== null && !reply.sent) reply.header("x-hone-notice", inHeader(notice));
+      if (notice !== null && !reply.sent) tellNotices(reply, [...asked.notices, notice]);
       return header;
     });
     if (!asked.isStream) return await asked.whole(await opening, events);
@@ -71,6 +74,10 @@ async function* located(
   } catch (error) {
     throw asked.located(error);
   }
+}
+
+function tellNotices(reply: FastifyReply, notices: readonly string[]): void {
+  if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
 }
 
 /** Headers hold plain characters alone. */

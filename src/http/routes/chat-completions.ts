@@ -38,10 +38,11 @@ async function complete(
   bodies: BodyReader,
 ): Promise<unknown> {
   refuseStrangeId(request);
-  const { request: chatRequest, form, places, ignored } = await bodies.read("chat", request);
+  const { request: chatRequest, form, places, ignored, notices } = await bodies.read("chat", request);
   const asked: AskedChat = {
     request: chatRequest,
     ignored,
+    notices,
     isStream: form.isStream,
     located: (error) => locate(error, places),
     whole: async (header, events) => {

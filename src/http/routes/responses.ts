@@ -35,11 +35,12 @@ async function respond(
 ): Promise<unknown> {
   refuseStrangeId(request);
   const read = await bodies.read("response", request);
-  const { places, origins, ignored, form } = read;
+  const { places, origins, ignored, notices, form } = read;
   const asked = { request: read.request, repeated: form.repeated };
   const completion: AskedChat = {
     request: read.request,
     ignored,
+    notices,
     isStream: form.isStream,
     located: (error) => sentError(locate(error, places), origins),
     whole: (header, events) => wholeResponse(asked, header, events),

@@ -52,11 +52,13 @@ const finishReason = Type.Enum(["stop", "length", "tool_calls"]);
 
 const toolCallSchema = Type.Object({
   id: Type.String(),
-  type: Type.Enum(["function"]),
-  function: Type.Object({
-    name: Type.String(),
-    arguments: Type.String({ description: "JSON." }),
-  }),
+  type: Type.Enum(["function", "custom"]),
+  function: Type.Optional(
+    Type.Object({ name: Type.String(), arguments: Type.String({ description: "JSON." }) }),
+  ),
+  custom: Type.Optional(
+    Type.Object({ name: Type.String(), input: Type.String({ description: "Of a custom tool: its text." }) }),
+  ),
 });
 
 const reasoning = "What the model thought; under both names.";
@@ -109,8 +111,9 @@ export const chatAnswerSchema = Type.Object(
 const toolCallDelta = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   id: Type.Optional(Type.String()),
-  type: Type.Optional(Type.Enum(["function"])),
-  function: Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() }),
+  type: Type.Optional(Type.Enum(["function", "custom"])),
+  function: Type.Optional(Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() })),
+  custom: Type.Optional(Type.Object({ name: Type.Optional(Type.String()), input: Type.String() })),
 });
 
 const chunkChoice = Type.Object({

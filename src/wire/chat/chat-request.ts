@@ -41,28 +41,75 @@ export const messageSchema = Type.Object(
 
 const toolSchema = Type.Object(
   {
-    type: Type.Enum(["function"], { description: "Functions are the only tools." }),
-    function: Type.Object(
-      {
-        name: Type.String({ description: "What the model calls it by." }),
-        description: nullable(Type.String(), { description: "What it does, for the model." }),
-        parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
-        strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
-      },
-      { ...open, title: "FunctionDefinition", description: "The function." },
+    type: Type.Enum(["function", "custom"], { description: "`custom` takes one text instead of arguments." }),
+    function: nullable(
+      Type.Object(
+        {
+          name: Type.String({ description: "What the model calls it by." }),
+          description: nullable(Type.String(), { description: "What it does, for the model." }),
+          parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
+          strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
+        },
+        { ...open, title: "FunctionDefinition" },
+      ),
+      { description: "The function, of a tool of this type." },
+    ),
+    custom: nullable(
+      Type.Object(
+        {
+          name: Type.String({ description: "What the model calls it by." }),
+          description: nullable(Type.String(), { description: "What it does, for the model." }),
+          format: nullable(
+            Type.Object(
+              {
+                type: Type.Enum(["text", "grammar"], { description: "`text` takes any text." }),
+                grammar: nullable(
+                  Type.Object(
+                    {
+                      syntax: Type.Enum(["lark", "regex"], { description: "How it is written." }),
+                      definition: Type.String({ description: "The grammar, which every call keeps." }),
+                    },
+                    { ...open, title: "ToolGrammar" },
+                  ),
+                  { description: "With `grammar`: what the text matches." },
+                ),
+              },
+              { ...open, title: "ToolFormat" },
+            ),
+            { description: "What the text is held to." },
+          ),
+        },
+        { ...open, title: "CustomDefinition" },
+      ),
+      { description: "The tool, of one of this type." },
     ),
   },
   { ...open, title: "Tool" },
+);
+
+const namedTool = Type.Object(
+  { name: Type.String({ description: "One of the tools' names." }) },
+  { ...open, title: "NamedTool" },
 );
 
 const toolChoiceSchema = Type.Union([
   Type.Enum(["none", "auto", "required"]),
   Type.Object(
     {
-      type: Type.Enum(["function"], { description: "Functions are the only tools." }),
-      function: Type.Object(
-        { name: Type.String({ description: "One of the tools' names." }) },
-        { ...open, description: "The function that must be called." },
+      type: Type.Enum(["function", "custom", "allowed_tools"], {
+        description: "A tool that must be called, or those that may be.",
+      }),
+      function: nullable(namedTool, { description: "The function that must be called." }),
+      custom: nullable(namedTool, { description: "The custom tool that must be called." }),
+      allowed_tools: nullable(
+        Type.Object(
+          {
+            mode: Type.Enum(["auto", "required"], { description: "As the choice of that name." }),
+            tools: Type.Array(anyObject, { description: "Tools by their type and name." }),
+          },
+          { ...open, title: "AllowedTools" },
+        ),
+        { description: "The tools that may be called; all are shown to the model." },
       ),
     },
     { ...open, title: "NamedToolChoice" },
@@ -186,7 +233,7 @@ export const chatRequestSchema = Type.Object(
     top_p: nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
     tools: nullable(Type.Array(toolSchema)),
     tool_choice: nullable(toolChoiceSchema),
-    reasoning_effort: nullable(Type.Enum(["none", "minimal", "low", "medium", "high"])),
+    reasoning_effort: nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
     include_reasoning: Type.Optional(Type.Boolean()),
     parallel_tool_calls: nullable(Type.Boolean()),
     user: nullable(Type.String()),

@@ -116,10 +116,12 @@ function messageBody(role: string, { text, reasoning, toolCalls }: GatheredChoic
 }
 
 /** A tool call, or the part of it that a delta brought: what names it comes once. */
-export function callBody({ id, name, argumentsText }: ToolCallDelta): object {
+export function callBody({ id, name, argumentsText, isText }: ToolCallDelta): object {
+  const named = name === undefined ? {} : { name };
+  const type = isText === true ? "custom" : "function";
   return {
-    ...(id === undefined ? {} : { id, type: "function" }),
-    function: { ...(name === undefined ? {} : { name }), arguments: argumentsText },
+    ...(id === undefined ? {} : { id, type }),
+    [type]: isText === true ? { ...named, input: argumentsText } : { ...named, arguments: argumentsText },
   };
 }
 

@@ -373,7 +373,11 @@ test("refuses what is out of range", () => {
     [{ truncate_prompt_tokens: 0 }, ".truncate_prompt_tokens", /must be an integer >= 1 or -1, got 0/],
     [{ logprobs: true, top_logprobs: 21 }, ".top_logprobs", /less than or equal to 20/],
     [{ prompt_logprobs: 21 }, ".prompt_logprobs", /less than or equal to 20/],
-    [{ reasoning_effort: "huge" }, ".reasoning_effort", /'none', 'minimal', 'low', 'medium' or 'high'/],
+    [
+      { reasoning_effort: "huge" },
+      ".reasoning_effort",
+      /'none', 'minimal', 'low', 'medium', 'high', 'xhigh' or 'max'/,
+    ],
     [{ documents: [{ title: "a", text: 5 }] }, ".documents.0.text", /valid string/],
     [
       { chat_template_kwargs: { chat_template: "x" } },
@@ -461,6 +465,66 @@ test("reads which tools may be called, and how many times", () => {
   reads({ parallel_tool_calls: false }, { calls: { areParallel: false } });
   const { request } = readChatRequest({ messages, response_format: { type: "json_object" } }, limits);
   assert.ok(request.calls.areExempt);
+});
+
+test("reads custom tools as functions that take one text, and which tools are allowed", () => {
+  const grammar = { syntax: "regex", definition: "a+" };
+  const custom = { type: "custom", custom: { name: "c", format: { type: "grammar", grammar } } };
+  const parameters = {
+    type: "object",
+    properties: {
+      input: {
+        type: "string",
+        description: "The whole input, as one text. It matches this regular expression:\na+",
+      },
+    },
+    required: ["input"],
+    additionalProperties: false,
+  };
+  const read = { type: "function", function: { name: "c", parameters } };
+  const texts = [{ name: "c", rule: { kind: "regex", pattern: "a+" } }] as const;
+  const both = { prompt: { tools: [...tools, read] } };
+  const given = [...tools, custom];
+  reads({ tools: given }, { ...both, calls: { texts } });
+  reads(
+    { tools: given, tool_choice: { type: "custom", custom: { name: "c" } } },
+    { ...both, calls: { texts, choice: { kind: "named", name: "c" } } },
+  );
+  const allowed = (mode: string, list: readonly object[]) => ({
+    tools: given,
+    tool_choice: { type: "allowed_tools", allowed_tools: { mode, tools: list } },
+  });
+  for (const mode of ["auto", "required"] as const)
+    reads(allowed(mode, [named("f")]), { ...both, calls: { texts, choice: { kind: mode, allowed: ["f"] } } });
+  reads(allowed("auto", []), { ...both, calls: { texts, choice: { kind: "none" } } });
+  const message = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "1", type: "custom", custom: { name: "c", input: 'a"' } }],
+  };
+  const called = { name: "c", arguments: '{"input":"a\\""}' };
+  reads(
+    { messages: [message] },
+    { prompt: { messages: [{ ...message, tool_calls: [{ id: "1", type: "function", function: called }] }] } },
+  );
+  const table: readonly (readonly [object, string, RegExp])[] = [
+    [{ tools: [{ type: "custom" }] }, ".tools.0.custom", /Field required/],
+    [
+      { tools: [{ type: "custom", custom: { name: "c", format: { type: "grammar" } } }] },
+      ".tools.0.custom.format.grammar",
+      /Field required/,
+    ],
+    [{ tools: [...tools, ...tools] }, ".tools.1.function.name", /Another tool has the name "f" too/],
+    [allowed("auto", [named("g")]), ".tool_choice.allowed_tools.tools.0", /"g" is not among the tools/],
+    [
+      allowed("auto", [{ type: "function" }]),
+      ".tool_choice.allowed_tools.tools.0",
+      /by its type and its name/,
+    ],
+    [allowed("required", []), ".tool_choice.allowed_tools.tools", /A tool must be called/],
+    [{ tools, tool_choice: { type: "custom" } }, ".tool_choice.custom", /Field required/],
+  ];
+  for (const [body, place, fault] of table) refuses(body, "invalid", [[place, fault]]);
 });
 
 test("refuses a choice among tools that are not there, and of one against a constraint", () => {

@@ -19,6 +19,7 @@ import { chatForm, placesOf } from "./chat-fields.ts";
 import { readCalls } from "./chat-calls.ts";
 import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
+import { asFunctionTool, withFunctionCalls } from "./custom-tools.ts";
 import type { GenerationBody } from "./generation-fields.ts";
 
 /** How the answer is written. */
@@ -38,6 +39,8 @@ export interface ReadChatRequest {
   /** Where the request's fields stand in the body. */
   readonly places: WirePlaces;
   readonly ignored: readonly string[];
+  /** What the client should know of how its request was understood, in sentences. */
+  readonly notices: readonly string[];
 }
 
 /**
@@ -62,6 +65,7 @@ export function readChatRequest(
     form: answerFormOf(body),
     places: { ...placesOf(chatForm.fields, body), ...requestIdPlaces(requestId) },
     ignored,
+    notices: [],
   };
 }
 
@@ -150,8 +154,8 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
   return {
     kind: "conversation",
     // It came out of JSON.
-    messages: body.messages as readonly MessageRecord[],
-    tools: jsonUnlessEmpty(body.tools),
+    messages: body.messages.map(withFunctionCalls) as readonly MessageRecord[],
+    tools: jsonUnlessEmpty(body.tools?.map(asFunctionTool)),
     documents: jsonUnlessEmpty(body.documents),
     template: body.chat_template ?? null,
     // It came out of JSON.

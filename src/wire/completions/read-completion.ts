@@ -60,7 +60,7 @@ export function readCompletion(
   const request: Omit<ChatRequest, "prompt"> = {
     ...parts,
     // A text calls nothing.
-    calls: { choice: { kind: "none" }, areParallel: true, areExempt: false },
+    calls: { choice: { kind: "none" }, areParallel: true, areExempt: false, texts: [] },
     // No answer is without a token; it is left out where none was asked for.
     stopping: { ...stopping, maxTokens: Math.max(1, maxTokens) },
     output: {

@@ -1,16 +1,25 @@
 // The body of the chat request that a request for a response stands for.
 import type { InputMessage } from "./input-messages.ts";
-import { chatFieldNames, type ResponsesRequestBody } from "./responses-request.ts";
+import { chatFieldNames, isShownType, type ResponsesRequestBody } from "./responses-request.ts";
 
-/** @param messages as `inputMessages` makes them of the body */
-export function chatBody(body: ResponsesRequestBody, messages: readonly InputMessage[]): object {
+type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
+
+/**
+ * @param messages as `inputMessages` makes them of the body
+ * @param tools those of the body that the model is shown
+ */
+export function chatBody(
+  body: ResponsesRequestBody,
+  messages: readonly InputMessage[],
+  tools: readonly Tool[],
+): object {
   return {
     ...given(Object.fromEntries(chatFieldNames.map((name) => [name, body[name]]))),
     messages: messages.map(({ message }) => message),
     stream: body.stream ?? false,
     max_completion_tokens: body.max_output_tokens ?? null,
-    tools: body.tools?.map(toolBody) ?? null,
-    tool_choice: toolChoice(body.tool_choice ?? null),
+    tools: tools.length === 0 ? null : tools.map(toolBody),
+    tool_choice: tools.length === 0 ? null : toolChoice(body.tool_choice ?? null),
     response_format: responseFormat(body.text?.format ?? null),
     reasoning_effort: body.reasoning?.effort ?? null,
     ...logprobs(body),
@@ -23,14 +32,31 @@ function given(members: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-function toolBody(tool: NonNullable<ResponsesRequestBody["tools"]>[number]): object {
+function toolBody(tool: Tool): object {
   const { name, description, parameters, strict } = tool;
+  if (tool.type === "custom")
+    return { type: "custom", custom: given({ name, description, format: toolFormat(tool.format ?? null) }) };
   return { type: "function", function: given({ name, description, parameters, strict }) };
 }
 
 function toolChoice(choice: NonNullable<ResponsesRequestBody["tool_choice"]> | null): unknown {
   if (choice === null || typeof choice === "string") return choice;
-  return { type: "function", function: { name: choice.name } };
+  const { type, name, mode, tools } = choice;
+  if (type === "allowed_tools")
+    return { type, allowed_tools: { mode: mode ?? "auto", tools: (tools ?? []).flatMap(allowedTool) } };
+  return { type, [type]: { name } };
+}
+
+/** Tools that no model is shown are allowed for nothing. */
+function allowedTool(tool: object): readonly object[] {
+  const { type, name } = { type: "function", name: undefined, ...tool };
+  return isShownType(type) ? [{ type, [type]: { name } }] : [];
+}
+
+function toolFormat(format: NonNullable<Tool["format"]> | null): object | null {
+  if (format?.type !== "grammar") return format;
+  const { syntax, definition } = format;
+  return { type: "grammar", grammar: { syntax, definition } };
 }
 
 type Format = NonNullable<NonNullable<ResponsesRequestBody["text"]>["format"]>;

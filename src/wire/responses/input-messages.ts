@@ -47,7 +47,7 @@ export function inputMessages({
   for (const [index, item] of input.entries()) {
     const place = ["input", String(index)];
     const type = item.type ?? "message";
-    if (type === "function_call_output") {
+    if (type === "function_call_output" || type === "custom_tool_call_output") {
       endTurn();
       add(place, { role: "tool", tool_call_id: item.call_id, content: item.output });
     } else if (type === "message" && item.role !== "assistant") {
@@ -55,7 +55,7 @@ export function inputMessages({
       add(place, { role: item.role, content: item.content });
     } else {
       // Thoughts and texts come before the calls of their turn.
-      if (type !== "function_call" && isSaid(turn, type)) endTurn();
+      if (type !== "function_call" && type !== "custom_tool_call" && isSaid(turn, type)) endTurn();
       turn = withItem(turn ?? newTurn(place), item, place);
     }
   }
@@ -78,6 +78,12 @@ function withItem(turn: OpenTurn, item: Item, place: Place): OpenTurn {
   if (item.type === "function_call") {
     const { call_id: id, name, arguments: text } = item;
     turn.calls.push({ id, type: "function", function: { name, arguments: text } });
+    turn.callPlaces.push(place);
+    return turn;
+  }
+  if (item.type === "custom_tool_call") {
+    const { call_id: id, name, input } = item;
+    turn.calls.push({ id, type: "custom", custom: { name, input } });
     turn.callPlaces.push(place);
     return turn;
   }

@@ -10,13 +10,19 @@ export type ItemEvent = { readonly type: string } & Readonly<Record<string, unkn
 type Status = "in_progress" | "completed" | "incomplete";
 
 interface OpenItem {
-  readonly kind: "reasoning" | "message" | "function_call";
+  readonly kind: "reasoning" | "message" | keyof typeof callTexts;
   readonly id: string;
   /** Of a call: its index in the choice, its id and its name. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
   readonly logprobs: LogprobsBody["content"][number][];
 }
+
+/** What the text of a call is called in its item, and in its events. */
+const callTexts = {
+  function_call: { member: "arguments", event: "response.function_call_arguments" },
+  custom_tool_call: { member: "input", event: "response.custom_tool_call_input" },
+} as const;
 
 /** What a text part and its events are called, in an item that was thought and in one that was said. */
 const textParts = {
@@ -74,23 +80,25 @@ export class OutputItems {
     };
   }
 
-  *#addCall({ index, id, name, argumentsText }: ToolCallDelta): Generator<ItemEvent> {
+  *#addCall({ index, id, name, argumentsText, isText }: ToolCallDelta): Generator<ItemEvent> {
     if (this.#open?.call?.index !== index) {
       assert(id !== undefined && name !== undefined, "a call's first delta names it");
-      yield* this.#opened(this.#newItem("function_call", { index, id, name }));
+      const kind = isText === true ? "custom_tool_call" : "function_call";
+      yield* this.#opened(this.#newItem(kind, { index, id, name }));
     }
     if (argumentsText === "") return;
     const item = this.#current();
     item.text += argumentsText;
+    if (!isCall(item)) return;
     yield {
-      type: "response.function_call_arguments.delta",
+      type: `${callTexts[item.kind].event}.delta`,
       ...this.#placeOf(item),
       delta: argumentsText,
     };
   }
 
   #newItem(kind: OpenItem["kind"], call: OpenItem["call"]): OpenItem {
-    const prefix = { reasoning: "rs", message: "msg", function_call: "fc" }[kind];
+    const prefix = { reasoning: "rs", message: "msg", function_call: "fc", custom_tool_call: "ctc" }[kind];
     const number = this.#done.length + (this.#open === null ? 0 : 1);
     return { kind, id: `${prefix}_${this.#requestId}_${number}`, call, text: "", logprobs: [] };
   }
@@ -108,7 +116,7 @@ export class OutputItems {
       output_index: this.#done.length,
       item: itemBody(item, "in_progress"),
     };
-    if (item.kind === "function_call") return;
+    if (isCall(item)) return;
     yield {
       type: "response.content_part.added",
       ...this.#placeOf(item),
@@ -121,10 +129,11 @@ export class OutputItems {
     const item = this.#open;
     if (item === null) return;
     const place = this.#placeOf(item);
-    if (item.kind === "function_call") {
-      const done = { name: item.call?.name, arguments: item.text };
-      yield { type: "response.function_call_arguments.done", ...place, ...done };
-    } else {
+    if (isCall(item)) {
+      const { member, event } = callTexts[item.kind];
+      const name = item.kind === "function_call" ? { name: item.call?.name } : {};
+      yield { type: `${event}.done`, ...place, ...name, [member]: item.text };
+    } else if (isSaid(item)) {
       const logprobs = item.kind === "message" ? { logprobs: item.logprobs } : {};
       const text = { ...place, content_index: 0, text: item.text, ...logprobs };
       yield { type: `${textParts[item.kind].event}.done`, ...text };
@@ -141,11 +150,21 @@ export class OutputItems {
   }
 }
 
+function isCall(item: OpenItem): item is OpenItem & { readonly kind: keyof typeof callTexts } {
+  return item.kind in callTexts;
+}
+
+function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeof textParts } {
+  return item.kind in textParts;
+}
+
 /** An item as it stands; one that has only been opened has no parts yet. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
-  if (kind === "function_call")
-    return { type: kind, id, call_id: call?.id, name: call?.name, arguments: text, status };
+  if (isCall(item)) {
+    const { member } = callTexts[item.kind];
+    return { type: kind, id, call_id: call?.id, name: call?.name, [member]: text, status };
+  }
   const content = status === "in_progress" ? [] : [partBody(item)];
   return kind === "reasoning"
     ? { type: kind, id, summary: [], content, status }

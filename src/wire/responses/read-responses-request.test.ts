@@ -207,8 +207,7 @@ test("what would need a state, or a tool of the server's own, is refused by name
   for (const field of ["previous_response_id", "conversation"])
     refuses({ [field]: "resp_1" }, "unsupported", [[field, not]]);
   refuses({ conversation: { id: "c" } }, "unsupported", [["conversation", not]]);
-  refuses({ store: true, background: true, prompt: { id: "p" } }, "unsupported", [
-    ["store", not],
+  refuses({ background: true, prompt: { id: "p" } }, "unsupported", [
     ["background", not],
     ["prompt", not],
   ]);
@@ -220,15 +219,100 @@ test("what would need a state, or a tool of the server's own, is refused by name
     ["input.0", /send the item itself/],
     ["input.1.type", /Items of type "web_search_call" are not supported.*function_call_output/],
   ]);
+  refuses({ tools: [{ type: "web_search" }], tool_choice: { type: "web_search" } }, "unsupported", [
+    ["tool_choice.type", not],
+  ]);
+  for (const choice of [
+    "required",
+    { type: "allowed_tools", mode: "required", tools: [{ type: "web_search" }] },
+  ])
+    refuses({ tools: [{ type: "web_search" }], tool_choice: choice }, "unsupported", [
+      ["tools", /asks for a call, and this server runs none of the tools/],
+    ]);
+});
+
+test("what cannot be done and is not needed is left out, and said", () => {
+  const f = { type: "function", name: "f" };
+  const body = {
+    input: "Hi",
+    tools: [{ type: "web_search" }, f, { type: "mcp", server_label: "x" }, { type: "mcp" }],
+    store: true,
+    include: ["reasoning.encrypted_content", "something.new"],
+    text: { verbosity: "low" },
+  };
+  const { request, notices, form, origins } = readResponsesRequest(body, limits);
+  assert.deepEqual(request.prompt.kind === "conversation" && request.prompt.tools, [
+    { type: "function", function: { name: "f" } },
+  ]);
+  assert.deepEqual(notices, [
+    "tools that this server does not run are left out: web_search, mcp",
+    "nothing is stored: store is answered as false",
+    "include has what is not known here: something.new",
+  ]);
+  assert.deepEqual(form.repeated.text, { format: { type: "text" }, verbosity: "low" });
+  assert.equal(form.repeated.tools.length, 4);
+  assert.deepEqual(origins.tools, [1]);
+  // Without any tool that is shown a choice says nothing.
+  same({ tools: [{ type: "web_search" }], tool_choice: "auto" }, {});
+  const twice = [{ type: "web_search" }, f, f];
+  refuses({ tools: twice }, "invalid", [["tools.2.name", /Another tool has the name/]]);
+});
+
+test("custom tools, and a choice of some tools, mean what their equals in a chat request do", () => {
+  const format = { type: "grammar", syntax: "lark", definition: 'start: "a"' };
+  const tools = [
+    { type: "custom", name: "c", description: "d", format },
+    { type: "function", name: "f" },
+  ];
+  const grammar = { syntax: "lark", definition: 'start: "a"' };
+  const custom = { name: "c", description: "d", format: { type: "grammar", grammar } };
+  const chatTools = [
+    { type: "custom", custom },
+    { type: "function", function: { name: "f" } },
+  ];
+  same({ tools }, { tools: chatTools });
+  same(
+    { tools, tool_choice: { type: "custom", name: "c" } },
+    { tools: chatTools, tool_choice: { type: "custom", custom: { name: "c" } } },
+  );
+  const allowed = [{ type: "custom", name: "c" }, { type: "image_generation" }];
+  const chatAllowed = { mode: "required", tools: [{ type: "custom", custom: { name: "c" } }] };
+  same(
+    { tools, tool_choice: { type: "allowed_tools", mode: "required", tools: allowed } },
+    { tools: chatTools, tool_choice: { type: "allowed_tools", allowed_tools: chatAllowed } },
+  );
+  const input = [
+    { role: "user", content: "Hi" },
+    { type: "custom_tool_call", call_id: "1", name: "c", input: "a" },
+    { type: "custom_tool_call_output", call_id: "1", output: "done" },
+  ];
+  const custom1 = { id: "1", type: "custom", custom: { name: "c", input: "a" } };
+  same(
+    { input },
+    {
+      messages: [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: null, tool_calls: [custom1] },
+        { role: "tool", tool_call_id: "1", content: "done" },
+      ],
+    },
+  );
   refuses(
-    { tools: [{ type: "web_search" }], tool_choice: { type: "allowed_tools" }, text: { verbosity: "low" } },
-    "unsupported",
+    { tools: [{ type: "custom" }, { type: "custom", name: "c", format: { type: "grammar" } }] },
+    "invalid",
     [
-      ["tools.0.type", /Tools of type "web_search" are not supported/],
-      ["tool_choice.type", not],
-      ["text.verbosity", not],
+      ["tools.0.name", /Field required/],
+      ["tools.1.format.syntax", /Field required/],
+      ["tools.1.format.definition", /Field required/],
     ],
   );
+  refuses({ tools: [{ type: "custom", name: "c", format: { ...format, syntax: "gbnf" } }] }, "invalid", [
+    ["tools.0.format.syntax", /'lark' or 'regex'/],
+  ]);
+  refuses({ input: [{ type: "custom_tool_call", call_id: "1" }] }, "invalid", [
+    ["input.0.name", /Field required/],
+    ["input.0.input", /Field required/],
+  ]);
 });
 
 test("what is missing or wrong is told where it was sent", () => {

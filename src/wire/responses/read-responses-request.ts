@@ -1,7 +1,7 @@
 // From a parsed body to the domain's ChatRequest: the body becomes a chat request's and is read as one, so that each field
 // means what it means there. What is found wrong is located where the client sent it.
 import type { ChatRequest } from "../../domain/chat.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import { cut, ServiceError } from "../../domain/service-error.ts";
 import { isObject } from "../../validation/findings.ts";
 import { readForm } from "../body.ts";
 import { longList, type ChatLimits } from "../chat/chat-limits.ts";
@@ -9,10 +9,10 @@ import { freshRequestId } from "../chat/completion-id.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import type { WirePlaces } from "../places.ts";
 import { chatBody } from "./chat-body.ts";
-import { inputMessages, type MessageOrigin } from "./input-messages.ts";
+import { inputMessages } from "./input-messages.ts";
 import { responsesForm } from "./responses-fields.ts";
-import type { ResponsesRequestBody } from "./responses-request.ts";
-import { sentError, sentFault, sentPlace } from "./sent-places.ts";
+import { isShownType, unknownIncludes, type ResponsesRequestBody } from "./responses-request.ts";
+import { sentError, sentFault, sentPlace, type SentOrigins } from "./sent-places.ts";
 
 /** How the answer is written: as a stream or not, and what of the request it repeats. */
 export interface ResponsesAnswerForm {
@@ -42,8 +42,10 @@ export interface ReadResponsesRequest {
   readonly form: ResponsesAnswerForm;
   /** Where the request's fields stand in the body; of the messages, where they would stand in a chat request's. */
   readonly places: WirePlaces;
-  /** Where each message was sent, which says where in the body a fault of it stands. */
-  readonly origins: readonly MessageOrigin[];
+  /** Where messages and tools were sent, which says where in the body a fault of one stands. */
+  readonly origins: SentOrigins;
+  /** What the client should know of how its request was understood, in sentences. */
+  readonly notices: readonly string[];
   readonly ignored: readonly string[];
 }
 
@@ -60,14 +62,22 @@ export function readResponsesRequest(
   refuseLongLists(value, limits);
   const { value: body, ignored } = readForm(responsesForm, value);
   const messages = inputMessages(body);
-  const origins = messages.map(({ origin }) => origin);
+  const shown = (body.tools ?? []).flatMap((tool, index) =>
+    isShownType(tool.type) ? [{ tool, index }] : [],
+  );
+  const tools = shown.map(({ tool }) => tool);
+  refuseForcedNothing(body, tools);
+  const origins = {
+    messages: messages.map(({ origin }) => origin),
+    tools: shown.map(({ index }) => index),
+  };
   try {
-    const { request, places } = readChatRequest(
-      chatBody(body, messages),
+    const { request, places, notices } = readChatRequest(
+      chatBody(body, messages, tools),
       limits,
       requestId,
       // It differs from the body in nothing but the digits of numbers.
-      chatBody(exact as ResponsesRequestBody, messages),
+      chatBody(exact as ResponsesRequestBody, messages, tools),
     );
     const { unserved } = request;
     return {
@@ -80,6 +90,7 @@ export function readResponsesRequest(
         ]),
       ),
       origins,
+      notices: [...noticesOf(body), ...notices],
       ignored,
     };
   } catch (error) {
@@ -97,6 +108,35 @@ function refuseLongLists(body: unknown, { chatMessages, chatTools }: ChatLimits)
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
 }
 
+/** A call that must be, where none of the tools can be called. */
+function refuseForcedNothing(
+  { tools, tool_choice: choice }: ResponsesRequestBody,
+  shown: readonly object[],
+): void {
+  const mode =
+    typeof choice === "object" && choice?.type === "allowed_tools" ? (choice.mode ?? "auto") : choice;
+  const isForced = mode === "required" || typeof mode === "object";
+  if (mode === null || !isForced || shown.length > 0 || (tools ?? []).length === 0) return;
+  const message =
+    "tool_choice asks for a call, and this server runs none of the tools itself; send a function or a custom tool.";
+  throw new ServiceError({
+    code: "unsupported",
+    faults: [{ location: ["body", "tools"], message, type: "unsupported" }],
+  });
+}
+
+/** What of the request has no effect, though its sender may expect one. */
+function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly string[] {
+  const left = [...new Set((tools ?? []).map(({ type }) => type).filter((type) => !isShownType(type)))];
+  const unknown = unknownIncludes(include ?? []);
+  const named = (names: readonly string[]): string => cut(names.join(", "));
+  return [
+    ...(left.length > 0 ? [`tools that this server does not run are left out: ${named(left)}`] : []),
+    ...(store === true ? ["nothing is stored: store is answered as false"] : []),
+    ...(unknown.length > 0 ? [`include has what is not known here: ${named(unknown)}`] : []),
+  ];
+}
+
 function repeatedIn(body: ResponsesRequestBody): RepeatedFields {
   const { tools, text, reasoning } = body;
   return {
@@ -106,7 +146,7 @@ function repeatedIn(body: ResponsesRequestBody): RepeatedFields {
     parallel_tool_calls: body.parallel_tool_calls !== false,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     temperature: numberOrNull(body.temperature),
-    text: { format: text?.format ?? { type: "text" }, verbosity: "medium" },
+    text: { format: text?.format ?? { type: "text" }, verbosity: text?.verbosity ?? "medium" },
     tool_choice: body.tool_choice ?? "auto",
     tools: (tools ?? []).map((tool) => ({ description: null, parameters: null, strict: false, ...tool })),
     top_logprobs: body.top_logprobs ?? 0,

@@ -49,6 +49,17 @@ const item = Type.Union([
   ),
   Type.Object(
     {
+      type: Type.Enum(["custom_tool_call"]),
+      id: Type.String(),
+      call_id: Type.String({ description: "What the call's output names." }),
+      name: Type.String(),
+      input: Type.String({ description: "The text that the tool takes." }),
+      status,
+    },
+    { title: "OutputCustomToolCall" },
+  ),
+  Type.Object(
+    {
       type: Type.Enum(["reasoning"]),
       id: Type.String(),
       summary: Type.Array(Type.Unknown(), { maxItems: 0 }),
@@ -90,7 +101,7 @@ export const responseSchema = Type.Object(
     parallel_tool_calls: Type.Boolean(),
     reasoning: Type.Object({ effort: orNull(Type.String()), summary: orNull(Type.String()) }),
     temperature: orNull(Type.Number()),
-    text: Type.Object({ format: anyObject, verbosity: Type.Enum(["medium"]) }),
+    text: Type.Object({ format: anyObject, verbosity: Type.Enum(["low", "medium", "high"]) }),
     tool_choice: Type.Union([Type.String(), anyObject]),
     tools: Type.Array(anyObject),
     top_logprobs: count,
@@ -136,6 +147,8 @@ export const responseEventSchema = Type.Union(
       name: Type.String(),
       arguments: Type.String(),
     }),
+    event(["response.custom_tool_call_input.delta"], { ...at, delta: Type.String() }),
+    event(["response.custom_tool_call_input.done"], { ...at, input: Type.String() }),
     event(["error"], {
       code: Type.String(),
       message: Type.String(),

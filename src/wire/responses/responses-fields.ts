@@ -30,7 +30,7 @@ export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
     stream: "read",
     metadata: "read",
     truncation: "read",
-    store: { refusedUnless: is(false) },
+    store: "read",
     previous_response_id: { refusedUnless: never },
     conversation: { refusedUnless: never },
     background: { refusedUnless: is(false) },
@@ -52,8 +52,13 @@ const itemMembers: Readonly<Record<string, readonly string[]>> = {
   message: ["role", "content"],
   function_call: ["call_id", "name", "arguments"],
   function_call_output: ["call_id", "output"],
+  custom_tool_call: ["call_id", "name", "input"],
+  custom_tool_call_output: ["call_id", "output"],
   reasoning: [],
 };
+
+/** The types of tools that the model is shown. */
+const toolTypes: readonly unknown[] = ["function", "custom"];
 
 function checkItems({ input, text, tools, tool_choice: choice }: Members, findings: Findings): void {
   eachObject(input, (item, index) => {
@@ -64,10 +69,11 @@ function checkItems({ input, text, tools, tool_choice: choice }: Members, findin
     }
   });
   eachObject(tools, (tool, index) => {
-    if (tool["type"] === "function" && (tool["name"] ?? null) === null)
+    if (toolTypes.includes(tool["type"]) && (tool["name"] ?? null) === null)
       report(findings, "missing", "Field required", "tools", index, "name");
+    checkFormat(tool, index, findings);
   });
-  if (isObject(choice) && choice["type"] === "function" && (choice["name"] ?? null) === null)
+  if (isObject(choice) && toolTypes.includes(choice["type"]) && (choice["name"] ?? null) === null)
     report(findings, "missing", "Field required", "tool_choice", "name");
   const format = isObject(text) ? text["format"] : null;
   if (!isObject(format) || format["type"] !== "json_schema") return;
@@ -77,7 +83,16 @@ function checkItems({ input, text, tools, tool_choice: choice }: Members, findin
   }
 }
 
-function unservedParts({ input, text, tools, tool_choice: choice }: Members): readonly Fault[] {
+/** A grammar says how it is written, and what. */
+function checkFormat({ type, format }: Members, index: string, findings: Findings): void {
+  if (type !== "custom" || !isObject(format) || format["type"] !== "grammar") return;
+  for (const member of ["syntax", "definition"]) {
+    if ((format[member] ?? null) === null)
+      report(findings, "missing", "Field required", "tools", index, "format", member);
+  }
+}
+
+function unservedParts({ input, tool_choice: choice }: Members): readonly Fault[] {
   const faults: Fault[] = [];
   const fault = (message: string, ...place: readonly string[]): void =>
     void faults.push({ location: ["body", ...place], message, type: "unsupported" });
@@ -94,28 +109,11 @@ function unservedParts({ input, text, tools, tool_choice: choice }: Members): re
       );
     }
   });
-  eachObject(tools, (tool, index) => {
-    const type = typeOf(tool, "function");
-    if (type !== "function")
-      fault(
-        `Tools of type ${quoted(type)} are not supported by this server; functions are.`,
-        "tools",
-        index,
-        "type",
-      );
-  });
-  if (isObject(choice) && typeOf(choice, "function") !== "function")
+  if (isObject(choice) && ![...toolTypes, "allowed_tools"].includes(typeOf(choice, "function")))
     fault(
-      "tool_choice is not supported by this server but for none, auto, required and a function.",
+      "tool_choice is not supported by this server but for none, auto, required, a function, a custom tool and allowed_tools.",
       "tool_choice",
       "type",
-    );
-  const verbosity = isObject(text) ? (text["verbosity"] ?? "medium") : "medium";
-  if (verbosity !== "medium")
-    fault(
-      "text.verbosity is not supported by this server; leave it out or at its default.",
-      "text",
-      "verbosity",
     );
   return faults;
 }

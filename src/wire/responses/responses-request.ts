@@ -20,7 +20,8 @@ const itemSchema = Type.Object(
   {
     type: nullable(Type.String(), {
       default: "message",
-      description: "`message`, `function_call`, `function_call_output` or `reasoning`.",
+      description:
+        "`message`, `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output` or `reasoning`.",
     }),
     role: nullable(Type.String(), { description: "Of a message: user, assistant, system or developer." }),
     content: nullable(
@@ -33,6 +34,7 @@ const itemSchema = Type.Object(
     call_id: nullable(Type.String(), { description: "Of a call and of its output: which belong together." }),
     name: nullable(Type.String(), { description: "Of a call: the function's name." }),
     arguments: nullable(Type.String(), { description: "Of a call: its arguments as JSON." }),
+    input: nullable(Type.String(), { description: "Of a custom tool's call: its text." }),
     output: nullable(
       Type.Union([Type.String({ title: "str" }), Type.Array(part, { title: "list[InputPart]" })]),
       { description: "Of a call's output: what the function returned." },
@@ -46,23 +48,41 @@ const itemSchema = Type.Object(
 
 const toolSchema = Type.Object(
   {
-    type: Type.String({ description: "`function`: the server runs no tools itself." }),
+    type: Type.String({
+      description:
+        "`function`, or `custom`, which takes one text. Others are left out: the server runs no tools itself.",
+    }),
     name: nullable(Type.String(), { description: "What the model calls it by." }),
     description: nullable(Type.String(), { description: "What it does, for the model." }),
     parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
     strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
+    format: nullable(
+      Type.Object(
+        {
+          type: Type.String({ description: "`text`, or `grammar`." }),
+          syntax: nullable(Type.String(), { description: "Of a grammar: `lark` or `regex`." }),
+          definition: nullable(Type.String(), { description: "Of a grammar: what every call keeps." }),
+        },
+        { ...open, title: "CustomToolFormat" },
+      ),
+      { description: "Of a custom tool: what its text is held to." },
+    ),
   },
-  { ...open, title: "FunctionTool" },
+  { ...open, title: "ResponseTool" },
 );
 
 const toolChoiceSchema = Type.Union([
   Type.Enum(["none", "auto", "required"]),
   Type.Object(
     {
-      type: Type.String({ description: "`function`." }),
+      type: Type.String({ description: "`function`, `custom` or `allowed_tools`." }),
       name: nullable(Type.String(), { description: "One of the tools' names." }),
+      mode: nullable(Type.Enum(["auto", "required"]), {
+        description: "Of allowed tools: whether one of them must be called.",
+      }),
+      tools: nullable(Type.Array(anyObject), { description: "Tools that may be called, by type and name." }),
     },
-    { ...open, title: "ToolChoiceFunction" },
+    { ...open, title: "ToolChoiceObject" },
   ),
 ]);
 
@@ -87,8 +107,7 @@ const textSchema = Type.Object(
     ),
     verbosity: nullable(Type.Enum(["low", "medium", "high"]), {
       default: "medium",
-      "x-range": "any other than medium is refused",
-      description: "How long the answer is to be; models here have one way.",
+      description: "Accepted without use: models here have one way.",
     }),
   },
   { title: "TextConfig" },
@@ -109,7 +128,7 @@ const reasoningSchema = Type.Object(
 );
 
 /** What OpenAI lets a client ask for beside the answer. */
-export const includables = [
+const includables: readonly string[] = [
   "message.output_text.logprobs",
   "reasoning.encrypted_content",
   "file_search_call.results",
@@ -118,7 +137,17 @@ export const includables = [
   "message.input_image.image_url",
   "computer_call_output.output.image_url",
   "code_interpreter_call.outputs",
-] as const;
+];
+
+/** What of a list of these this server has never heard of. */
+export function unknownIncludes(include: readonly string[]): readonly string[] {
+  return include.filter((one) => !includables.includes(one));
+}
+
+/** The types of tools that a model can be shown. */
+export function isShownType(type: unknown): type is "function" | "custom" {
+  return type === "function" || type === "custom";
+}
 
 /** Fields of a chat request that mean here what they mean there. */
 export const chatFieldNames = [
@@ -191,13 +220,14 @@ export const responsesRequestSchema = Type.Object(
     tools: nullable(Type.Array(toolSchema), {
       "x-default": "none",
       "x-range": "at most 1,024 unless configured otherwise",
-      description: "Functions that the chat template shows to the model.",
+      description:
+        "Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names those that are left out.",
       examples: [[{ type: "function", name: "weather", parameters: { type: "object" } }]],
     }),
     tool_choice: nullable(toolChoiceSchema, {
       "x-default": "as in a chat request",
       description:
-        "Whether the answer may call tools (auto), must (required, or a function by name) or must not (none).",
+        "Whether the answer may call tools (auto), must (required, or a tool by name) or must not (none), and which (allowed_tools).",
       examples: ["auto"],
     }),
     text: nullable(textSchema, {
@@ -215,10 +245,10 @@ export const responsesRequestSchema = Type.Object(
       description: "Returns each token's log-probability, with so many alternatives.",
       examples: [3],
     }),
-    include: nullable(Type.Array(Type.Enum([...includables])), {
+    include: nullable(Type.Array(Type.String()), {
       default: [],
       description:
-        "What the answer shows beside its text: `message.output_text.logprobs` has log-probabilities, all others ask for what there never is.",
+        "What the answer shows beside its text: `message.output_text.logprobs` has log-probabilities, all others ask for what there never is; the header `x-hone-notice` names those that are not known.",
       examples: [["message.output_text.logprobs"]],
     }),
     stream: nullable(Type.Boolean(), {
@@ -244,7 +274,8 @@ export const responsesRequestSchema = Type.Object(
     }),
     store: nullable(Type.Boolean(), {
       default: false,
-      description: "Whether the answer can be asked for later; it cannot, so true is refused.",
+      description:
+        "Whether the answer can be asked for later; it cannot: true is answered as false, and the header `x-hone-notice` says so.",
       examples: [false],
     }),
     previous_response_id: nullable(Type.String(), { "x-default": "none", description: noState }),

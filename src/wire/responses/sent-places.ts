@@ -1,8 +1,16 @@
 // From the places of a chat request to those of the request for a response that it was made of.
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import type { MessageOrigin } from "./input-messages.ts";
+import { isShownType } from "./responses-request.ts";
 
 type Place = readonly string[];
+
+/** Where what a chat request holds was sent. */
+export interface SentOrigins {
+  readonly messages: readonly MessageOrigin[];
+  /** The index at which each tool was sent. */
+  readonly tools: readonly number[];
+}
 
 /** Fields of a chat request, below the body, that stand elsewhere. */
 const moved: readonly (readonly [chat: Place, sent: Place])[] = [
@@ -11,6 +19,8 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
   [["reasoning_effort"], ["reasoning", "effort"]],
   [["logprobs"], ["include"]],
   [["tool_choice", "function"], ["tool_choice"]],
+  [["tool_choice", "custom"], ["tool_choice"]],
+  [["tool_choice", "allowed_tools"], ["tool_choice"]],
   [
     ["response_format", "json_schema"],
     ["text", "format"],
@@ -19,7 +29,7 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
 ];
 
 /** The same error with its faults where the client sent what they speak of. */
-export function sentError(error: unknown, origins: readonly MessageOrigin[]): unknown {
+export function sentError(error: unknown, origins: SentOrigins): unknown {
   if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
   const { code, message, retryAfterSeconds, obstacle } = error;
   return new ServiceError({
@@ -32,19 +42,24 @@ export function sentError(error: unknown, origins: readonly MessageOrigin[]): un
   });
 }
 
-export function sentFault(fault: Fault, origins: readonly MessageOrigin[]): Fault {
+export function sentFault(fault: Fault, origins: SentOrigins): Fault {
   return { ...fault, location: sentPlace(fault.location, origins) };
 }
 
 /** @param location what stands in a chat request's body begins with `body` */
-export function sentPlace(location: Place, origins: readonly MessageOrigin[]): Place {
+export function sentPlace(location: Place, origins: SentOrigins): Place {
   const [part, ...place] = location;
   if (part !== "body") return location;
   const [field, index = "", ...below] = place;
-  const origin = field === "messages" ? origins[Number(index)] : undefined;
+  const origin = field === "messages" ? origins.messages[Number(index)] : undefined;
   if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
-  // A tool has no object of its own for its function.
-  if (field === "tools" && below[0] === "function") return ["body", field, index, ...below.slice(1)];
+  if (field === "tools" && index !== "") {
+    const sentIndex = String(origins.tools[Number(index)] ?? index);
+    // A tool has no object of its own for its function, nor a format for its grammar.
+    const isMoved = (name: string, at: number): boolean =>
+      (at === 0 && isShownType(name)) || (at === 2 && name === "grammar");
+    return ["body", field, sentIndex, ...below.filter((name, at) => !isMoved(name, at))];
+  }
   const [chat, sent] = moved.find(([begin]) => begin.every((name, at) => place[at] === name)) ?? [[], []];
   return ["body", ...sent, ...place.slice(chat.length)];
 }

@@ -116,6 +116,25 @@ for (const format of formats) {
   });
 }
 
+for (const format of formats)
+  test(`${format.name}: a text that a tool takes is held to its grammar, as it is read`, () => {
+    const schema = { type: "object", properties: { input: { type: "string" } }, required: ["input"] };
+    const lark = 'start: line+\nline: "+" /[a-z"]+/ "\\n"';
+    for (const textRule of [
+      { kind: "grammar", text: lark } as const,
+      { kind: "regex", pattern: '(\\+[a-z"]+\\n)+' } as const,
+    ]) {
+      const held = language(format.calls([{ name: "patch", schema, textRule }], true));
+      for (const input of ["+a\n", '+a"b\n+c\n']) {
+        const written = format.written("patch", { input });
+        assert.ok(accepts(held, written), written);
+        assert.deepEqual(calls(format, written, new Map([["patch", schema]])), [["patch", { input }]]);
+      }
+      for (const input of ["", "-a\n", "+a"])
+        assert.ok(!accepts(held, format.written("patch", { input })), input);
+    }
+  });
+
 /** A tool with one parameter. */
 function taking(schema: Json, required = true, more: JsonObject = {}): JsonObject {
   return { type: "object", properties: { p: schema }, ...(required ? { required: ["p"] } : {}), ...more };

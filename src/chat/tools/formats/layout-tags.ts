@@ -4,6 +4,7 @@ import type { CallableTool } from "../call-format.ts";
 import { aroundCalls, markOf, marksOf, piecesOf, type CallLayout } from "./call-layout.ts";
 import { parametersTag } from "./parameter-tags.ts";
 import { quotedTag } from "./quoted-grammar.ts";
+import { jsonTextContent } from "./text-content.ts";
 
 /** Calls of these tools in any of the layouts, at least one, and nothing else. */
 export function callsTag(
@@ -71,9 +72,9 @@ function callTag(layout: CallLayout, tool: CallableTool): Json {
       case "object":
         return objectParts(layout, tool);
       case "arguments":
-        return [layout.quote === null ? jsonOf(tool) : quotedTag(tool.schema, layout.quote)];
+        return [layout.quote === null ? jsonOf(tool) : quotedTag(tool, layout.quote)];
       case "parameters":
-        return [parametersTag(layout.parameter ?? "", tool.schema)];
+        return [parametersTag(layout.parameter ?? "", tool)];
       case "index":
         return [pattern("\\d+")];
       case "id":
@@ -92,7 +93,8 @@ function objectParts({ object }: CallLayout, tool: CallableTool): readonly (stri
 }
 
 /** The arguments, which keep their schema. */
-function jsonOf({ schema }: CallableTool): Json {
+function jsonOf({ schema, textRule }: CallableTool): Json {
+  if (textRule !== undefined) return jsonTextContent(textRule);
   return { type: "json_schema", json_schema: schema };
 }
 

@@ -1,9 +1,12 @@
 // What holds parameters between tags to a schema: each as its own tag, in the schema's order. A text stands as it is, and
 // whatever more than a type or a list of values is asked of it is written as JSON, which the reader of calls takes as well.
 import type { Json, JsonObject } from "../../../domain/trajectory.ts";
+import { textArgument } from "../../../domain/chat.ts";
+import type { CallableTool } from "../call-format.ts";
 import { wordsOf } from "./call-layout.ts";
 import { isObject, referred, valueFormOf } from "./parameter-values.ts";
 import { parameterMarks } from "./read-parameters.ts";
+import { plainTextContent } from "./text-content.ts";
 
 /** Keywords of an object that say no more than its properties do, or nothing. */
 const readKeywords: readonly string[] = [
@@ -38,7 +41,9 @@ export function parametersRefusal(schema: JsonObject): { keyword: string; messag
 }
 
 /** @param layout of one parameter, with its slots */
-export function parametersTag(layout: string, schema: JsonObject): Json {
+export function parametersTag(layout: string, { schema, textRule }: CallableTool): Json {
+  if (textRule !== undefined)
+    return wholeParameter(layout, { name: textArgument, isText: true, content: plainTextContent(textRule) });
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
   const listed: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const required = listed.filter((name): name is string => typeof name === "string");
@@ -62,20 +67,13 @@ interface Parameter {
 }
 
 function parameterTag(layout: string, { name, value, root }: Parameter): Json {
-  const marks = parameterMarks(layout);
-  const { open, middle, behindKind, close } = marks;
-  const whole = (isText: boolean | null, content: Json): Json => ({
-    type: "tag",
-    begin: open + name + middle + (isText === null ? "" : String(isText) + (behindKind ?? "")),
-    content,
-    end: close,
-  });
+  const { behindKind, close } = parameterMarks(layout);
   const form = valueFormOf(value, root);
   const free = freeText(close);
   const textOnly = (schema: Json): Json => plainText(schema, root, free);
   const json = { type: "json_schema", json_schema: withDefinitions(value, root) };
-  const asText = (content: Json): Json => whole(behindKind === null ? null : true, content);
-  const asJson = (content: Json): Json => whole(behindKind === null ? null : false, content);
+  const asText = (content: Json): Json => wholeParameter(layout, { name, isText: true, content });
+  const asJson = (content: Json): Json => wholeParameter(layout, { name, isText: false, content });
   if (form === "text") return asText(textOnly(value));
   // Where the layout says of a text that it is one, all else is JSON.
   if (form === "text-or-null" && behindKind === null)
@@ -83,6 +81,15 @@ function parameterTag(layout: string, { name, value, root }: Parameter): Json {
   if (form === "text-or-null")
     return { type: "or", elements: [asText(textOnly(value)), asJson(text("null"))] };
   return asJson(json);
+}
+
+function wholeParameter(
+  layout: string,
+  { name, isText, content }: { readonly name: string; readonly isText: boolean; readonly content: Json },
+): Json {
+  const { open, middle, behindKind, close } = parameterMarks(layout);
+  const kind = behindKind === null ? "" : String(isText) + behindKind;
+  return { type: "tag", begin: open + name + middle + kind, content, end: close };
 }
 
 /** The texts of a schema whose values are texts, or null besides: those it lists, or any. */

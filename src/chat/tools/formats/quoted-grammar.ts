@@ -1,8 +1,11 @@
 // What holds arguments to a schema where they are written with names as they stand and texts between marks: a grammar of
 // its own, since neither is JSON. Keeps types, properties, lists of values and items; what else a schema says is refused.
 import type { Json, JsonObject } from "../../../domain/trajectory.ts";
+import { textArgument } from "../../../domain/chat.ts";
+import type { CallableTool } from "../call-format.ts";
 import { isObject, referred } from "./parameter-values.ts";
 import { quotedOf } from "./quoted-notation.ts";
+import { plainTextContent } from "./text-content.ts";
 
 const annotations = [
   "title",
@@ -55,7 +58,11 @@ function strangeKeyword(schema: Json, root: Json, depth: number): string | null 
 }
 
 /** A format of a structural tag. */
-export function quotedTag(schema: JsonObject, quote: string): Json {
+export function quotedTag({ schema, textRule }: CallableTool, quote: string): Json {
+  if (textRule !== undefined) {
+    const begin = `{${textArgument}:${quote}`;
+    return { type: "tag", begin, content: plainTextContent(textRule), end: `${quote}}` };
+  }
   return { type: "grammar", grammar: new QuotedGrammar(schema, quote).text() };
 }
 
