@@ -193,6 +193,23 @@ test("a schema that is not kept exactly is refused in its place, unless nothing 
     assert.match(fault?.msg ?? "", /^The reference at #\/properties\/a\/\$ref leads nowhere/);
   }
   assert.equal((await ask({ tools: [tool("odd", odd)], max_tokens: 1 })).status, 200);
+  const never = { type: "integer", minimum: 5, maximum: 3 };
+  const empty = { type: "object", properties: { a: never }, required: ["a"] };
+  const refused = await ask({ tools: [tool("never", empty)], tool_choice: "required" });
+  assert.deepEqual(
+    [refused.status, refused.fault?.loc],
+    [400, ["body", "tools", "0", "function", "parameters"]],
+  );
+});
+
+test("a schema that takes null beside an object is read as an object's", async () => {
+  const nullable = { ...place, type: ["object", "null"] };
+  const { message } = await ask({
+    tools: [tool("weather", nullable)],
+    tool_choice: "required",
+    parallel_tool_calls: false,
+  });
+  placeSchema.strict().parse(JSON.parse(message.tool_calls[0].function.arguments));
 });
 
 test("a model that calls no tools says so", async () => {

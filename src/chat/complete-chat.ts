@@ -108,7 +108,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
     } catch (error) {
       const mayLackAdapter = !isHeaderSent && error instanceof ServiceError && error.code === "internal";
       if (mayLackAdapter) await dependencies.directory.refuseDeleted(model);
-      throw locateRefusal(error, request, plan.reply.constraint);
+      throw locateRefusal(error, request, plan.reply);
     } finally {
       signal.removeEventListener("abort", abort);
       generation.abort();

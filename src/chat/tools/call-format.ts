@@ -38,6 +38,8 @@ export interface CallFormat {
   calls(tools: readonly CallableTool[], areParallel: boolean): Json;
   /** The same for text with such calls, or without any. */
   textWithCalls(tools: readonly CallableTool[], areParallel: boolean): Json;
+  /** The tags that one tool's calls are in both. */
+  tags(tool: CallableTool): readonly Json[];
   /** Why calls cannot be held to a schema of arguments in this format, with the keyword's name; null where they can. */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
   /** A call as a model writes it. */

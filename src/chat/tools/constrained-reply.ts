@@ -58,21 +58,14 @@ function isForced({ kind }: ToolChoice): boolean {
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: WrittenCalls): ExactJson {
   const { format, areParallel } = calls;
   const tools = toolsOf(request);
-  const rules = new Map(request.calls.texts.map(({ name, rule }) => [name, rule]));
-  const ruleOf = (tool: JsonObject): ConstraintRule | undefined =>
-    rules.get(functionOf(tool).name) ?? undefined;
-  const keepingSchema = (tool: JsonObject): CallableTool => {
-    const textRule = ruleOf(tool);
-    const { name } = functionOf(tool);
-    return { name, schema: argumentsSchema(tool), ...(textRule === undefined ? {} : { textRule }) };
-  };
+  const keepingSchema = (tool: JsonObject): CallableTool => callableTool(request, tool);
   const mayBeCalled = (tool: JsonObject): boolean => allows(choice, functionOf(tool).name);
   switch (choice.kind) {
     case "required":
     case "named":
       return format.calls(tools.filter(mayBeCalled).map(keepingSchema), areParallel);
     default: {
-      const isKept = (tool: JsonObject): boolean => isStrict(tool) || ruleOf(tool) !== undefined;
+      const isKept = (tool: JsonObject): boolean => isStrict(tool) || ruleOf(request, tool) !== undefined;
       const allowed = tools.filter(mayBeCalled);
       const callable = allowed.map((tool) => (isKept(tool) ? keepingSchema(tool) : takingAny(tool)));
       if (request.constraint !== null) {
@@ -83,6 +76,18 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: Writte
       return isHeld ? format.textWithCalls(callable, areParallel) : null;
     }
   }
+}
+
+/** A tool of the request whose calls keep its schema, or the rule of its text. */
+export function callableTool(request: ChatRequest, tool: JsonObject): CallableTool {
+  const textRule = ruleOf(request, tool);
+  const { name } = functionOf(tool);
+  return { name, schema: argumentsSchema(tool), ...(textRule === undefined ? {} : { textRule }) };
+}
+
+function ruleOf({ calls }: ChatRequest, tool: JsonObject): ConstraintRule | undefined {
+  const { name } = functionOf(tool);
+  return calls.texts.find((text) => text.name === name)?.rule ?? undefined;
 }
 
 function takingAny(tool: JsonObject): CallableTool {

@@ -5,7 +5,7 @@ import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { readMarkAsText, readTextUntil, tryCall, type CallFormat, type KnownTools } from "../call-format.ts";
 import { longCallId, shortCallId } from "../call-ids.ts";
 import { marksOf, piecesOf, type CallLayout, type FormatDescription } from "./call-layout.ts";
-import { callsTag, textTag } from "./layout-tags.ts";
+import { callTag, callsTag, textTag } from "./layout-tags.ts";
 import { quotedRefusal } from "./quoted-grammar.ts";
 import { parametersRefusal } from "./parameter-tags.ts";
 import { blockReader } from "./read-layout.ts";
@@ -39,6 +39,7 @@ export function describedFormat({ name, layouts, ids }: FormatDescription): Call
     read,
     calls: (tools, areParallel) => callsTag(written, tools, areParallel),
     textWithCalls: (tools, areParallel) => textTag(written, tools, areParallel),
+    tags: (tool) => written.map((layout) => callTag(layout, tool)),
     refusal: (schema) => refusalOf(written[0], schema),
     written: (called, values) => writtenCall(written[0], { name: called, values, index: 0 }),
   };

@@ -62,7 +62,8 @@ function listTag(layouts: readonly CallLayout[], tools: readonly CallableTool[],
   };
 }
 
-function callTag(layout: CallLayout, tool: CallableTool): Json {
+/** One call of a tool. */
+export function callTag(layout: CallLayout, tool: CallableTool): Json {
   const parts = piecesOf(layout.call).flatMap((piece): readonly (string | Json)[] => {
     switch (piece.kind) {
       case "text":
