@@ -126,7 +126,7 @@ test("an exported adapter comes back as a version of another model that says the
   const folder = join(scratch, "peft");
   hone("models", "export", "p/m:step1", "--out", folder);
   assert.deepEqual(readdirSync(folder).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
-  const imported = hone("models", "import", folder, "--name", "p/back", "--base", "base");
+  const imported = hone("models", "import", folder, "--name", "p/back", "--base-model", "base");
   assert.equal(imported, "imported local/p/back:step1\n");
   const before = await answerOf(server(), "p/m:step1");
   assert.deepEqual(await answerOf(server(), "p/back"), before);

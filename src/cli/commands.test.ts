@@ -159,12 +159,12 @@ test("hone models writes stored trajectories, and a version as a folder", async 
       ["models", "trajectories", "m", "--out", parquet, "--format", "parquet"],
       ["models", "trajectories", "m", "--out", jsonl],
       ["models", "trajectories", "m", "--format", "parquet"],
-      ["models", "import", folder, "--name", "p/new", "--base", "tiny"],
+      ["models", "import", folder, "--name", "p/new", "--base-model", "tiny"],
       ["models", "import", folder, "--name", "p/new", "--json"],
       ["models", "export", "p/new", "--out", out],
       ["models", "export", "p/new", "--out", out],
       ["models", "import", folder, "--name", "p/other"],
-      ["models", "import", folder, "--name", "p/new", "--base", "small"],
+      ["models", "import", folder, "--name", "p/new", "--base-model", "small"],
       ["models", "import", join(folder, "none"), "--name", "p/new"],
     ],
     member,
@@ -259,7 +259,7 @@ test("hone jobs sft submits the conversations of a file, and leaves no upload be
   assert.equal(status, "status 0");
   assert.deepEqual((await server.jobs.find(id))?.task, {
     kind: "sft",
-    config: { batchSize: 3, learningRate: 0.002, epochCount: 4, isShuffled: false },
+    config: { batchSize: 3, learningRate: 0.002, epochCount: 4, isShuffled: false, assistantTurns: "all" },
   });
   assert.deepEqual(outputs.slice(1), ["status 1", "status 1", "none\nstatus 0"]);
   assert.match(errors, /training_data_url\.line 2\.messages: Field required/);

@@ -27,6 +27,9 @@ export interface FirstKeyDependencies {
 /** Ids of keys that a start made begin so: such a key is revoked when `HONE_API_KEY` sets another. */
 const firstKeyPrefix = "first-";
 
+/** What a machine can guess of secrets shorter than that is worth a warning: 20 characters of base 62 are 119 bits. */
+const shortSecret = 20;
+
 /** Where the first key's secret is kept, readable by its owner only. */
 function adminKeyFile(dataFolder: string): string {
   return join(dataFolder, "admin-key");
@@ -66,6 +69,11 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
   const { keys, settings, clock, logger } = dependencies;
   if (secret.length < 8)
     throw new ServiceError({ code: "invalid", message: "HONE_API_KEY must have at least 8 characters." });
+  if (secret.length < shortSecret)
+    logger.warn(
+      { characters: secret.length },
+      `HONE_API_KEY is short enough to be guessed; ${shortSecret} random characters or more are not`,
+    );
   const known = await keys.findByHash(hashSecret(secret));
   if (known !== null && known.role !== "admin") {
     const message = `HONE_API_KEY is the key ${known.id} of a member of ${JSON.stringify(known.entity)}; use another.`;

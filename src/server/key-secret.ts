@@ -31,8 +31,9 @@ export function keyOf(
   clock: Clock,
 ): AccessKey {
   const { entity } = about;
-  if (entity === "" || !isNamePart(entity)) {
-    const message = `The entity is ${JSON.stringify(entity)}; it is part of model names, so it must not be empty or contain blanks, "/", ":" or control characters.`;
+  // Dots alone mean folders where a name is part of a path or an address.
+  if (["", ".", ".."].includes(entity) || !isNamePart(entity)) {
+    const message = `The entity is ${JSON.stringify(entity)}; it is part of model names, so it must not be empty or dots alone, or contain blanks, "/", ":" or control characters.`;
     throw new ServiceError({ code: "invalid", message });
   }
   return { ...about, secretHash: hashSecret(secret), createdAt: clock.now(), revokedAt: null };

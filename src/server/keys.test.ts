@@ -49,7 +49,7 @@ async function place(t: TestContext): Promise<Place> {
 
 test("an entity is a name: what could not stand in a model's name is refused", async (t) => {
   const { data, keys } = await place(t);
-  for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000"])
+  for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000", ".", ".."])
     await assert.rejects(createKey({ data, entity, role: "member" }), { code: "invalid" }, entity);
   assert.deepEqual(await listKeys({ data }), []);
   const { key } = await createKey({ data, entity: "team-ä_1.0", role: "member" });
@@ -81,18 +81,24 @@ test("another HONE_API_KEY revokes what earlier starts made, and no other key", 
   const { data, warnings, start, isLive } = await place(t);
   const made = await start();
   const own = await createKey({ data, role: "admin" });
-  assert.equal((await start("hone_first")).secret, "hone_first");
-  assert.deepEqual([await isLive(made.secret), await isLive("hone_first")], [false, true]);
+  assert.equal((await start("hone_first_of_enough_characters")).secret, "hone_first_of_enough_characters");
+  assert.deepEqual(
+    [await isLive(made.secret), await isLive("hone_first_of_enough_characters")],
+    [false, true],
+  );
   assert.ok(!existsSync(join(data, "admin-key")));
-  await start("hone_second");
-  assert.deepEqual([await isLive("hone_first"), await isLive("hone_second")], [false, true]);
+  await start("hone_second_of_enough_characters");
+  assert.deepEqual(
+    [await isLive("hone_first_of_enough_characters"), await isLive("hone_second_of_enough_characters")],
+    [false, true],
+  );
   assert.ok(await isLive(own.secret));
   const revoked = warnings.filter((message) => message.includes("revoked the admin key"));
   assert.equal(revoked.length, 2);
   const count = warnings.length;
-  await start("hone_second");
+  await start("hone_second_of_enough_characters");
   assert.equal(warnings.length, count);
-  await assert.rejects(start("hone_first"), { code: "conflict" });
+  await assert.rejects(start("hone_first_of_enough_characters"), { code: "conflict" });
 });
 
 test("a HONE_API_KEY that is short, or a member's, is refused", async (t) => {
@@ -100,6 +106,15 @@ test("a HONE_API_KEY that is short, or a member's, is refused", async (t) => {
   await assert.rejects(start("hone_12"), { code: "invalid" });
   const { secret } = await createKey({ data, entity: "alpha", role: "member" });
   await assert.rejects(start(secret), { code: "conflict", message: /member of "alpha"/ });
+});
+
+test("a HONE_API_KEY that could be guessed is warned of", async (t) => {
+  const { start, warnings } = await place(t);
+  await start("hone_1234");
+  assert.match(warnings.join("\n"), /HONE_API_KEY is short enough to be guessed/);
+  warnings.length = 0;
+  await start("hone_0123456789abcdefghij");
+  assert.doesNotMatch(warnings.join("\n"), /guessed/);
 });
 
 /** What the audit log of a data folder says of keys. */

@@ -37,14 +37,14 @@ export function addFolderCommands(models: Command): void {
       .description("Make a PEFT folder the next version of a model, which is registered where it is new."),
   )
     .requiredOption("--name <name>", "project/name, or entity/project/name")
-    .option("--base <name>", "the base model of a new model")
+    .option("--base-model <name>", "the base model of a new model")
     .option("--json", "as JSON")
     .action(importAdapter);
 }
 
 interface ImportFlags extends ConnectionFlags {
   readonly name: string;
-  readonly base?: string;
+  readonly baseModel?: string;
   readonly json?: boolean;
 }
 
@@ -69,7 +69,7 @@ async function importAdapter(folder: string, flags: ImportFlags): Promise<void> 
 
 async function findOrRegister(
   client: HoneClient,
-  { name, base }: ImportFlags,
+  { name, baseModel }: ImportFlags,
 ): Promise<{ readonly model: ModelResource; readonly isNew: boolean }> {
   const [modelName, project, entity, ...rest] = name.split("/").toReversed();
   if (project === undefined || rest.length > 0)
@@ -79,12 +79,14 @@ async function findOrRegister(
   if (known.length > 1) throw invalid(`${name} fits ${known.length} models; give entity/project/name.`);
   const [existing] = known;
   if (existing !== undefined) {
-    if (base === undefined || base === existing.base_model) return { model: existing, isNew: false };
-    throw invalid(`${name} is over the base model ${existing.base_model}, not ${base}.`);
+    if (baseModel === undefined || baseModel === existing.base_model)
+      return { model: existing, isNew: false };
+    throw invalid(`${name} is over the base model ${existing.base_model}, not ${baseModel}.`);
   }
-  if (base === undefined) throw invalid(`There is no model ${name}; name its base model with --base.`);
+  if (baseModel === undefined)
+    throw invalid(`There is no model ${name}; name its base model with --base-model.`);
   return {
-    model: await client.registerModel({ ...own, project, name: modelName, base_model: base }),
+    model: await client.registerModel({ ...own, project, name: modelName, base_model: baseModel }),
     isNew: true,
   };
 }
