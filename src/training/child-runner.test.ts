@@ -179,7 +179,7 @@ async function assignmentOf(
       isPinned: false,
       createdAt,
     },
-    fromKind: null,
+    fromKind: from === 0 ? null : "rl",
     replay: null,
     pins: {
       startStep: from,
