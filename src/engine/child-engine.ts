@@ -196,6 +196,7 @@ class ProcessEngine implements ChildEngine {
     const key = ++this.#lastKey;
     const stream = new GenerationStream({
       choiceCount: choiceCountOf(request),
+      logprobCount: 1 + (request.outputs.topLogprobCount ?? 0),
       onStopChoice: (choice) => engineProcess.send({ kind: "stop-choice", key, choice }),
       onAbort: () => engineProcess.send({ kind: "abort", key }),
       onEnd: () => {

@@ -4,10 +4,11 @@ import type { GenerationEvent } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { GenerationStream } from "./generation-stream.ts";
 
-const setUp = (choiceCount: number) => {
+const setUp = (choiceCount: number, logprobCount = 1) => {
   const calls: string[] = [];
   const stream = new GenerationStream({
     choiceCount,
+    logprobCount,
     onStopChoice: (choice) => calls.push(`stop ${choice}`),
     onAbort: () => calls.push("abort"),
     onEnd: () => calls.push("end"),
@@ -112,6 +113,24 @@ test("joins steps that were not read, each choice in order with its finish, in s
     assert.deepEqual([events[finish].kind, events[finish - 1]], ["choice-finished", own.at(-2)]);
   }
   assert.ok(Math.max(...sizes) <= 32, sizes.join());
+});
+
+test("a batch of judged tokens is smaller, and others have their turn behind each", async () => {
+  const { stream } = setUp(16, 21);
+  for (let id = 0; id < 16; id++) for (let choice = 0; choice < 16; choice++) stream.push(token(choice, id));
+  for (let choice = 0; choice < 16; choice++) stream.push(finished(choice));
+  let turns = 0;
+  let isOver = false;
+  const takeTurns = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(takeTurns);
+  };
+  setImmediate(takeTurns);
+  const batches = await read(stream);
+  isOver = true;
+  // Two choices of 16 tokens with 21 log-probabilities each.
+  assert.equal(batches.length, 8);
+  assert.ok(turns >= 7, `${turns} turns`);
 });
 
 test("choices that were not found end with those that were", async () => {

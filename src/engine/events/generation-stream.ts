@@ -1,11 +1,14 @@
 // A generation as its reader sees it: events that arrive are kept until they are read. Nothing bounds the buffer but the
 // request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further. What
-// has gathered is read in small batches, so that a reader who was away works no long time in one go.
+// has gathered is read in small batches, with a pause behind each in which others have their turn.
+import { setImmediate } from "node:timers/promises";
 import type { Generation, GenerationEvent } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;
+  /** Log-probabilities of each token, its alternatives' among them. */
+  readonly logprobCount: number;
   /** Called once when the reader wants no more of a choice that had not ended. */
   readonly onStopChoice: (choice: number) => void;
   /** Called once when the reader gives the whole request up before its end. */
@@ -19,8 +22,9 @@ type Unread = GenerationEvent[];
 
 /** Steps are joined to events of so many tokens. */
 const joinedTokensMax = 16;
-/** How many of the unread make a batch. */
+/** How many of the unread make a batch, and after how many log-probabilities it takes no more: each is made a text. */
 const batchSize = 16;
+const batchLogprobsMax = 512;
 
 /** The writing side belongs to the engine: {@link push} and {@link fail}. */
 export class GenerationStream implements Generation {
@@ -89,13 +93,24 @@ export class GenerationStream implements Generation {
   }
 
   #takeBatch(): readonly GenerationEvent[] {
-    const taken = this.#unread.splice(0, batchSize);
+    const taken = this.#unread.splice(0, this.#batchCount());
     for (const unread of taken) {
       const [event] = unread;
       const isLast = "choice" in event && this.#lastUnread.get(event.choice) === unread;
       if (isLast) this.#lastUnread.delete(event.choice);
     }
     return taken.flat();
+  }
+
+  /** How many of the unread the next batch has. */
+  #batchCount(): number {
+    let logprobCount = 0;
+    for (let count = 0; count < batchSize; count++) {
+      for (const event of this.#unread[count] ?? [])
+        if (event.kind === "tokens") logprobCount += event.tokens.length * this.#options.logprobCount;
+      if (logprobCount >= batchLogprobsMax) return count + 1;
+    }
+    return batchSize;
   }
 
   #endChoicesFrom(count: number): void {
@@ -116,8 +131,11 @@ export class GenerationStream implements Generation {
     try {
       for (;;) {
         const batch = this.#takeBatch();
-        if (batch.length > 0) yield batch;
-        else if (this.#error !== null) throw this.#error;
+        if (batch.length > 0) {
+          yield batch;
+          // All that is here could be read without a pause otherwise, and the reader's own work is done meanwhile.
+          if (this.#unread.length > 0) await setImmediate();
+        } else if (this.#error !== null) throw this.#error;
         else if (this.#hasEnded) return;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }

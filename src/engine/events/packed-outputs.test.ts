@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deserialize, serialize } from "node:v8";
-import type { GenerationEvent } from "../../domain/generation.ts";
+import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
 import type { LoopOutput } from "../loop/settle.ts";
 import { packOutputs, unpackOutputs } from "./packed-outputs.ts";
 
@@ -11,11 +11,22 @@ const token = (key: number, choice: number, id: number, logprob: number): LoopOu
 const computed = (key: number): LoopOutput => of(key, { kind: "prompt-computed", cachedTokenCount: 3 });
 const finished: LoopOutput = of(1, { kind: "choice-finished", choice: 0, reason: "stop", stopTokenId: 2 });
 const failed: LoopOutput = { kind: "failed", key: 2, code: "internal", message: "broken", detail: "" };
-const withAlternatives: LoopOutput = of(3, {
-  kind: "tokens",
-  choice: 1,
-  tokens: [{ id: 5, logprob: -0.5, alternatives: [{ id: 5, logprob: -0.5 }] }],
+const judged = (id: number, count: number): GeneratedToken => ({
+  id,
+  logprob: -0.5,
+  alternatives: Array.from({ length: count }, (_, index) => ({ id: id + index, logprob: -index })),
 });
+const tokens = (...all: readonly GeneratedToken[]): LoopOutput =>
+  of(3, { kind: "tokens", choice: 1, tokens: all });
+
+/** As it is unpacked: each token by itself, and nothing but data. */
+function unpacked(output: LoopOutput): readonly LoopOutput[] {
+  if (output.kind !== "event" || output.event.kind !== "tokens") return [output];
+  const { kind, choice } = output.event;
+  return output.event.tokens.map(({ id, logprob, alternatives }) =>
+    of(output.key, { kind, choice, tokens: [{ id, logprob, alternatives }] }),
+  );
+}
 
 for (const [name, outputs] of [
   ["nothing", []],
@@ -23,11 +34,23 @@ for (const [name, outputs] of [
   ["no token", [computed(1), failed]],
   [
     "tokens among others",
-    [computed(1), token(1, 0, 7, -0.1), computed(2), withAlternatives, token(2, 1, 9, NaN), finished, failed],
+    [
+      computed(1),
+      token(1, 0, 7, -0.1),
+      computed(2),
+      tokens(judged(5, 1)),
+      token(2, 1, 9, NaN),
+      finished,
+      failed,
+    ],
+  ],
+  [
+    "several tokens at once",
+    [computed(1), tokens(judged(5, 2), judged(6, 0), judged(7, 3)), finished, tokens(judged(8, 20)), failed],
   ],
 ] as const satisfies readonly (readonly [string, readonly LoopOutput[]])[]) {
   test(`what is packed comes back in its order from another process: ${name}`, () => {
     const packed = deserialize(serialize(packOutputs(outputs))) as ReturnType<typeof packOutputs>;
-    assert.deepEqual([...unpackOutputs(packed)], outputs);
+    assert.deepEqual([...unpackOutputs(packed)].flatMap(unpacked), outputs.flatMap(unpacked));
   });
 }

@@ -1,15 +1,18 @@
-// What the loop puts out, as it crosses from the engine's process to the server's. Nearly all of it is single tokens:
-// columns of numbers are written and read many times as fast as as many objects.
+// What the loop puts out, as it crosses from the engine's process to the server's. Nearly all of it is tokens: columns of
+// numbers are written and read many times as fast as as many objects. What is read of them stays in columns until somebody
+// asks for it: the alternatives of a long answer are millions.
 import { present } from "../../domain/assert.ts";
-import type { GenerationEvent } from "../../domain/generation.ts";
+import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../domain/generation.ts";
 import type { LoopOutput } from "../loop/settle.ts";
 
 export interface PackedOutputs {
-  /** Key, choice, id and log-probability of each single token without alternatives: [tokens, 4]. */
+  /** Key, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */
   readonly tokens: Float64Array;
+  /** Id and log-probability of each alternative, those of every token behind those of the one before: [alternatives, 2]. */
+  readonly alternatives: Float64Array;
   /** Everything else. */
   readonly others: readonly LoopOutput[];
-  /** The place of each of these among all, ascending. */
+  /** The place of each of these among all, counting tokens, ascending. */
   readonly otherPlaces: readonly number[];
 }
 
@@ -17,46 +20,89 @@ type TokensOutput = Extract<LoopOutput, { readonly kind: "event" }> & {
   readonly event: Extract<GenerationEvent, { readonly kind: "tokens" }>;
 };
 
-const columnCount = 4;
+const columnCount = 5;
+const alternativeColumnCount = 2;
 
 export function packOutputs(outputs: readonly LoopOutput[]): PackedOutputs {
-  const columns: number[] = [];
+  let tokenCount = 0;
+  let alternativeCount = 0;
+  for (const output of outputs) {
+    if (!isTokens(output)) continue;
+    tokenCount += output.event.tokens.length;
+    for (const { alternatives } of output.event.tokens) alternativeCount += alternatives.length;
+  }
+  const tokens = new Float64Array(columnCount * tokenCount);
+  const alternatives = new Float64Array(alternativeColumnCount * alternativeCount);
   const others: LoopOutput[] = [];
   const otherPlaces: number[] = [];
-  for (const [place, output] of outputs.entries()) {
-    if (isPlainToken(output)) {
-      const { choice, tokens } = output.event;
-      columns.push(output.key, choice, tokens[0].id, tokens[0].logprob);
-    } else {
+  let at = 0;
+  let alternativeAt = 0;
+  for (const output of outputs) {
+    if (!isTokens(output)) {
+      otherPlaces.push(at / columnCount + others.length);
       others.push(output);
-      otherPlaces.push(place);
+      continue;
+    }
+    for (const token of output.event.tokens) {
+      tokens[at++] = output.key;
+      tokens[at++] = output.event.choice;
+      tokens[at++] = token.id;
+      tokens[at++] = token.logprob;
+      tokens[at++] = token.alternatives.length;
+      for (const { id, logprob } of token.alternatives) {
+        alternatives[alternativeAt++] = id;
+        alternatives[alternativeAt++] = logprob;
+      }
     }
   }
-  return { tokens: Float64Array.from(columns), others, otherPlaces };
+  return { tokens, alternatives, others, otherPlaces };
 }
 
-/** What was packed, in its order. */
-export function* unpackOutputs({ tokens, others, otherPlaces }: PackedOutputs): Generator<LoopOutput> {
+/** What was packed, in its order; each token is an event by itself. */
+export function* unpackOutputs(packed: PackedOutputs): Generator<LoopOutput> {
+  const { tokens, others, otherPlaces } = packed;
   const count = tokens.length / columnCount + others.length;
   let otherCount = 0;
+  let alternativeAt = 0;
   for (let place = 0; place < count; place++) {
     if (otherPlaces[otherCount] === place) {
       yield present(others[otherCount], "an output for each place");
       otherCount += 1;
-    } else {
-      const at = columnCount * (place - otherCount);
-      const token = { id: tokens[at + 2], logprob: tokens[at + 3], alternatives: [] };
-      yield {
-        kind: "event",
-        key: tokens[at],
-        event: { kind: "tokens", choice: tokens[at + 1], tokens: [token] },
-      };
+      continue;
     }
+    const at = columnCount * (place - otherCount);
+    const [key, choice, id, logprob] = [tokens[at], tokens[at + 1], tokens[at + 2], tokens[at + 3]];
+    const end = alternativeAt + alternativeColumnCount * tokens[at + 4];
+    const token =
+      alternativeAt === end
+        ? { id, logprob, alternatives: [] }
+        : new JudgedToken(id, logprob, packed.alternatives.subarray(alternativeAt, end));
+    alternativeAt = end;
+    yield { kind: "event", key, event: { kind: "tokens", choice, tokens: [token] } };
   }
 }
 
-function isPlainToken(output: LoopOutput): output is TokensOutput {
-  if (output.kind !== "event" || output.event.kind !== "tokens") return false;
-  const { tokens } = output.event;
-  return tokens.length === 1 && tokens[0].alternatives.length === 0;
+/** A token whose alternatives become objects when they are asked for. */
+class JudgedToken implements GeneratedToken {
+  readonly id: number;
+  readonly logprob: number;
+  readonly #columns: Float64Array;
+
+  constructor(id: number, logprob: number, columns: Float64Array) {
+    this.id = id;
+    this.logprob = logprob;
+    this.#columns = columns;
+  }
+
+  get alternatives(): readonly TokenAlternative[] {
+    const columns = this.#columns;
+    return Array.from({ length: columns.length / alternativeColumnCount }, (_, index) => ({
+      id: columns[alternativeColumnCount * index],
+      logprob: columns[alternativeColumnCount * index + 1],
+    }));
+  }
+}
+
+function isTokens(output: LoopOutput): output is TokensOutput {
+  return output.kind === "event" && output.event.kind === "tokens";
 }

@@ -113,6 +113,7 @@ export class NaiveEngine implements Engine {
     const wanted = new Set(Array.from({ length: choiceCountOf(request) }, (_, choice) => choice));
     const stream = new GenerationStream({
       choiceCount: wanted.size,
+      logprobCount: 1 + (request.outputs.topLogprobCount ?? 0),
       onStopChoice: (choice) => wanted.delete(choice),
       onAbort: () => wanted.clear(),
       onEnd: () => this.#jobs.splice(this.#jobs.indexOf(job), 1),
