@@ -678,6 +678,31 @@ test("an answer fills no more than the engine's memory, and a prompt that leaves
   assert.match(error.message, /memory for \d+ tokens of prompt and answer/);
 });
 
+test("more log-probabilities than an answer may have are refused", async () => {
+  const ends = Array.from({ length: 128 }, (_, choice) => finished("length", null, choice));
+  const engine = new ScriptedEngine([[prompt], ends]);
+  const limits = { ...engine.limits, contextLength: 4096, positionCountMax: 4096 };
+  engine.state = { kind: "ready", limits };
+  const ask = (topCount: number, maxTokens: number | null): RequestChanges => ({
+    output: { choices: { kind: "sample", count: 128 }, logprobs: { topCount } },
+    stopping: { maxTokens },
+  });
+  const error = await refused(engine, ask(20, 1_000_000));
+  assert.equal(error.code, "invalid");
+  const [{ location, message: text }] = error.faults;
+  assert.equal(location.join("."), "output.logprobs");
+  // What is asked for is counted as far as the context goes.
+  assert.match(
+    text,
+    /^`output.choices` and `stopping.maxTokens` allow 128 answers of 40\d\d tokens with 21 /,
+  );
+  assert.match(text, /an answer has at most 4194304/);
+  const signal = new AbortController().signal;
+  for (const fitting of [ask(20, 1500), ask(0, null)])
+    await collect(serve(engine).complete(chatRequest(fitting), caller, { signal }));
+  assert.equal(engine.requests.length, 2);
+});
+
 const beams = (width: number): RequestChanges => ({
   output: { choices: { kind: "beam", width, lengthPenalty: 0.5 } },
 });

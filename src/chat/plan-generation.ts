@@ -32,7 +32,7 @@ export interface GenerationPlan {
 /**
  * @param request asks for nothing that the engine cannot do
  * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit and for token ids that the model lacks, `overloaded` when too many prompts wait, `cancelled` when the signal aborts
+ * not fit and for token ids that the model lacks, `invalid` for more log-probabilities than an answer may have, `overloaded` when too many prompts wait, `cancelled` when the signal aborts
  */
 export async function planGeneration(
   request: ChatRequest,
@@ -60,6 +60,8 @@ export async function planGeneration(
   refuseStrangeTokens(request, resolved);
   const reply = planReply(request, base, promptTokenIds);
   const logprobs = logprobMode(request, model);
+  const topLogprobCount = logprobs === "off" ? null : (output.logprobs?.topCount ?? 0);
+  refuseManyLogprobs(request, { topLogprobCount, maxTokens: stopping.maxTokens, promptTokenIds });
   const generation: GenerationRequest = {
     id: identity.requestId,
     prompt: { tokenIds: promptTokenIds, adapter: model.adapter },
@@ -67,7 +69,7 @@ export async function planGeneration(
     constraint: reply.constraint,
     stopping,
     outputs: {
-      topLogprobCount: logprobs === "off" ? null : (output.logprobs?.topCount ?? 0),
+      topLogprobCount,
       promptLogprobCount: output.promptLogprobCount,
     },
     choices: output.choices,
@@ -93,6 +95,37 @@ export async function planGeneration(
     },
   };
   return { generation, header, endOfTextId, reply };
+}
+
+/**
+ * Log-probabilities that an answer may have, each of which is some 60 bytes of it: as many as 128 choices of 32,768 tokens
+ * have without alternatives.
+ */
+const logprobsMax = 128 * 32_768;
+
+function refuseManyLogprobs(
+  { output }: ChatRequest,
+  {
+    topLogprobCount,
+    maxTokens,
+    promptTokenIds,
+  }: {
+    readonly topLogprobCount: number | null;
+    readonly maxTokens: number;
+    readonly promptTokenIds: readonly number[];
+  },
+): void {
+  const choiceCount = choiceCountOf(output);
+  const perToken = topLogprobCount === null ? 0 : 1 + topLogprobCount;
+  const ofPrompt = output.promptLogprobCount === null ? 0 : 1 + output.promptLogprobCount;
+  const count = choiceCount * maxTokens * perToken + promptTokenIds.length * ofPrompt;
+  if (count <= logprobsMax) return;
+  const message =
+    `\`output.choices\` and \`stopping.maxTokens\` allow ${choiceCount} answers of ${maxTokens} tokens with ${perToken} log-probabilities each, ` +
+    `and the prompt has ${promptTokenIds.length} tokens with ${ofPrompt}: ${count} together; an answer has at most ${logprobsMax}. ` +
+    "Ask for fewer answers, tokens or alternatives.";
+  const field = perToken === 0 ? "output.promptLogprobCount" : "output.logprobs";
+  throw new ServiceError({ code: "invalid", faults: [chatFault(field, { message, type: "too_long" })] });
 }
 
 /** How many tokens of the prompt are kept; null keeps all. */

@@ -110,6 +110,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     await bodies.close();
   });
   const budget = new ByteBudget(settings.bodyBytesInFlight);
+  const answering = { bodies, budget };
   metrics.gauge(
     { name: "hone_http_body_bytes", help: "Bytes of the bodies that are being read or answered." },
     () => [{ value: budget.used }],
@@ -123,10 +124,10 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   healthRoutes(app, dependencies);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);
-    chatCompletionRoutes(scope, dependencies, bodies);
+    chatCompletionRoutes(scope, dependencies, answering);
     tokenizationRoutes(scope, dependencies, bodies);
-    completionRoutes(scope, dependencies, bodies);
-    responseRoutes(scope, dependencies, bodies);
+    completionRoutes(scope, dependencies, answering);
+    responseRoutes(scope, dependencies, answering);
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);

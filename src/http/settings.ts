@@ -62,7 +62,8 @@ export const httpSettings = {
     default: 1024 * mebibyte,
     min: mebibyte,
     max: 1024 * 1024 * mebibyte,
-    about: "Bytes that all bodies being read or answered may have together; more are answered 429.",
+    about:
+      "Bytes that all bodies being read or answered, and all answers of more than 1 MiB that are gathered, may have together; more are answered 429.",
   },
   chatMessages: {
     kind: "integer",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { FakeClock } from "../domain/fake-clock.ts";
+import { isLong, JsonList } from "../wire/json-text.ts";
 import { EventStream, IdleStreamError, type EventSink } from "./sse.ts";
 
 /** A response whose client reads when it is told to. */
@@ -10,8 +11,8 @@ class FakeSink extends EventEmitter implements EventSink {
   isFull = false;
   destroyed = false;
 
-  write(text: string): boolean {
-    this.texts.push(text);
+  write(text: string | Uint8Array): boolean {
+    this.texts.push(typeof text === "string" ? text : new TextDecoder().decode(text));
     return !this.isFull;
   }
 
@@ -65,6 +66,29 @@ test("names events by their type where that is wanted, and ends with the last of
     'data: {"detail":[]}\n\n',
     "",
   ]);
+});
+
+test("an event that is long is written in pieces, with pauses, and reads the same", async () => {
+  const { sink, clock, events } = stream(true);
+  const list = new JsonList();
+  for (let index = 0; index < 20_000; index++) list.add({ token: `a\u2028${index}` });
+  const event = { type: "response.completed", list, end: "b\u2028", [isLong]: true };
+  let turns = 0;
+  const takeTurns = (): void => {
+    turns += 1;
+    if (turns < 100) setImmediate(takeTurns);
+  };
+  setImmediate(takeTurns);
+  const sent = events.send(event);
+  await clock.advance(30_000);
+  await sent;
+  assert.ok(turns > 3, `${turns} turns`);
+  assert.ok(sink.texts.length > 3);
+  const comments = /(?:: keep-alive\n\n)+$/;
+  const written = sink.texts.join("").replace(comments, "");
+  const head = "event: response.completed\ndata: ";
+  assert.ok(written.startsWith(head) && written.endsWith("}\n\n") && !written.includes("\u2028"));
+  assert.deepEqual(JSON.parse(written.slice(head.length)), JSON.parse(JSON.stringify(event)));
 });
 
 test("waits while the client's buffer is full, and goes on when it drains", async () => {

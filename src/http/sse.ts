@@ -1,11 +1,13 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines and `[DONE]` at the end, or events named by their
 // type, of which the last one says that it is. Waits when the client reads slowly, ends a stream whose client reads nothing
 // for too long, and keeps one alive that has nothing to say for long.
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
+import { isLong, jsonPieces, onOneLine } from "../wire/json-text.ts";
 
 /** The part of a response that a stream needs; a ServerResponse is one. */
 export interface EventSink {
-  write(text: string): boolean;
+  write(text: string | Uint8Array): boolean;
   end(text: string): void;
   destroy(): void;
   readonly destroyed: boolean;
@@ -25,6 +27,9 @@ export interface EventStreamOptions {
   readonly keepAliveMs: number;
 }
 
+/** Of one long event. */
+const lengthBetweenPauses = 64 * 1024;
+
 /** The client read nothing for the time it was given. */
 export class IdleStreamError extends Error {}
 
@@ -37,6 +42,7 @@ export class EventStream {
   readonly #over = new AbortController();
   #sentAtMs: number;
   #isFull = false;
+  #isWithinEvent = false;
 
   constructor(sink: EventSink, options: EventStreamOptions) {
     this.#sink = sink;
@@ -61,10 +67,31 @@ export class EventStream {
    * @throws IdleStreamError after `idleMs` without the client reading, having closed the connection
    */
   async send(data: unknown): Promise<void> {
+    const head = (this.#isNamed ? nameLine(data) : "") + (this.#hasIds ? idLine(data) : "");
+    if (typeof data === "object" && data !== null && isLong in data) return this.#sendLong(head, data);
+    await this.#write(`${head}data: ${onOneLine(JSON.stringify(data))}\n\n`);
+  }
+
+  /** Sends an event with pauses, in which others have their turn. */
+  async #sendLong(head: string, data: object): Promise<void> {
+    this.#isWithinEvent = true;
+    let text = `${head}data: `;
+    for (const piece of jsonPieces(data)) {
+      if (typeof piece === "string") text += onOneLine(piece);
+      if (typeof piece === "string" && text.length < lengthBetweenPauses) continue;
+      await this.#write(text);
+      text = "";
+      if (typeof piece !== "string") await this.#write(piece);
+      await setImmediate();
+    }
+    this.#isWithinEvent = false;
+    await this.#write(`${text}\n\n`);
+  }
+
+  async #write(text: string | Uint8Array): Promise<void> {
     if (this.#sink.destroyed) return;
     this.#sentAtMs = this.#clock.monotonicMs();
-    const head = (this.#isNamed ? nameLine(data) : "") + (this.#hasIds ? idLine(data) : "");
-    if (!this.#sink.write(`${head}data: ${onOneLine(data)}\n\n`)) await this.#drained();
+    if (!this.#sink.write(text)) await this.#drained();
   }
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
@@ -89,7 +116,7 @@ export class EventStream {
   #sendComment(): void {
     this.#sentAtMs = this.#clock.monotonicMs();
     // Whoever does not read what is there needs no more.
-    if (!this.#isFull && !this.#sink.destroyed) this.#sink.write(": keep-alive\n\n");
+    if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(": keep-alive\n\n");
   }
 
   async #drained(): Promise<void> {
@@ -132,17 +159,6 @@ function nameLine(data: unknown): string {
   if (typeof data !== "object" || data === null || !("type" in data)) return "";
   const { type } = data;
   return typeof type === "string" ? `event: ${type}\n` : "";
-}
-
-/** JSON without the characters that some clients take for the end of a line, though JSON and this protocol do not. */
-function onOneLine(data: unknown): string {
-  const json = JSON.stringify(data);
-  // Looking costs half of replacing in vain, and is done for every token of every stream.
-  if (!/[\u0085\u2028\u2029]/.test(json)) return json;
-  return json.replaceAll(
-    /[\u0085\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 export const eventStreamHeaders = {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { jsonPieces, JsonText } from "./json-text.ts";
+import { JsonList, jsonPieces, JsonText } from "./json-text.ts";
 
-const written = (answer: object): string => [...jsonPieces(answer)].join("");
+const written = (answer: object): string =>
+  [...jsonPieces(answer)]
+    .map((piece) => (typeof piece === "string" ? piece : new TextDecoder().decode(piece)))
+    .join("");
 
 test("the pieces are what is written at once", () => {
   fc.assert(
@@ -32,4 +35,30 @@ test("what is JSON already stands as it is, and is made when it is written", () 
   assert.equal(count, 1);
   assert.equal(written({ choices: [{ list: [text] }] }), '{"choices":[{"list":[{"7":1,"3":2}]}]}');
   assert.deepEqual(JSON.parse(JSON.stringify(answer)), { list: [null, { 7: 1, 3: 2 }] });
+});
+
+test("a list that is spelled while it comes is written as what was added, and counts what it holds", () => {
+  const items = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 5 });
+  fc.assert(
+    fc.property(items, items, fc.nat(3), (before, added, long) => {
+      let taken = 0;
+      const list = new JsonList((count) => (taken += count), before);
+      const all = [...added, ...Array.from({ length: long }, () => "x\u2028".repeat(40_000))];
+      for (const item of all) list.add(item);
+      const plain = { choices: [{ logprobs: { content: [...before, ...all] } }] };
+      const answer = { choices: [{ logprobs: { content: list } }] };
+      assert.deepEqual(JSON.parse(written(answer)), JSON.parse(JSON.stringify(plain)));
+      assert.equal(JSON.stringify(answer), JSON.stringify(plain));
+      assert.ok(taken >= 40_000 * long && taken <= written(answer).length);
+      assert.equal(list.length, before.length + all.length);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test("numbers of a long list are written many at a time", () => {
+  const ids = Array.from({ length: 10_000 }, (_, index) => index);
+  const answer = { choices: [{ token_ids: [...ids, null, ...ids] }] };
+  assert.equal(written(answer), JSON.stringify(answer));
+  assert.ok([...jsonPieces(answer)].length < 60);
 });

@@ -11,7 +11,7 @@ export interface GatheredBody {
   readonly byteCount: number;
 }
 
-/** How many bytes all bodies have that are being read or answered. */
+/** How many bytes all bodies have that are being read or answered, and all long answers. */
 export class ByteBudget {
   readonly #max: number;
   #used = 0;
@@ -23,7 +23,7 @@ export class ByteBudget {
   /** @throws ServiceError `overloaded` when that many are not left */
   take(count: number): void {
     if (this.#used + count > this.#max) {
-      const message = `The bodies of all requests in flight have ${this.#used} bytes, and this one asks for ${count} more; at most ${this.#max} are taken. Try again in 5 s.`;
+      const message = `The bodies and the long answers of all requests in flight have ${this.#used} bytes, and this one asks for ${count} more; at most ${this.#max} are taken (http.bodyBytesInFlight). Try again in 5 s.`;
       throw new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
     }
     this.#used += count;

@@ -1,21 +1,70 @@
-// A long answer as bytes, made with pauses: whoever is answered at the same time waits for a piece of it, not for all.
+// Long answers: made with pauses, so that whoever is answered at the same time waits for a piece of one, not for all; sent
+// as they are read; and counted with the bodies that are in memory.
+import type { FastifyReply } from "fastify";
 import { setImmediate } from "node:timers/promises";
-import { jsonPieces } from "../../wire/json-text.ts";
+import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
+import { sendPieces } from "../patient-answer.ts";
+import { onceOver } from "../request-end.ts";
+import type { HttpSettings } from "../settings.ts";
+import type { ByteBudget } from "./gather-body.ts";
 
 /** About as many characters as are written in a millisecond. */
 const charactersBetweenPauses = 256 * 1024;
 
-/** The answer as JSON in UTF-8. */
-export async function writeAnswer(answer: object): Promise<Buffer> {
-  const buffers: Buffer[] = [];
+/** Sends the answer as JSON: a short one in one piece, and a long one piece by piece as it is read. */
+export function sendAnswer(
+  reply: FastifyReply,
+  answer: object,
+  settings: Pick<HttpSettings, "idleStreamSeconds">,
+): FastifyReply {
+  reply.type("application/json; charset=utf-8");
+  const buffers = buffersOf(jsonPieces(answer));
+  const first = buffers.next();
+  const second = buffers.next();
+  if (first.done === true || second.done === true) return reply.send(first.value ?? Buffer.alloc(0));
+  return sendPieces(reply, withPauses([first.value, second.value], buffers), settings);
+}
+
+function* buffersOf(pieces: Iterable<string | Uint8Array>): Generator<Uint8Array, undefined> {
   let text = "";
-  for (const piece of jsonPieces(answer)) {
-    text += piece;
-    if (text.length < charactersBetweenPauses) continue;
-    buffers.push(Buffer.from(text));
+  for (const piece of pieces) {
+    if (typeof piece === "string") text += piece;
+    if (typeof piece === "string" && text.length < charactersBetweenPauses) continue;
+    if (text !== "") yield Buffer.from(text);
     text = "";
+    if (typeof piece !== "string") yield piece;
+  }
+  if (text !== "") yield Buffer.from(text);
+}
+
+async function* withPauses(
+  begun: readonly Uint8Array[],
+  rest: Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* begun;
+  for (const piece of rest) {
+    yield piece;
     await setImmediate();
   }
-  buffers.push(Buffer.from(text));
-  return Buffer.concat(buffers);
+}
+
+/** So many bytes of each answer are not counted: whoever has little in memory is not refused for those who have much. */
+const freeBytes = 1 << 20;
+
+/** Counts what is in memory of the reply's answer until it is over. */
+export function answerBytes({ raw }: Pick<FastifyReply, "raw">, budget: ByteBudget): TakeBytes {
+  let count = 0;
+  let taken = 0;
+  let isOver = false;
+  onceOver(raw, () => {
+    isOver = true;
+    budget.giveBack(taken);
+  });
+  return (added) => {
+    count += added;
+    const wanted = Math.max(0, count - freeBytes) - taken;
+    if (isOver || wanted <= 0) return;
+    budget.take(wanted);
+    taken += wanted;
+  };
 }

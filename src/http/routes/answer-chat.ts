@@ -3,11 +3,18 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
-import { readApart } from "../bodies/body-reader.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { ByteBudget } from "../bodies/gather-body.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { firstOrSilence } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
+
+/** What reads requests to models, and what bounds them and their answers. */
+export interface Answering {
+  readonly bodies: BodyReader;
+  readonly budget: ByteBudget;
+}
 
 /** What was read of a request, and how it is answered. */
 export interface AskedChat {

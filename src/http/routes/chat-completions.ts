@@ -1,22 +1,21 @@
 // POST /v1/chat/completions: how its request is read, and how its answer is spelled.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { locate } from "../../wire/places.ts";
-import { writeAnswer } from "../bodies/write-answer.ts";
+import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
 import { chatResponse } from "../../wire/chat/chat-response.ts";
-import { answerChat, answeringRoute, type AskedChat } from "./answer-chat.ts";
+import { answerChat, answeringRoute, type Answering, type AskedChat } from "./answer-chat.ts";
 
 export function chatCompletionRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
+  answering: Answering,
 ): void {
   const options = answeringRoute(dependencies, {
     summary: "Create a chat completion",
@@ -26,7 +25,7 @@ export function chatCompletionRoutes(
     response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
   });
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-    complete(request, reply, dependencies, bodies);
+    complete(request, reply, dependencies, answering);
   app.post("/v1/chat/completions", options, handler);
   app.post("/v1/chat/completions/", options, handler);
 }
@@ -35,7 +34,7 @@ async function complete(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
+  { bodies, budget }: Answering,
 ): Promise<unknown> {
   refuseStrangeId(request);
   const { request: chatRequest, form, places, ignored, notices } = await bodies.read("chat", request);
@@ -46,8 +45,9 @@ async function complete(
     isStream: form.isStream,
     located: (error) => locate(error, places),
     whole: async (header, events) => {
-      const answer = await writeAnswer(await chatResponse(chatRequest, form, header, events));
-      return reply.type("application/json; charset=utf-8").send(answer);
+      const take = answerBytes(reply, budget);
+      const answer = await chatResponse(chatRequest, form, { header, events, take });
+      return sendAnswer(reply, answer, dependencies.settings);
     },
     stream: (opening, events) => {
       const chunks = chatChunks(chatRequest, form, opening, events);

@@ -3,8 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { RequestEvent } from "../../domain/chat.ts";
 import { completeTogether } from "../../chat/complete-together.ts";
-import type { BodyReader } from "../bodies/body-reader.ts";
-import { writeAnswer } from "../bodies/write-answer.ts";
+import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
@@ -19,12 +18,12 @@ import {
   documentedCompletionRequest,
 } from "../../wire/completions/completion-documentation.ts";
 import { completionResponse } from "../../wire/completions/completion-response.ts";
-import { answeringRoute } from "./answer-chat.ts";
+import { answeringRoute, type Answering } from "./answer-chat.ts";
 
 export function completionRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
+  answering: Answering,
 ): void {
   const options = answeringRoute(dependencies, {
     summary: "Create a text completion",
@@ -33,14 +32,14 @@ export function completionRoutes(
     body: documentedCompletionRequest,
     response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
   });
-  app.post("/v1/completions", options, (request, reply) => complete(request, reply, dependencies, bodies));
+  app.post("/v1/completions", options, (request, reply) => complete(request, reply, dependencies, answering));
 }
 
 async function complete(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
+  { bodies, budget }: Answering,
 ): Promise<unknown> {
   refuseStrangeId(request);
   const read = await bodies.read("completion", request);
@@ -54,8 +53,8 @@ async function complete(
   );
   try {
     if (!form.isStream) {
-      const answer = await writeAnswer(await completionResponse(read, events));
-      return await reply.type("application/json; charset=utf-8").send(answer);
+      const answer = await completionResponse(read, events, answerBytes(reply, budget));
+      return sendAnswer(reply, answer, dependencies.settings);
     }
     // Until something is there, whatever goes wrong is an ordinary answer, unless that takes long.
     const first = events.next();

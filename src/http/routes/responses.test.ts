@@ -234,6 +234,37 @@ test("log-probabilities stand with the text they are of, where they were asked f
   await server.close();
 });
 
+/** Of the message that is the item of this index. */
+function entriesOf(
+  whole: Readonly<Record<string, unknown>>,
+  index: number,
+): readonly { readonly token: string }[] {
+  const output = whole["output"] as readonly {
+    readonly content: readonly [{ readonly logprobs: readonly { readonly token: string }[] }];
+  }[];
+  return output[index].content[0].logprobs;
+}
+
+const tokensOf = (entries: readonly { readonly token: string }[]): readonly string[] =>
+  entries.map(({ token }) => token);
+
+test("there are as many log-probabilities as tokens, also where tokens bring no text", async () => {
+  const server = await fakeServer();
+  server.chat.script.pieces = [{ text: "" }, { text: "Hel" }, { text: "" }, { text: "lo" }, { text: "" }];
+  const { whole, events } = await bothWays(server, { top_logprobs: 1 });
+  const entries = entriesOf(whole, 0);
+  assert.deepEqual(tokensOf(entries), ["", "Hel", "", "lo", ""]);
+  const deltas = events.filter(({ type }) => type === "response.output_text.delta");
+  assert.deepEqual(
+    deltas.flatMap(({ logprobs }) => logprobs),
+    entries,
+  );
+  server.chat.script.pieces = [{ text: "" }, { reasoning: "hm" }, { text: "" }, { text: "so" }];
+  const thought = await bothWays(server, { top_logprobs: 1 });
+  assert.deepEqual(tokensOf(entriesOf(thought.whole, 1)), ["", "so"], "tokens before a thought are of it");
+  await server.close();
+});
+
 test("what goes wrong before the first token is an ordinary answer; after it the response fails, and says why", async () => {
   const server = await fakeServer();
   server.chat.script.refusal = new ServiceError({ code: "overloaded", message: "Later." });

@@ -5,17 +5,17 @@ import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";
 import { responseEvents, wholeResponse } from "../../wire/responses/response-events.ts";
 import { sentError } from "../../wire/responses/sent-places.ts";
-import type { BodyReader } from "../bodies/body-reader.ts";
+import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { openEventStream, sendAll, streamFailure } from "../event-reply.ts";
 import { refuseStrangeId } from "../request-id.ts";
-import { answerChat, answeringRoute, type AskedChat } from "./answer-chat.ts";
+import { answerChat, answeringRoute, type Answering, type AskedChat } from "./answer-chat.ts";
 
 export function responseRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
+  answering: Answering,
 ): void {
   const options = answeringRoute(dependencies, {
     summary: "Create a response",
@@ -24,31 +24,35 @@ export function responseRoutes(
     body: responsesForm.schema,
     response: answered("A response.", { json: responseSchema, events: responseEventSchema }),
   });
-  app.post("/v1/responses", options, (request, reply) => respond(request, reply, dependencies, bodies));
+  app.post("/v1/responses", options, (request, reply) => respond(request, reply, dependencies, answering));
 }
 
 async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
-  bodies: BodyReader,
+  { bodies, budget }: Answering,
 ): Promise<unknown> {
   refuseStrangeId(request);
   const read = await bodies.read("response", request);
   const { places, origins, ignored, notices, form } = read;
   const asked = { request: read.request, repeated: form.repeated };
+  const take = answerBytes(reply, budget);
   const completion: AskedChat = {
     request: read.request,
     ignored,
     notices,
     isStream: form.isStream,
     located: (error) => sentError(locate(error, places), origins),
-    whole: (header, events) => wholeResponse(asked, header, events),
+    whole: async (header, events) => {
+      const answer = await wholeResponse(asked, { header, events, take });
+      return sendAnswer(reply, answer, dependencies.settings);
+    },
     stream: (opening, events) => {
       const { logger } = dependencies;
       const stream = openEventStream(reply, dependencies, { isNamed: true });
       const failureOf = (error: unknown) => streamFailure(error, stream, request, logger);
-      return sendAll(stream, responseEvents(asked, opening, events, failureOf), request, logger);
+      return sendAll(stream, responseEvents(asked, opening, events, { failureOf, take }), request, logger);
     },
   };
   return answerChat(completion, request, reply, dependencies);

@@ -53,7 +53,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     example: true,
   },
   top_logprobs: {
-    about: "How many alternatives each token carries, the most probable first; needs logprobs.",
+    about:
+      "How many alternatives each token carries, the most probable first; needs logprobs. All answers together have at most 4,194,304 log-probabilities.",
     default: 0,
     example: 3,
   },

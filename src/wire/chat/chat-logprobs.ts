@@ -8,8 +8,12 @@ export interface LogprobEntry {
   readonly bytes: readonly number[];
 }
 
+export interface JudgedEntry extends LogprobEntry {
+  readonly top_logprobs: readonly LogprobEntry[];
+}
+
 export interface LogprobsBody {
-  readonly content: readonly (LogprobEntry & { readonly top_logprobs: readonly LogprobEntry[] })[];
+  readonly content: readonly JudgedEntry[];
   readonly refusal: null;
 }
 
@@ -18,12 +22,14 @@ export const logprobMin = -9999;
 
 /** @param asIds tokens read `token_id:<N>`, which no library loses on the way back into training */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {
+  return { content: logprobs.map((logprob) => judgedEntry(logprob, asIds)), refusal: null };
+}
+
+/** As in {@link logprobsBody}. */
+export function judgedEntry(logprob: ChatLogprob, asIds: boolean): JudgedEntry {
   return {
-    content: logprobs.map((logprob) => ({
-      ...entry(logprob, asIds),
-      top_logprobs: logprob.alternatives.map((alternative) => entry(alternative, asIds)),
-    })),
-    refusal: null,
+    ...entry(logprob, asIds),
+    top_logprobs: logprob.alternatives.map((alternative) => entry(alternative, asIds)),
   };
 }
 

@@ -5,41 +5,50 @@ import type {
   ChatEvent,
   ChatFinish,
   ChatHeader,
-  ChatLogprob,
   ChatRequest,
   ChatUsage,
   ToolCallDelta,
 } from "../../domain/chat.ts";
-import { logprobsBody, promptLogprobsBody } from "./chat-logprobs.ts";
+import { JsonList, type TakeBytes } from "../json-text.ts";
+import { judgedEntry, promptLogprobsBody } from "./chat-logprobs.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** A choice of an answer that is no stream, as far as it has come. */
+/** A choice of an answer that is no stream, as far as it has come, without log-probabilities. */
 export interface GatheredChoice {
   text: string;
   reasoning: string;
   /** By the call's index. */
   readonly toolCalls: ToolCallDelta[];
   readonly tokenIds: number[];
-  readonly logprobs: ChatLogprob[];
   finish: ChatFinish | null;
 }
 
 /**
  * Gathers the events of a completion into one answer.
  *
- * @throws whatever the events throw
+ * @param take called with what is in memory of it
+ * @throws whatever the events or `take` throw
  */
 export async function chatResponse(
   request: ChatRequest,
   form: ChatAnswerForm,
-  header: ChatHeader,
-  events: AsyncIterable<ChatEvent>,
+  {
+    header,
+    events,
+    take,
+  }: { readonly header: ChatHeader; readonly take: TakeBytes } & {
+    readonly events: AsyncIterable<ChatEvent>;
+  },
 ): Promise<object> {
   const choices = newChoices(header.choiceCount, header);
+  const logprobs = choices.map(() => new JsonList(take));
+  const asIds = spellsIds(header, form);
   let usage: ChatUsage | null = null;
   for await (const event of events) {
     if (event.kind === "usage") usage = event.usage;
-    if (event.kind === "delta") addDelta(choices, event);
+    if (event.kind !== "delta") continue;
+    addDelta(choices, event);
+    for (const logprob of event.logprobs) logprobs[event.choice].add(judgedEntry(logprob, asIds));
   }
   assert(usage !== null, "a completion ends with its usage");
   return {
@@ -48,7 +57,10 @@ export async function chatResponse(
     object: "chat.completion",
     created: Math.floor(header.createdAt.getTime() / 1000),
     model: header.model,
-    choices: choices.map((choice, index) => choiceBody(choice, index, header, form)),
+    choices: choices.map((choice, index) => ({
+      index,
+      ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+    })),
     service_tier: "default",
     system_fingerprint: header.fingerprint,
     usage: usageBody(usage),
@@ -65,12 +77,11 @@ export function newChoices(count: number, { echo }: ChatHeader): readonly Gather
     reasoning: "",
     toolCalls: [],
     tokenIds: [],
-    logprobs: [],
     finish: null,
   }));
 }
 
-/** Adds what a delta brought to the choice that it is of. */
+/** Adds what a delta brought to the choice that it is of, but log-probabilities. */
 export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): void {
   const choice = choices[delta.choice];
   assert(choice !== undefined, "a delta names one of the request's choices");
@@ -82,17 +93,15 @@ export function addDelta(choices: readonly GatheredChoice[], delta: ChatDelta): 
     choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
   }
   choice.tokenIds.push(...delta.tokenIds);
-  choice.logprobs.push(...delta.logprobs);
   choice.finish = delta.finish ?? choice.finish;
 }
 
-function choiceBody(choice: GatheredChoice, index: number, header: ChatHeader, form: ChatAnswerForm): object {
-  const { finish, tokenIds, logprobs } = choice;
+function choiceBody(choice: GatheredChoice, header: ChatHeader, logprobs: JsonList | null): object {
+  const { finish, tokenIds } = choice;
   assert(finish !== null, "every choice finishes");
   return {
-    index,
     message: messageBody(header.role, choice),
-    logprobs: header.logprobs === "off" ? null : logprobsBody(logprobs, spellsIds(header, form)),
+    logprobs: logprobs && { content: logprobs, refusal: null },
     ...finishBody(finish),
     token_ids: header.tokenIds.top || header.tokenIds.inChoices ? tokenIds : null,
     ...(header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {}),

@@ -4,12 +4,13 @@ import { present } from "../../domain/assert.ts";
 import type { ChatDelta, ChatHeader, ChatUsage, RequestEvent } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
+import { isLong } from "../json-text.ts";
 import {
-  characterCount,
   completionLogprobs,
-  echoedTokens,
-  startOf,
-  type ShownToken,
+  echoedLogprobs,
+  endOf,
+  type CompletionLogprobs,
+  type EchoedLogprobs,
 } from "./completion-logprobs.ts";
 import { completionHeader, sumOfUsage } from "./completion-response.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
@@ -21,7 +22,7 @@ export async function* completionChunks(
   events: AsyncIterable<RequestEvent>,
 ): AsyncGenerator<object> {
   const choiceCount = choiceCountOf(requests[0].output);
-  const headers: ChatHeader[] = [];
+  const prompts: StreamedPrompt[] = [];
   // By the choice's index in the answer; those that have begun.
   const choices = new Map<number, ChoiceStream>();
   let common: object | null = null;
@@ -29,36 +30,50 @@ export async function* completionChunks(
   for await (const { request, event: emitted } of events) {
     const event = asAnswered(emitted, form);
     if (event.kind === "header") {
-      headers[request] = event.header;
+      prompts[request] = streamedPrompt(event.header, form);
       common ??= completionHeader(form, event.header);
     } else if (event.kind === "usage") {
       usage = usage === null ? event.usage : sumOfUsage(usage, event.usage);
     } else {
       const index = request * choiceCount + event.choice;
       const known = choices.get(index);
-      const choice = known ?? new ChoiceStream(headers[request], form);
+      const choice = known ?? new ChoiceStream(prompts[request], form);
       if (known === undefined) choices.set(index, choice);
       const body = choice.next(event);
       const rest = form.usageInEveryChunk ? { usage: usageBody(event.usage, event.choiceTokens) } : {};
-      if (body !== null) yield { ...common, choices: [{ index, ...body }], ...rest };
+      // What is put before an answer has as many log-probabilities as the prompt.
+      const mark = known === undefined ? { [isLong]: true } : {};
+      if (body !== null) yield { ...common, choices: [{ index, ...body }], ...rest, ...mark };
     }
   }
   if (!form.includesUsage) return;
   yield { ...common, choices: [], usage: usageBody(present(usage, "an answer ends with its usage")) };
 }
 
+/** What all choices of a prompt begin with. */
+interface StreamedPrompt {
+  readonly header: ChatHeader;
+  readonly echoed: EchoedLogprobs;
+}
+
+function streamedPrompt(header: ChatHeader, form: CompletionForm): StreamedPrompt {
+  return { header, echoed: echoedLogprobs(header, form, spellsIds(header, form)) };
+}
+
 /** One choice while it is streamed. */
 class ChoiceStream {
   readonly #header: ChatHeader;
-  readonly #form: CompletionForm;
+  readonly #echoed: EchoedLogprobs;
+  readonly #asIds: boolean;
   #isBegun = false;
   /** Characters of all tokens so far, and of what is put before them. */
   #characters: number;
 
-  constructor(header: ChatHeader, form: CompletionForm) {
+  constructor({ header, echoed }: StreamedPrompt, form: CompletionForm) {
     this.#header = header;
-    this.#form = form;
-    this.#characters = startOf(header);
+    this.#echoed = echoed;
+    this.#asIds = spellsIds(header, form);
+    this.#characters = echoed.end;
   }
 
   /** The body of the choice in the next chunk; null where there is nothing to say. */
@@ -69,21 +84,32 @@ class ChoiceStream {
     if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return null;
     const hasIds = ids.top || ids.inChoices;
     const prompt = hasIds && !this.#isBegun ? { prompt_token_ids: promptTokenIds } : {};
-    const echoed = this.#isBegun ? [] : echoedTokens(this.#header, this.#form);
+    const logprobs = this.#logprobs(delta);
     this.#isBegun = true;
     return {
       text,
-      logprobs: this.#logprobs([...echoed, ...delta.logprobs]),
+      logprobs,
       ...(delta.finish === null ? { finish_reason: null } : finishBody(delta.finish)),
       token_ids: hasIds ? delta.tokenIds : null,
       ...prompt,
     };
   }
 
-  #logprobs(tokens: readonly ShownToken[]): object | null {
-    if (this.#header.logprobs === "off" || tokens.length === 0) return null;
-    const body = completionLogprobs(tokens, this.#characters, spellsIds(this.#header, this.#form));
-    for (const { bytes } of tokens) this.#characters += characterCount(bytes);
-    return body;
+  #logprobs({ logprobs: tokens }: ChatDelta): object | null {
+    if (this.#header.logprobs === "off") return null;
+    const own = completionLogprobs(tokens, this.#characters, this.#asIds);
+    this.#characters = endOf(tokens, this.#characters);
+    const body = this.#isBegun ? own : behind(this.#echoed, own);
+    return body.tokens.length === 0 ? null : body;
   }
+}
+
+function behind(echoed: EchoedLogprobs, own: CompletionLogprobs): EchoedLogprobs["lists"] {
+  const { lists } = echoed;
+  return {
+    tokens: [...lists.tokens, ...own.tokens],
+    token_logprobs: [...lists.token_logprobs, ...own.token_logprobs],
+    top_logprobs: [...lists.top_logprobs, ...own.top_logprobs],
+    text_offset: [...lists.text_offset, ...own.text_offset],
+  };
 }

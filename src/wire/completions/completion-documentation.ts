@@ -24,7 +24,7 @@ const ownRows: { readonly [Field in OwnField]-?: FieldRow } = {
   },
   logprobs: {
     about:
-      "Returns each token's log-probability, before bias, penalties and temperature, with so many alternatives; with echo the prompt's too.",
+      "Returns each token's log-probability, before bias, penalties and temperature, with so many alternatives; with echo the prompt's too. The answers of a prompt have at most 4,194,304 together.",
     otherwise: "none",
     example: 3,
   },

@@ -1,6 +1,7 @@
 // Log-probabilities in the older of OpenAI's shapes: four lists side by side, and alternatives by their text.
 import type { ChatHeader, ChatLogprob } from "../../domain/chat.ts";
 import { logprobMin, tokenName } from "../chat/chat-logprobs.ts";
+import { JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
 /** A token as this shape shows it; one of the prompt's, of which the first is not judged, or one of an answer. */
@@ -41,8 +42,59 @@ export function completionLogprobs(
   };
 }
 
+/** Those of a prompt that is put before answers: the same for each of them, and spelled when they are written. */
+export interface EchoedLogprobs {
+  readonly lists: Omit<CompletionLogprobs, "top_logprobs"> & { readonly top_logprobs: readonly unknown[] };
+  /** Where the text of the first token behind them begins. */
+  readonly end: number;
+}
+
+export function echoedLogprobs(header: ChatHeader, form: CompletionForm, asIds: boolean): EchoedLogprobs {
+  const tokens = echoedTokens(header, form);
+  const start = startOf(header);
+  const plain = tokens.map((token) => ({ ...token, alternatives: [] }));
+  const lists = {
+    ...completionLogprobs(plain, start, asIds),
+    top_logprobs: tokens.map((token) =>
+      token.logprob === null ? null : new JsonText(() => JSON.stringify(topLogprobs(token, asIds))),
+    ),
+  };
+  return { lists, end: endOf(tokens, start) };
+}
+
+/** Those of one choice, spelled while they come. */
+export class GatheredLogprobs {
+  readonly #lists: Readonly<Record<keyof CompletionLogprobs, JsonList>>;
+  readonly #asIds: boolean;
+  #end: number;
+
+  constructor({ lists, end }: EchoedLogprobs, asIds: boolean, take: TakeBytes) {
+    this.#asIds = asIds;
+    this.#end = end;
+    this.#lists = {
+      tokens: new JsonList(take, lists.tokens),
+      token_logprobs: new JsonList(take, lists.token_logprobs),
+      top_logprobs: new JsonList(take, lists.top_logprobs),
+      text_offset: new JsonList(take, lists.text_offset),
+    };
+  }
+
+  add(tokens: readonly ShownToken[]): void {
+    const added = completionLogprobs(tokens, this.#end, this.#asIds);
+    for (const token of added.tokens) this.#lists.tokens.add(token);
+    for (const logprob of added.token_logprobs) this.#lists.token_logprobs.add(logprob);
+    for (const top of added.top_logprobs) this.#lists.top_logprobs.add(top);
+    for (const offset of added.text_offset) this.#lists.text_offset.add(offset);
+    this.#end = endOf(tokens, this.#end);
+  }
+
+  get body(): object {
+    return this.#lists;
+  }
+}
+
 /** The tokens of a prompt that is put before answers, where these are judged. */
-export function echoedTokens(
+function echoedTokens(
   { echoedTokens: tokens, promptLogprobs }: ChatHeader,
   { echoedLogprobCount: count }: Pick<CompletionForm, "echoedLogprobCount">,
 ): readonly ShownToken[] {
@@ -55,8 +107,13 @@ export function echoedTokens(
 }
 
 /** Where the text of the first token of a choice begins that has one: behind a prompt whose tokens are not shown. */
-export function startOf({ echo, echoedTokens: tokens }: ChatHeader): number {
+function startOf({ echo, echoedTokens: tokens }: ChatHeader): number {
   return tokens === null ? characterCount(Buffer.from(echo)) : 0;
+}
+
+/** Where the text behind the tokens begins, if theirs begins at `start`. */
+export function endOf(tokens: readonly Pick<ShownToken, "bytes">[], start: number): number {
+  return tokens.reduce((end, { bytes }) => end + characterCount(bytes), start);
 }
 
 function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string, number>> | null {
@@ -71,7 +128,7 @@ function topLogprobs(token: ShownToken, asIds: boolean): Readonly<Record<string,
 }
 
 /** How many code points these bytes of whole characters are. */
-export function characterCount(bytes: Iterable<number>): number {
+function characterCount(bytes: Iterable<number>): number {
   let count = 0;
   // Bytes that go on with a character begin with 10.
   for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count += 1;

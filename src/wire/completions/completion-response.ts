@@ -12,13 +12,16 @@ import {
   type GatheredChoice,
 } from "../chat/chat-response.ts";
 import { promptLogprobsBody } from "../chat/chat-logprobs.ts";
-import { completionLogprobs, echoedTokens, startOf } from "./completion-logprobs.ts";
+import type { TakeBytes } from "../json-text.ts";
+import { echoedLogprobs, GatheredLogprobs } from "./completion-logprobs.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
 import { asAnswered } from "./without-tokens.ts";
 
 interface GatheredPrompt {
   readonly header: ChatHeader;
   readonly choices: readonly GatheredChoice[];
+  /** Of each choice. */
+  readonly logprobs: readonly GatheredLogprobs[];
   usage: ChatUsage | null;
 }
 
@@ -38,11 +41,13 @@ export function completionHeader({ id }: CompletionForm, header: ChatHeader): ob
 /**
  * Gathers the events of all prompts into one answer.
  *
- * @throws whatever the events throw
+ * @param take called with what is in memory of it
+ * @throws whatever the events or `take` throw
  */
 export async function completionResponse(
   { requests, form }: ReadCompletion,
   events: AsyncIterable<RequestEvent>,
+  take: TakeBytes,
 ): Promise<object> {
   const choiceCount = choiceCountOf(requests[0].output);
   const prompts: GatheredPrompt[] = [];
@@ -50,22 +55,32 @@ export async function completionResponse(
     const event = asAnswered(emitted, form);
     if (event.kind === "header") {
       const { header } = event;
-      prompts[request] = { header, choices: newChoices(choiceCount, header), usage: null };
+      const asIds = spellsIds(header, form);
+      const echoed = echoedLogprobs(header, form, asIds);
+      const choices = newChoices(choiceCount, header);
+      const logprobs = choices.map(() => new GatheredLogprobs(echoed, asIds, take));
+      prompts[request] = { header, choices, logprobs, usage: null };
       continue;
     }
     const prompt = present(prompts[request], "what a request emitted first is its header");
     if (event.kind === "usage") prompt.usage = event.usage;
-    else addDelta(prompt.choices, event);
+    else {
+      addDelta(prompt.choices, event);
+      prompt.logprobs[event.choice].add(event.logprobs);
+    }
   }
   assert(prompts.length === requests.length, "every request was answered");
   return {
     ...completionHeader(form, prompts[0].header),
-    choices: prompts.flatMap(({ header, choices }, prompt) =>
-      choices.map((choice, index) => ({
+    choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
+      // The same for all of them: made once, and spelled when it is written.
+      const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
+      return choices.map((choice, index) => ({
         index: prompt * choiceCount + index,
-        ...choiceBody(choice, header, form),
-      })),
-    ),
+        ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+        ...ofPrompt,
+      }));
+    }),
     usage: usageBody(
       prompts.map(({ usage }) => present(usage, "an answer ends with its usage")).reduce(sumOfUsage),
     ),
@@ -81,22 +96,17 @@ export function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   };
 }
 
-function choiceBody(choice: GatheredChoice, header: ChatHeader, form: CompletionForm): object {
-  const { text, finish, tokenIds, logprobs } = choice;
+function choiceBody(
+  { text, finish, tokenIds }: GatheredChoice,
+  header: ChatHeader,
+  logprobs: GatheredLogprobs | null,
+): object {
   assert(finish !== null, "every choice finishes");
   return {
     text,
-    logprobs:
-      header.logprobs === "off"
-        ? null
-        : completionLogprobs(
-            [...echoedTokens(header, form), ...logprobs],
-            startOf(header),
-            spellsIds(header, form),
-          ),
+    logprobs: logprobs?.body ?? null,
     ...finishBody(finish),
     ...idsBody(header, tokenIds),
-    prompt_logprobs: promptLogprobs(header, form),
   };
 }
 

@@ -2,7 +2,8 @@
 // opens, grows and closes with events of its own, which a stream sends and a whole answer does without.
 import { assert } from "../../domain/assert.ts";
 import type { ChatDelta, ChatFinish, ChatLogprob, ToolCallDelta } from "../../domain/chat.ts";
-import { logprobsBody, type LogprobsBody } from "../chat/chat-logprobs.ts";
+import { judgedEntry } from "../chat/chat-logprobs.ts";
+import { isLong, JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 
 /** An event without its number in the stream. */
 export type ItemEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -15,7 +16,7 @@ interface OpenItem {
   /** Of a call: its index in the choice, its id and its name. */
   readonly call: { readonly index: number; readonly id: string; readonly name: string } | null;
   text: string;
-  readonly logprobs: LogprobsBody["content"][number][];
+  readonly logprobs: JsonList;
 }
 
 /** What the text of a call is called in its item, and in its events. */
@@ -33,14 +34,24 @@ const textParts = {
 export class OutputItems {
   readonly #requestId: string;
   readonly #hasLogprobs: boolean;
+  readonly #take: TakeBytes;
+  /** Of tokens whose text has not come: it is held back, or is none. */
+  #waiting: JsonText[] = [];
   /** Those that are closed. */
   readonly #done: object[] = [];
   #open: OpenItem | null = null;
 
-  /** @param hasLogprobs whether texts carry their tokens' log-probabilities */
-  constructor(requestId: string, { hasLogprobs }: { readonly hasLogprobs: boolean }) {
+  /**
+   * @param hasLogprobs whether texts carry their tokens' log-probabilities
+   * @param take called with what is in memory of them; throws where there may be no more
+   */
+  constructor(
+    requestId: string,
+    { hasLogprobs, take }: { readonly hasLogprobs: boolean; readonly take: TakeBytes },
+  ) {
     this.#requestId = requestId;
     this.#hasLogprobs = hasLogprobs;
+    this.#take = take;
   }
 
   /** The items that are closed. */
@@ -50,34 +61,40 @@ export class OutputItems {
 
   /** Adds what a step brought. */
   *add({ reasoning, text, toolCalls, logprobs }: ChatDelta): Generator<ItemEvent> {
-    if (reasoning !== "") yield* this.#addText("reasoning", reasoning, []);
-    if (text !== "") yield* this.#addText("message", text, logprobs);
+    if (this.#hasLogprobs) this.#waiting.push(...logprobs.map(spelled));
+    if (reasoning !== "") yield* this.#addText("reasoning", reasoning);
+    if (text !== "") yield* this.#addText("message", text);
     for (const call of toolCalls) yield* this.#addCall(call);
+    // Tokens that were thought, or that call, are of no text.
+    if (text === "" && (reasoning !== "" || toolCalls.length > 0)) this.#waiting = [];
   }
 
   /** Closes what is open; an answer without anything is a message without text. */
   *finish({ reason }: ChatFinish): Generator<ItemEvent> {
     if (this.#open === null && this.#done.length === 0) yield* this.#opened(this.#newItem("message", null));
+    // Those of a text that ended in what is not shown.
+    if (this.#open?.kind === "message" && this.#waiting.length > 0) yield* this.#addText("message", "");
     yield* this.#closed(reason === "length" ? "incomplete" : "completed");
   }
 
-  *#addText(
-    kind: "reasoning" | "message",
-    delta: string,
-    logprobs: readonly ChatLogprob[],
-  ): Generator<ItemEvent> {
+  *#addText(kind: "reasoning" | "message", delta: string): Generator<ItemEvent> {
     if (this.#open?.kind !== kind) yield* this.#opened(this.#newItem(kind, null));
     const item = this.#current();
     item.text += delta;
-    const { content } = logprobsBody(this.#hasLogprobs ? logprobs : [], false);
-    item.logprobs.push(...content);
-    yield {
+    const event = {
       type: `${textParts[kind].event}.delta`,
       ...this.#placeOf(item),
       content_index: 0,
       delta,
-      ...(kind === "message" ? { logprobs: content } : {}),
     };
+    if (kind === "reasoning") {
+      yield event;
+      return;
+    }
+    const logprobs = this.#waiting;
+    this.#waiting = [];
+    for (const entry of logprobs) item.logprobs.add(entry);
+    yield { ...event, logprobs, ...(logprobs.length > 0 ? { [isLong]: true } : {}) };
   }
 
   *#addCall({ index, id, name, argumentsText, isText }: ToolCallDelta): Generator<ItemEvent> {
@@ -100,7 +117,13 @@ export class OutputItems {
   #newItem(kind: OpenItem["kind"], call: OpenItem["call"]): OpenItem {
     const prefix = { reasoning: "rs", message: "msg", function_call: "fc", custom_tool_call: "ctc" }[kind];
     const number = this.#done.length + (this.#open === null ? 0 : 1);
-    return { kind, id: `${prefix}_${this.#requestId}_${number}`, call, text: "", logprobs: [] };
+    return {
+      kind,
+      id: `${prefix}_${this.#requestId}_${number}`,
+      call,
+      text: "",
+      logprobs: new JsonList(this.#take),
+    };
   }
 
   #current(): OpenItem {
@@ -121,7 +144,7 @@ export class OutputItems {
       type: "response.content_part.added",
       ...this.#placeOf(item),
       content_index: 0,
-      part: partBody(item),
+      part: partBody(item, []),
     };
   }
 
@@ -136,11 +159,13 @@ export class OutputItems {
     } else if (isSaid(item)) {
       const logprobs = item.kind === "message" ? { logprobs: item.logprobs } : {};
       const text = { ...place, content_index: 0, text: item.text, ...logprobs };
-      yield { type: `${textParts[item.kind].event}.done`, ...text };
-      yield { type: "response.content_part.done", ...place, content_index: 0, part: partBody(item) };
+      yield { type: `${textParts[item.kind].event}.done`, ...text, [isLong]: true };
+      const part = partBody(item, item.logprobs);
+      yield { type: "response.content_part.done", ...place, content_index: 0, part, [isLong]: true };
     }
     const body = itemBody(item, status);
-    yield { type: "response.output_item.done", output_index: place.output_index, item: body };
+    const ended = { output_index: place.output_index, item: body, [isLong]: true };
+    yield { type: "response.output_item.done", ...ended };
     this.#done.push(body);
     this.#open = null;
   }
@@ -158,6 +183,12 @@ function isSaid(item: OpenItem): item is OpenItem & { readonly kind: keyof typeo
   return item.kind in textParts;
 }
 
+/** At once: what waits for its text is not spelled all together when it comes. */
+function spelled(logprob: ChatLogprob): JsonText {
+  const json = JSON.stringify(judgedEntry(logprob, false));
+  return new JsonText(() => json);
+}
+
 /** An item as it stands; one that has only been opened has no parts yet. */
 function itemBody(item: OpenItem, status: Status): object {
   const { kind, id, call, text } = item;
@@ -165,13 +196,13 @@ function itemBody(item: OpenItem, status: Status): object {
     const { member } = callTexts[item.kind];
     return { type: kind, id, call_id: call?.id, name: call?.name, [member]: text, status };
   }
-  const content = status === "in_progress" ? [] : [partBody(item)];
+  const content = status === "in_progress" ? [] : [partBody(item, item.logprobs)];
   return kind === "reasoning"
     ? { type: kind, id, summary: [], content, status }
     : { type: kind, id, role: "assistant", content, status };
 }
 
-function partBody({ kind, text, logprobs }: OpenItem): object {
+function partBody({ kind, text }: OpenItem, logprobs: JsonList | readonly []): object {
   return kind === "reasoning"
     ? { type: textParts.reasoning.part, text }
     : { type: textParts.message.part, text, annotations: [], logprobs };

@@ -2,6 +2,7 @@
 // response as it ended. The last one holds the whole answer, which is what a request without a stream gets.
 import { assert } from "../../domain/assert.ts";
 import type { ChatEvent, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
 
@@ -22,19 +23,20 @@ export interface ResponseFailure {
  * Turns the events of a completion into those of a response.
  *
  * @param opening the header of the completion
+ * @param take called with what is in memory of the answer
  * @param failureOf what to tell the client of what is thrown on the way: this is then the last event
  */
 export async function* responseEvents(
   asked: AskedResponse,
   opening: Promise<ChatHeader>,
   events: AsyncIterable<ChatEvent>,
-  failureOf: (error: unknown) => ResponseFailure,
+  { failureOf, take }: { readonly failureOf: (error: unknown) => ResponseFailure; readonly take: TakeBytes },
 ): AsyncGenerator<ResponseEvent> {
   let count = 0;
   const numbered = (event: ItemEvent): ResponseEvent => ({ ...event, sequence_number: count++ });
   let begun: ResponseSoFar | null = null;
   try {
-    begun = new ResponseSoFar(asked, await opening);
+    begun = new ResponseSoFar(asked, await opening, take);
     yield numbered(begun.event("response.created"));
     yield numbered(begun.event("response.in_progress"));
     for await (const event of events) for (const step of begun.add(event)) yield numbered(step);
@@ -51,14 +53,20 @@ export async function* responseEvents(
 /**
  * The whole answer.
  *
- * @throws whatever the events throw
+ * @param take called with what is in memory of it
+ * @throws whatever the events or `take` throw
  */
 export async function wholeResponse(
   asked: AskedResponse,
-  header: ChatHeader,
-  events: AsyncIterable<ChatEvent>,
+  {
+    header,
+    events,
+    take,
+  }: { readonly header: ChatHeader; readonly take: TakeBytes } & {
+    readonly events: AsyncIterable<ChatEvent>;
+  },
 ): Promise<object> {
-  const response = new ResponseSoFar(asked, header);
+  const response = new ResponseSoFar(asked, header, take);
   // What the steps are is for streams; taking them is what adds them up.
   for await (const event of events) for (const _ of response.add(event));
   return response.end().response;
@@ -76,11 +84,11 @@ class ResponseSoFar {
   /** Tokens up to the last one that was thought. */
   #reasoningTokens = 0;
 
-  constructor(asked: AskedResponse, header: ChatHeader) {
+  constructor(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
     this.#asked = asked;
     this.#header = header;
     const { requestId } = asked.request.identity;
-    this.#items = new OutputItems(requestId, { hasLogprobs: header.logprobs !== "off" });
+    this.#items = new OutputItems(requestId, { hasLogprobs: header.logprobs !== "off", take });
   }
 
   *add(event: ChatEvent): Generator<ItemEvent> {
@@ -105,7 +113,7 @@ class ResponseSoFar {
       incomplete_details: isCut ? { reason: "max_output_tokens" } : null,
       usage: usageBody(usage, this.#reasoningTokens),
     });
-    return { type: `response.${status}`, response };
+    return { type: `response.${status}`, response, [isLong]: true };
   }
 
   fail({ error }: ResponseFailure): ResponseStateEvent {
