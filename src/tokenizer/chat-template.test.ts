@@ -11,7 +11,7 @@ import { createChatTemplate } from "./chat-template.ts";
 import { loadChatTemplate } from "./load-chat-template.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { renderPrompt } from "./render-prompt.ts";
-import { strftime } from "./strftime.ts";
+import { strftime } from "../jinja/run/strftime.ts";
 
 const clock: Clock = {
   now: () => new Date("2026-03-05T14:07:09Z"),
@@ -49,7 +49,7 @@ test("gives a template the standard variables, and lays the request's over them"
     documents: [{ title: "t" }],
     templateArguments: { mode: "m", add_generation_prompt: "own" },
   };
-  assert.equal(render(source, conversation), "<s>|t|true|m|own");
+  assert.equal(render(source, conversation), "<s>|t|True|m|own");
   assert.equal(
     render("{{ messages | length }}", { messages: [user("a")], templateArguments: { messages: [] } }),
     "1",
@@ -75,7 +75,8 @@ test("has what templates use beside Jinja's own: loop controls, blocks of genera
   assert.equal(render("[{{ ' a '.strip() }}{{ '--a-b-'.strip('-').upper() }}]", {}), "[aA-B]");
   assert.throws(() => render("{{ missing.strip('a') }}", {}), { code: "unsupported" });
   assert.equal(render("[{{ missing | trim }}{{ missing | upper }}{{ missing | length }}]", {}), "[0]");
-  assert.equal(render("[{{ missing | replace('a', 'b') | join(',') }}{{ missing | int }}]", {}), "[0]");
+  assert.equal(render("[{{ missing | replace('a', 'b') | join(',') }}]", {}), "[]");
+  assert.throws(() => render("{{ missing | int }}", {}), { message: /line 1: 'missing' is undefined/ });
   assert.throws(() => render("{{ missing | dictsort }}", {}), { code: "unsupported" });
 });
 
@@ -88,17 +89,20 @@ test("a template that is nested too deeply, or ends too early, is refused in suc
   ])
     assert.throws(() => render(source, {}), { code: "unsupported", message: /it is nested too deeply/ });
   for (const source of ["{% if true %}", "{{ 1 +", "{{ [1,"])
-    assert.throws(() => render(source, {}), { code: "unsupported", message: /it ends within/ });
+    assert.throws(() => render(source, {}), {
+      code: "unsupported",
+      message: /line 1: .*end of (the )?template/,
+    });
 });
 
 test("shows how much to think, and hides that behind a template's own arguments", () => {
   const source = "{{ reasoning_effort }} {{ enable_thinking }}";
   assert.equal(render(source, {}), " ");
-  assert.equal(render(source, { reasoningEffort: "low" }), "low true");
-  assert.equal(render(source, { reasoningEffort: "none" }), "none false");
+  assert.equal(render(source, { reasoningEffort: "low" }), "low True");
+  assert.equal(render(source, { reasoningEffort: "none" }), "none False");
   assert.equal(
     render(source, { reasoningEffort: "none", templateArguments: { enable_thinking: true } }),
-    "none true",
+    "none True",
   );
 });
 
@@ -130,9 +134,6 @@ test("tells the template's own message when it raises", () => {
     message: /cannot render these messages: /,
   });
   assert.throws(() => render("{{ messages", {}), { code: "unsupported", message: /has an error: / });
-  assert.throws(() => render("{{ messages }}", { templateArguments: { namespace: 1 } }), {
-    code: "unsupported",
-  });
 });
 
 test("shows today's date", () => {
@@ -175,7 +176,7 @@ test("gives a tool call's arguments as an object, and drops an empty list of cal
       tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: text } }],
     },
   ];
-  assert.equal(render(source, { messages: call('{"x": 7}') }), "true 7");
+  assert.equal(render(source, { messages: call('{"x": 7}') }), "True 7");
   assert.equal(
     render("{{ messages[0].tool_calls[0].function.arguments | tojson }}", { messages: call("") }),
     "{}",
@@ -188,7 +189,7 @@ test("gives a tool call's arguments as an object, and drops an empty list of cal
     render("{{ messages[0].tool_calls is defined }}", {
       messages: [{ role: "assistant", content: "a", tool_calls: [] }],
     }),
-    "false",
+    "False",
   );
 });
 
@@ -197,7 +198,7 @@ test("shows reasoning under both names, and leaves out null members", () => {
     "{{ messages[0].reasoning }}{{ messages[0].reasoning_content }}{{ messages[0].name is defined }}";
   assert.equal(
     render(source, { messages: [{ role: "assistant", content: "", reasoning_content: "r", name: null }] }),
-    "rrfalse",
+    "rrFalse",
   );
 });
 

@@ -4,6 +4,9 @@ import { chatFault, type Conversation } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import { textOfPart } from "../domain/content-part.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { JsonObject } from "../domain/trajectory.ts";
+import { fromJson } from "../jinja/json-text.ts";
+import type { Value } from "../jinja/values/value.ts";
 import { detectContentFormat } from "./content-format.ts";
 import { compileJinja } from "./jinja-program.ts";
 import type { JinjaProgram, ProgramLimits } from "./jinja-program.ts";
@@ -59,23 +62,27 @@ function refuseToRender(): never {
 
 function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
   const program: JinjaProgram = compileJinja(source, clock);
-  const format = detectContentFormat(program.tree);
+  const reading = { format: detectContentFormat(program.body), knowsDeveloper: source.includes("developer") };
   return (conversation, limits) => {
     const variables = {
       ...specialTokens,
-      tools: conversation.tools,
-      documents: conversation.documents,
+      tools: fromJson(conversation.tools),
+      documents: fromJson(conversation.documents),
       add_generation_prompt: conversation.addGenerationPrompt,
       ...effortVariables(conversation),
-      ...conversation.templateArguments,
-      messages: toTemplateMessages(conversation.messages, format),
+      ...valuesOf(conversation.templateArguments),
+      messages: toTemplateMessages(conversation.messages, reading),
     };
     return program.run(variables, limits);
   };
 }
 
+function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fromJson(value)]));
+}
+
 /** What vLLM shows of the effort, whose interface this is: by its name, and to templates that know thinking or none. */
-function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, unknown>> {
+function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<string, Value>> {
   if (reasoningEffort === null) return {};
   return { reasoning_effort: reasoningEffort, enable_thinking: reasoningEffort !== "none" };
 }

@@ -1,10 +1,19 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
-// objects, null members left out. Input is in the API's own spelling; nothing here knows a template.
+// objects, null members left out, a developer's instructions as the system's where it knows no developer. Input is in the API's own spelling; nothing here knows a template.
 import { chatFault } from "../domain/chat.ts";
 import { joinedText, textOfPart } from "../domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import type { Json, JsonObject, MessageRecord } from "../domain/trajectory.ts";
+import { fromJson, parseJson } from "../jinja/json-text.ts";
+import { Dict, type Value } from "../jinja/values/value.ts";
 import type { ContentFormat } from "./content-format.ts";
+
+/** How a template reads messages. */
+export interface MessageReading {
+  readonly format: ContentFormat;
+  /** Whether it knows the role `developer`, which is a system message to any other. */
+  readonly knowsDeveloper: boolean;
+}
 
 /**
  * Prepares the messages.
@@ -12,13 +21,29 @@ import type { ContentFormat } from "./content-format.ts";
  * @throws ServiceError `unsupported` naming every content and every part that is no text, or the first arguments of a
  * tool call that are no JSON
  */
-export function toTemplateMessages(
-  messages: readonly MessageRecord[],
-  format: ContentFormat,
-): readonly JsonObject[] {
+export function toTemplateMessages(messages: readonly MessageRecord[], reading: MessageReading): Value[] {
   const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
   if (faults.length > 0) throw unsupported(faults);
-  return messages.map((message, index) => toTemplateMessage(message, format, String(index)));
+  const prepared = messages.map((message, index) =>
+    toTemplateMessage(message, reading.format, String(index)),
+  );
+  const hasDeveloper = messages.some(({ role }) => role === "developer");
+  return hasDeveloper && !reading.knowsDeveloper ? withOneSystemMessage(prepared) : prepared;
+}
+
+/** All of system and developer messages as one system message before the others. */
+function withOneSystemMessage(messages: readonly Dict[]): Value[] {
+  const isSystem = (message: Dict): boolean =>
+    ["system", "developer"].some((role) => message.get("role") === role);
+  const contents = messages.filter(isSystem).map((message) => message.get("content") ?? "");
+  const content = contents.every((one) => typeof one === "string")
+    ? contents.filter((text) => text !== "").join("\n\n")
+    : contents.flat();
+  const system = Dict.of([
+    ["role", "system"],
+    ["content", content],
+  ]);
+  return [system, ...messages.filter((message) => !isSystem(message))];
 }
 
 function contentFaults(content: Json, index: string): readonly Fault[] {
@@ -34,24 +59,41 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
   });
 }
 
-function toTemplateMessage(message: MessageRecord, format: ContentFormat, index: string): JsonObject {
-  const { content, tool_calls: toolCalls, reasoning, reasoning_content: reasoningContent, ...rest } = message;
+function toTemplateMessage(message: MessageRecord, format: ContentFormat, index: string): Dict {
+  const {
+    role,
+    content,
+    tool_calls: toolCalls,
+    reasoning,
+    reasoning_content: reasoningContent,
+    ...rest
+  } = message;
   const thought = reasoning ?? reasoningContent ?? null;
-  return {
-    ...withoutNulls(rest),
-    content:
-      format === "string"
-        ? (joinedText(content ?? null) ?? "")
-        : contentTexts(content ?? null).map((text) => ({ type: "text", text })),
-    ...(thought === null ? {} : { reasoning: thought, reasoning_content: thought }),
-    ...(isJsonArray(toolCalls) && toolCalls.length > 0
-      ? {
-          tool_calls: toolCalls.map((call, place) =>
-            toTemplateCall(call, [index, "tool_calls", String(place)]),
-          ),
-        }
-      : {}),
-  };
+  const prepared = Dict.of([
+    ["role", fromJson(role)],
+    ["content", contentOf(content ?? null, role === "tool" ? "string" : format)],
+  ]);
+  if (isJsonArray(toolCalls) && toolCalls.length > 0) {
+    const calls = toolCalls.map((call, place) => toTemplateCall(call, [index, "tool_calls", String(place)]));
+    prepared.set("tool_calls", calls);
+  }
+  if (thought !== null) {
+    prepared.set("reasoning", fromJson(thought));
+    prepared.set("reasoning_content", fromJson(thought));
+  }
+  for (const [name, value] of Object.entries(rest)) if (value !== null) prepared.set(name, fromJson(value));
+  return prepared;
+}
+
+/** The content of a tool's message is one text to every template: none loops over that. */
+function contentOf(content: Json, format: ContentFormat): Value {
+  if (format === "string") return joinedText(content) ?? "";
+  return contentTexts(content).map((text) =>
+    Dict.of([
+      ["type", "text"],
+      ["text", text],
+    ]),
+  );
 }
 
 /** The text parts of a content without faults, in order; none for null. */
@@ -61,26 +103,25 @@ function contentTexts(content: Json): readonly string[] {
 }
 
 /** Models of every maker's template expect `function.arguments` as an object, while the API carries it as JSON text. */
-function toTemplateCall(call: Json, place: readonly string[]): Json {
-  if (!isJsonObject(call) || call.function === undefined || !isJsonObject(call.function)) return call;
-  const { arguments: text } = call.function;
-  if (typeof text !== "string") return call;
-  return { ...call, function: { ...call.function, arguments: parseArguments(text, place) } };
+function toTemplateCall(call: Json, place: readonly string[]): Value {
+  const prepared = fromJson(call);
+  const called = prepared instanceof Dict ? prepared.get("function") : undefined;
+  const text = called instanceof Dict ? called.get("arguments") : undefined;
+  if (called instanceof Dict && typeof text === "string")
+    called.set("arguments", parseArguments(text, place));
+  return prepared;
 }
 
-function parseArguments(text: string, place: readonly string[]): Json {
-  if (text.trim() === "") return {};
+/** In the digits and the order in which they were written. */
+function parseArguments(text: string, place: readonly string[]): Value {
+  if (text.trim() === "") return new Dict();
   try {
-    return JSON.parse(text) as Json;
+    return parseJson(text);
   } catch (cause) {
     const message = `The arguments of a tool call in the messages are not valid JSON: ${quoted(text)}.`;
     const below = [...place, "function", "arguments"];
     throw unsupported([chatFault("prompt.messages", { message, type: "value_error", below })], cause);
   }
-}
-
-function withoutNulls(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }
 
 function isJsonArray(value: Json | undefined): value is readonly Json[] {

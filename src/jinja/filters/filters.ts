@@ -1,0 +1,9 @@
+// Every filter that chat templates may use: Jinja's own, but for those that make HTML links.
+import type { Filter } from "../run/run.ts";
+import { itemFilters } from "./item-filters.ts";
+import { textFilters } from "./text-filters.ts";
+import { valueFilters } from "./value-filters.ts";
+
+export const filters: ReadonlyMap<string, Filter> = new Map(
+  Object.entries({ ...textFilters, ...itemFilters, ...valueFilters }),
+);

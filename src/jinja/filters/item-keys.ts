@@ -1,0 +1,47 @@
+// By what filters sort, group and choose items: an attribute of theirs, such as `function.name`, with capitals as small
+// letters.
+import type { Run } from "../run/run.ts";
+import { isDigits } from "../methods/text-methods.ts";
+import { Undefined, type Value } from "../values/value.ts";
+
+export type KeyOf = (item: Value) => Value;
+
+export interface KeyOptions {
+  readonly ignoresCase?: boolean;
+  /** In place of what is not defined. */
+  readonly otherwise?: Value;
+}
+
+/** @param attribute an index, or names with dots between them; null for the item itself */
+export function keyOf(
+  attribute: Value,
+  run: Run,
+  { ignoresCase = false, otherwise = null }: KeyOptions = {},
+): KeyOf {
+  const parts = partsOf(attribute);
+  return (item) => {
+    let value = item;
+    for (const part of parts) {
+      value = run.item(value, part);
+      if (otherwise !== null && value instanceof Undefined) value = otherwise;
+    }
+    return ignoresCase ? withoutCase(value) : value;
+  };
+}
+
+/** Several attributes with commas between them. */
+export function keysOf(attribute: Value, run: Run, options: KeyOptions): (item: Value) => Value[] {
+  const attributes = typeof attribute === "string" ? attribute.split(",") : [attribute];
+  const keys = attributes.map((one) => keyOf(one, run, options));
+  return (item) => keys.map((key) => key(item));
+}
+
+function partsOf(attribute: Value): readonly Value[] {
+  if (attribute === null) return [];
+  if (typeof attribute !== "string") return [attribute];
+  return attribute.split(".").map((part) => (isDigits(part) && /^\d+$/.test(part) ? BigInt(part) : part));
+}
+
+export function withoutCase(value: Value): Value {
+  return typeof value === "string" ? value.toLowerCase() : value;
+}

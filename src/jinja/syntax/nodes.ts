@@ -1,0 +1,142 @@
+// The syntax tree of a template. Each node knows its line.
+import type { Operator } from "../values/arithmetic.ts";
+import type { Order } from "../values/compare.ts";
+
+export interface CallNode {
+  readonly positional: readonly Expression[];
+  readonly named: readonly (readonly [string, Expression])[];
+  /** `*values`. */
+  readonly spread: Expression | null;
+  /** `**values`. */
+  readonly namedSpread: Expression | null;
+}
+
+export type Expression = { readonly line: number } & (
+  | { readonly kind: "constant"; readonly value: null | boolean | bigint | number | string }
+  | { readonly kind: "name"; readonly name: string }
+  /** A name's attribute that is assigned to; never evaluated. */
+  | { readonly kind: "namespace-member"; readonly name: string; readonly member: string }
+  | { readonly kind: "list" | "tuple"; readonly items: readonly Expression[] }
+  | { readonly kind: "dict"; readonly entries: readonly (readonly [Expression, Expression])[] }
+  | { readonly kind: "attribute"; readonly object: Expression; readonly name: string }
+  | { readonly kind: "item"; readonly object: Expression; readonly key: Expression }
+  /** A key that cuts; null where a bound is not given. */
+  | {
+      readonly kind: "slice";
+      readonly start: Expression | null;
+      readonly stop: Expression | null;
+      readonly step: Expression | null;
+    }
+  | { readonly kind: "call"; readonly callee: Expression; readonly args: CallNode }
+  /** An object of null is the text of the block that is filtered. */
+  | {
+      readonly kind: "filter";
+      readonly object: Expression | null;
+      readonly name: string;
+      readonly args: CallNode;
+    }
+  | { readonly kind: "test"; readonly object: Expression; readonly name: string; readonly args: CallNode }
+  | { readonly kind: "not"; readonly operand: Expression }
+  | { readonly kind: "sign"; readonly sign: "+" | "-"; readonly operand: Expression }
+  | {
+      readonly kind: "binary";
+      readonly operator: Operator;
+      readonly left: Expression;
+      readonly right: Expression;
+    }
+  | { readonly kind: "and" | "or"; readonly left: Expression; readonly right: Expression }
+  | { readonly kind: "compare"; readonly first: Expression; readonly rest: readonly Comparison[] }
+  | { readonly kind: "concatenation"; readonly parts: readonly Expression[] }
+  | {
+      readonly kind: "conditional";
+      readonly test: Expression;
+      readonly value: Expression;
+      readonly otherwise: Expression | null;
+    }
+);
+
+export interface Comparison {
+  readonly operator: Order | "==" | "!=" | "in" | "not in";
+  readonly operand: Expression;
+}
+
+/** What a macro, or the body of a call, is given. */
+export interface Signature {
+  readonly parameters: readonly string[];
+  /** Of the last parameters. */
+  readonly defaults: readonly Expression[];
+}
+
+export type Body = readonly Statement[];
+
+export type Statement = { readonly line: number } & (
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "print"; readonly value: Expression }
+  | {
+      readonly kind: "if";
+      readonly branches: readonly { readonly test: Expression; readonly body: Body }[];
+      readonly otherwise: Body;
+    }
+  | {
+      readonly kind: "for";
+      readonly target: Expression;
+      readonly iterable: Expression;
+      readonly test: Expression | null;
+      readonly isRecursive: boolean;
+      readonly body: Body;
+      readonly otherwise: Body;
+    }
+  | { readonly kind: "set"; readonly target: Expression; readonly value: Expression }
+  | {
+      readonly kind: "set-block";
+      readonly target: Expression;
+      readonly filter: Expression | null;
+      readonly body: Body;
+    }
+  | { readonly kind: "macro"; readonly name: string; readonly signature: Signature; readonly body: Body }
+  | {
+      readonly kind: "call-block";
+      readonly call: Expression & { readonly kind: "call" };
+      readonly signature: Signature;
+      readonly body: Body;
+    }
+  | { readonly kind: "filter-block"; readonly filter: Expression; readonly body: Body }
+  | {
+      readonly kind: "with";
+      readonly targets: readonly Expression[];
+      readonly values: readonly Expression[];
+      readonly body: Body;
+    }
+  /** What shows its body, and keeps names that are set there to itself; one that is named sees the outermost names alone. */
+  | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
+  | { readonly kind: "do"; readonly value: Expression }
+  | { readonly kind: "break" | "continue" }
+  /** Other templates: there are none. */
+  | { readonly kind: "load"; readonly tag: string }
+);
+
+export type Node = Expression | Statement;
+
+/** The nodes right below one. */
+export function* nodesBelow(node: Node): Generator<Node> {
+  for (const member of Object.values(node) as readonly unknown[]) yield* nodesWithin(member);
+}
+
+function* nodesWithin(member: unknown): Generator<Node> {
+  if (typeof member !== "object" || member === null) return;
+  if (isNode(member)) yield member;
+  else for (const value of Object.values(member) as readonly unknown[]) yield* nodesWithin(value);
+}
+
+function isNode(value: object): value is Node {
+  return "kind" in value && "line" in value;
+}
+
+/** All nodes of a tree; without recursion, since a chain of operators is as deep as it is long. */
+export function* allNodes(body: Body): Generator<Node> {
+  const waiting: Node[] = [...body];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    yield node;
+    for (const below of nodesBelow(node)) waiting.push(below);
+  }
+}

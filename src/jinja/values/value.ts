@@ -1,0 +1,221 @@
+// The values of a template, which are Python's: an int is a bigint, a float a number, a str a string, None null, a list an
+// array. What JavaScript has no like of is a class here. Nothing here computes.
+
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Value[]
+  | Tuple
+  | Dict
+  | DictView
+  | Range
+  | Stream
+  | Undefined
+  | Host
+  | Callable;
+
+export class Tuple {
+  readonly items: readonly Value[];
+
+  constructor(items: readonly Value[]) {
+    this.items = items;
+  }
+}
+
+/** A pair whose members have names too, as the filter `groupby` gives them. */
+export class Group extends Tuple {
+  readonly grouper: Value;
+  readonly list: Value[];
+
+  constructor(grouper: Value, list: Value[]) {
+    super([grouper, list]);
+    this.grouper = grouper;
+    this.list = list;
+  }
+}
+
+/** In the order in which names were first set; equal keys are one, so 1, 1.0 and True are. */
+export class Dict {
+  readonly #entries = new Map<unknown, readonly [Value, Value]>();
+
+  static of(entries: Iterable<readonly [Value, Value]>): Dict {
+    const dict = new Dict();
+    for (const [key, value] of entries) dict.set(key, value);
+    return dict;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** @param key what `hashed` makes of a key that is no str */
+  get(key: Value): Value | undefined {
+    return this.#entries.get(hashed(key))?.[1];
+  }
+
+  has(key: Value): boolean {
+    return this.#entries.has(hashed(key));
+  }
+
+  set(key: Value, value: Value): void {
+    const hash = hashed(key);
+    this.#entries.set(hash, [this.#entries.get(hash)?.[0] ?? key, value]);
+  }
+
+  keys(): Value[] {
+    return Array.from(this.#entries.values(), ([key]) => key);
+  }
+
+  values(): Value[] {
+    return Array.from(this.#entries.values(), ([, value]) => value);
+  }
+
+  entries(): IterableIterator<readonly [Value, Value]> {
+    return this.#entries.values();
+  }
+}
+
+/** What `keys()`, `values()` and `items()` of a dict give. */
+export class DictView {
+  readonly dict: Dict;
+  readonly kind: "keys" | "values" | "items";
+
+  constructor(dict: Dict, kind: DictView["kind"]) {
+    this.dict = dict;
+    this.kind = kind;
+  }
+}
+
+export class Range {
+  readonly start: bigint;
+  readonly stop: bigint;
+  readonly step: bigint;
+  readonly length: number;
+
+  /** @param bounds of which the step is not 0 */
+  constructor({
+    start,
+    stop,
+    step,
+  }: {
+    readonly start: bigint;
+    readonly stop: bigint;
+    readonly step: bigint;
+  }) {
+    this.start = start;
+    this.stop = stop;
+    this.step = step;
+    const span = step > 0n ? stop - start : start - stop;
+    const stride = step > 0n ? step : -step;
+    this.length = span <= 0n ? 0 : Number((span + stride - 1n) / stride);
+  }
+
+  at(index: number): bigint {
+    return this.start + BigInt(index) * this.step;
+  }
+}
+
+/** What is read once, item by item, such as what the filter `map` gives. */
+export class Stream {
+  readonly iterator: Iterator<Value>;
+  /** Its Python type. */
+  readonly kind: string;
+
+  constructor(iterator: Iterator<Value>, kind = "generator") {
+    this.iterator = iterator;
+    this.kind = kind;
+  }
+}
+
+/** What is not defined: printed as nothing, false, and an error for whoever does more with it. */
+export class Undefined {
+  /** What is said of it where it is used. */
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+/** An object with attributes of its own, such as `loop` and namespaces. */
+export abstract class Host {
+  /** The name of its Python class. */
+  abstract readonly typeName: string;
+
+  /** Undefined where there is none of that name. */
+  abstract attribute(name: string): Value | undefined;
+
+  /** What `repr` writes. */
+  shown(): string {
+    return `<${this.typeName} object>`;
+  }
+}
+
+export class Namespace extends Host {
+  readonly typeName = "Namespace";
+  readonly members: Map<string, Value>;
+
+  constructor(members: Map<string, Value>) {
+    super();
+    this.members = members;
+  }
+
+  attribute(name: string): Value | undefined {
+    return this.members.get(name);
+  }
+}
+
+/** What a call brings. */
+export interface CallArguments {
+  readonly positional: readonly Value[];
+  readonly named: ReadonlyMap<string, Value>;
+}
+
+export class Callable {
+  readonly name: string;
+  readonly invoke: (args: CallArguments) => Value;
+  /** Beside being called; methods and functions have none. */
+  readonly attributes: ReadonlyMap<string, Value>;
+  /** The name of its Python class. */
+  readonly typeName: string;
+
+  constructor(
+    name: string,
+    invoke: Callable["invoke"],
+    {
+      attributes = new Map(),
+      typeName = "function",
+    }: Partial<Pick<Callable, "attributes" | "typeName">> = {},
+  ) {
+    this.name = name;
+    this.invoke = invoke;
+    this.attributes = attributes;
+    this.typeName = typeName;
+  }
+}
+
+export function isList(value: Value): value is Value[] {
+  return Array.isArray(value);
+}
+
+/** The keys that are equal have one hash; others have others. */
+export function hashed(key: Value): unknown {
+  if (typeof key === "boolean") return key ? 1n : 0n;
+  if (typeof key === "number" && Number.isInteger(key)) return BigInt(key);
+  if (key instanceof Tuple) return `\u0000tuple ${key.items.map(tupleItemHash).join("\u0000")}`;
+  return key;
+}
+
+function tupleItemHash(item: Value): string {
+  const hash = hashed(item);
+  return `${typeof hash} ${String(hash)}`;
+}
+
+/** Whether it may be a key. */
+export function isHashable(value: Value): boolean {
+  if (value instanceof Tuple) return value.items.every(isHashable);
+  return !isList(value) && !(value instanceof Dict);
+}
