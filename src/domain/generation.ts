@@ -73,6 +73,9 @@ export function choiceCountOf({ choices }: Pick<GenerationRequest, "choices">): 
   return choices.kind === "sample" ? choices.count : choices.width;
 }
 
+/** Stands for the log-probability of what is impossible: JSON has no infinity. */
+export const logprobMin = -9999;
+
 export interface TokenAlternative {
   readonly id: number;
   /** Natural logarithm of the raw probability: before bias, penalties and temperature. */

@@ -1,5 +1,6 @@
 // What a recorded Choice says about its tokens: ids, log-probabilities, and the prompt it answered.
 // Records come from clients, so everything is checked; what contradicts itself is refused, not repaired.
+import { logprobMin } from "../domain/generation.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { ChoiceRecord, Json, JsonObject } from "../domain/trajectory.ts";
 import { choiceFaults, idList, logprobEntries, namedTokenId } from "./choice-faults.ts";
@@ -8,7 +9,7 @@ export interface RecordedTokens {
   /** The exact prompt; null when the client library dropped it. */
   readonly promptTokenIds: readonly number[] | null;
   readonly tokenIds: readonly number[];
-  /** One per token, NaN where none was recorded. */
+  /** One per token, NaN where none was recorded, or one that cannot be. */
   readonly logprobs: readonly number[];
 }
 
@@ -36,12 +37,17 @@ export function readRecordedTokens(
   const exactIds = idList(choice["token_ids"]);
   if (exactIds === null && entries === null) return null;
   const tokenIds = exactIds ?? (entries ?? []).map((entry) => tokenIdOf(entry, lookup, vocabularySize));
-  const logprobs = entries?.map(({ logprob }) => (typeof logprob === "number" ? logprob : NaN));
+  const logprobs = entries?.map(({ logprob }) => knownLogprob(logprob));
   return {
     promptTokenIds: idList(choice["prompt_token_ids"]),
     tokenIds,
     logprobs: logprobs ?? tokenIds.map(() => NaN),
   };
+}
+
+/** What was sampled was not impossible: who says so does not know its log-probability. */
+function knownLogprob(logprob: Json | undefined): number {
+  return typeof logprob === "number" && logprob > logprobMin ? logprob : NaN;
 }
 
 /** What is neither absent nor of the type it should have. */

@@ -280,6 +280,13 @@ test("additional histories train too", () => {
   );
 });
 
+test("a log-probability that says a sampled token is impossible counts as unknown", () => {
+  const [first, ...others] = asIds("a;");
+  const content = [first, ...others].map((token, index) => ({ token, logprob: index === 0 ? -9999 : -2 }));
+  const answer = choice("a", { logprobs: { content, refusal: null }, prompt_token_ids: encode("u:x;a:") });
+  check(trajectory([user("x"), answer]), [["u:x;a:[a;]", [NaN, -2]]]);
+});
+
 test("refusals train as answers do, and the first token of a sequence does not", () => {
   const refusal = choice("", {
     logprobs: { content: null, refusal: [{ token: "token_id:110", logprob: -0.5 }] },

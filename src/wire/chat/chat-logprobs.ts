@@ -1,5 +1,6 @@
 // Log-probabilities as the interface spells them.
 import type { ChatLogprob, ChatPromptLogprob, ChatRankedToken } from "../../domain/chat.ts";
+import { logprobMin } from "../../domain/generation.ts";
 import { JsonText } from "../json-text.ts";
 
 export interface LogprobEntry {
@@ -16,9 +17,6 @@ export interface LogprobsBody {
   readonly content: readonly JudgedEntry[];
   readonly refusal: null;
 }
-
-/** JSON has no infinity; this stands for "never". */
-export const logprobMin = -9999;
 
 /** @param asIds tokens read `token_id:<N>`, which no library loses on the way back into training */
 export function logprobsBody(logprobs: readonly ChatLogprob[], asIds: boolean): LogprobsBody {

@@ -1,6 +1,7 @@
 // Log-probabilities in the older of OpenAI's shapes: four lists side by side, and alternatives by their text.
 import type { ChatHeader, ChatLogprob } from "../../domain/chat.ts";
-import { logprobMin, tokenName } from "../chat/chat-logprobs.ts";
+import { logprobMin } from "../../domain/generation.ts";
+import { tokenName } from "../chat/chat-logprobs.ts";
 import { JsonList, JsonText, type TakeBytes } from "../json-text.ts";
 import type { CompletionForm } from "./read-completion.ts";
 
