@@ -7,7 +7,7 @@ import { runDemo, type DemoResult } from "../src/cli/demo/run-demo.ts";
 import { words, type Word } from "../src/cli/demo/task.ts";
 import { withTemporaryServer } from "../src/cli/temporary-server.ts";
 
-const help = `Usage: node dist/bench/demo-seeds.js [--seeds 10] [--teach maybe,yes] [--jobs 12] [--learning-rate 0.002] [--json]
+const help = `Usage: node dist/bench/demo-seeds.js [--seeds 10] [--teach maybe,yes] [--jobs 12] [--learning-rate 0.0001] [--json]
 Runs the demo for seeds 1..N and each word on one server, and prints a curve a line.`;
 
 interface Run {
@@ -21,7 +21,7 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "10" },
     teach: { type: "string", default: "maybe,yes" },
     jobs: { type: "string", default: "12" },
-    "learning-rate": { type: "string", default: "0.002" },
+    "learning-rate": { type: "string", default: "0.0001" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },

@@ -25,7 +25,7 @@ for (const taught of ["maybe", "yes"] satisfies readonly Word[]) {
         taught,
         seed: 11,
         jobCountMax: 12,
-        learningRate: 0.002,
+        learningRate: 1e-4,
         groupSize: 8,
       },
       (event) => void (event.kind === "samples" && samples.push(event.when)),

@@ -30,6 +30,8 @@ PROMPTS = ["respond with exactly one of " + ", ".join(f"'{word}'" for word in wo
 # What the test asks for at the end, and in how many training steps at most.
 REWARD_MIN = 0.9
 STEPS_MAX = 12
+# What it trains with.
+LEARNING_RATE = 1e-4
 
 
 def reward_of(text: str) -> float:
@@ -85,7 +87,7 @@ async def learn_the_task(backend: ServerlessBackend, model: art.TrainableModel) 
     step = 0
     while reward < REWARD_MIN and step < STEPS_MAX:
         groups = [await roll_out(model, prompt) for prompt in PROMPTS]
-        result = await backend.train(model, groups, learning_rate=2e-3)
+        result = await backend.train(model, groups, learning_rate=LEARNING_RATE)
         step += 1
         assert result.step == step and await model.get_step() == step
         reward = await evaluate(model, step)

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { resolveSupervisedConfig } from "../domain/supervised/supervised-config.ts";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../http/testing/fake-server.ts";
 import { openDatabase } from "../storage/database.ts";
 
@@ -54,12 +55,12 @@ async function listening(t: TestContext) {
   };
 }
 
-async function submit(server: Server, modelId: string): Promise<string> {
+async function submit(server: Server, modelId: string, config: object = {}): Promise<string> {
   const answer = await server.ask({
     method: "POST",
     url: "/v1/preview/training-jobs",
     headers: { authorization: bearer(keys.member) },
-    payload: { model_id: modelId, trajectory_groups: [] },
+    payload: { model_id: modelId, trajectory_groups: [], experimental_config: config },
   });
   return answer.json<{ id: string }>().id;
 }
@@ -259,7 +260,12 @@ test("hone jobs sft submits the conversations of a file, and leaves no upload be
   assert.equal(status, "status 0");
   assert.deepEqual((await server.jobs.find(id))?.task, {
     kind: "sft",
-    config: { batchSize: 3, learningRate: 0.002, epochCount: 4, isShuffled: false, assistantTurns: "all" },
+    config: resolveSupervisedConfig({
+      batchSize: 3,
+      learningRate: 0.002,
+      epochCount: 4,
+      isShuffled: false,
+    }),
   });
   assert.deepEqual(outputs.slice(1), ["status 1", "status 1", "none\nstatus 0"]);
   assert.match(errors, /training_data_url\.line 2\.messages: Field required/);
@@ -269,7 +275,7 @@ test("hone jobs sft submits the conversations of a file, and leaves no upload be
 
 test("hone jobs show says of a job what trains and what does not, in groups and in trajectories", async (t) => {
   const { server, modelId, member } = await listening(t);
-  const id = await submit(server, modelId);
+  const id = await submit(server, modelId, { novel: 1 });
   await server.jobs.addWarning(id, "Something looks odd.");
   const counts = {
     groupsSubmitted: 4,
@@ -279,6 +285,7 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
     trainableTokens: 120,
     skipped: { too_long: 3, zero_variance: 8 },
     skippedGroups: { too_long: 1, zero_variance: 2 },
+    steps: { count: 9, passCount: 1, sequencesMax: 1 },
   };
   await playJob(server, { step: 1, counts });
   const { outputs } = await run(
@@ -296,6 +303,13 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
       ["kind", "rl"],
       ["state", "succeeded"],
       ["result step", "1"],
+      [
+        "learns by",
+        "learning_rate 0.0001, passes 1, epsilon 1, epsilon_high 4, importance_sampling_level token, " +
+          "kl_penalty_source current_learner, scale_rewards true",
+      ],
+      ["is not applied", "novel"],
+      ["takes steps", "9 over 9 sequences, up to 1 sequence each"],
       ["groups", "4, 2 train"],
       ["trajectories", "16, 9 sequences train"],
       ["tokens", "120 train"],
@@ -303,6 +317,8 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
       ["does not train", "groups", "trajectories"],
       ["too_long", "1", "3"],
       ["zero_variance", "2", "8"],
+      [""],
+      ["warning: novel was sent and is not applied: no option of this server has this name."],
       [""],
       ["warning: Something looks odd."],
       ["status 0"],

@@ -138,6 +138,12 @@ export interface TrainingJobResource {
   } | null;
   /** Until its last step, by the speed of the last ones; null while that is not known. */
   readonly seconds_left: number | null;
+  /** As it takes effect; null of a job of another kind. */
+  readonly experimental_config: Readonly<Record<string, ConfigValue>> | null;
+  /** The same of supervised fine-tuning. */
+  readonly config: Readonly<Record<string, ConfigValue>> | null;
+  /** What was sent and has no effect. */
+  readonly config_not_applied: readonly string[];
   /** Null until the job has begun. */
   readonly counts: JobCountsResource | null;
   /** The job that it repeats; it makes no version itself. */
@@ -147,6 +153,8 @@ export interface TrainingJobResource {
   /** Of a replay that succeeded. */
   readonly replay: ReplayResource | null;
 }
+
+export type ConfigValue = number | string | boolean | null | readonly number[];
 
 /** How what a replay made compares with the version that its job made. */
 export interface ReplayResource {
@@ -176,6 +184,14 @@ export interface JobCountsResource {
   readonly skipped: Readonly<Record<string, number>>;
   /** Reason to groups that have such trajectories. */
   readonly skipped_groups: Readonly<Record<string, number>>;
+  /** Null of a job from before. */
+  readonly steps: {
+    readonly count: number;
+    /** How often each sequence trains. */
+    readonly passes: number;
+    /** Sequences of the step that has most. */
+    readonly sequences_max: number;
+  } | null;
 }
 
 export interface JobEventResource {
@@ -231,6 +247,13 @@ export interface TrainingConfigBody {
   readonly kl_penalty_coef?: number;
   readonly allow_training_without_logprobs?: boolean;
   readonly packed_sequence_length?: number;
+  readonly kl_penalty_source?: "current_learner" | "sample";
+  readonly batch_size?: number;
+  readonly steps?: number;
+  readonly passes?: number;
+  readonly weight_decay?: number;
+  readonly max_grad_norm?: number;
+  readonly num_trajectories_learning_rate_multiplier_power?: number;
   readonly truncated_importance_sampling?: number;
 }
 

@@ -53,6 +53,17 @@ export interface JobCounts {
   readonly skipped: Readonly<Record<string, number>>;
   /** Reason to groups that have such trajectories. */
   readonly skippedGroups: Readonly<Record<string, number>>;
+  /** Absent in jobs from before. */
+  readonly steps?: StepCounts;
+}
+
+/** The optimizer steps of a job. */
+export interface StepCounts {
+  readonly count: number;
+  /** How often each sequence trains. */
+  readonly passCount: number;
+  /** Of the step that has most. */
+  readonly sequencesMax: number;
 }
 
 /** What every attempt at a job goes by, fixed at its first: another attempt then trains the same model. */

@@ -5,12 +5,14 @@ import type { JobDraft } from "../domain/job.ts";
 export function newJob(
   identity: Pick<JobDraft, "id" | "modelId" | "task" | "configNotApplied" | "createdAt"> & {
     readonly replayOf?: string;
+    readonly warnings?: readonly string[];
     readonly retryOf?: string;
   },
 ): JobDraft {
   return {
     replayOf: null,
     retryOf: null,
+    warnings: [],
     ...identity,
     state: "queued",
     startedAt: null,
@@ -20,7 +22,6 @@ export function newJob(
     lostCount: 0,
     restartCount: 0,
     waitingFor: null,
-    warnings: [],
     progress: null,
     counts: null,
     resultStep: null,

@@ -15,8 +15,6 @@ export interface FirstKey {
   /** Null where only its hash is known. */
   readonly secret: string | null;
   readonly isNew: boolean;
-  /** Where it is to be found, for people. */
-  readonly place: string;
 }
 
 export interface FirstKeyDependencies {
@@ -47,7 +45,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   const { keys, settings } = dependencies;
   if (settings.apiKey !== null) {
     await setFirstKey(dependencies, settings.apiKey);
-    return { secret: settings.apiKey, isNew: false, place: "HONE_API_KEY" };
+    return { secret: settings.apiKey, isNew: false };
   }
   const file = adminKeyFile(settings.data);
   if ((await liveAdminKeys(keys)).length > 0) {
@@ -56,16 +54,15 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
       // It may have been taken elsewhere.
       () => null,
     );
-    const place = secret === null ? "with whoever made it; `hone keys create` makes another" : file;
-    return { secret, isNew: false, place };
+    return { secret, isNew: false };
   }
-  if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
+  if (settings.auth === "off") return { secret: null, isNew: false };
   const secret = newSecret();
   // The file is written first: a key in the store whose secret nobody has would lock everyone out.
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   await chmod(file, 0o600);
   await keys.create(firstKey(dependencies, secret));
-  return { secret, isNew: true, place: file };
+  return { secret, isNew: true };
 }
 
 async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): Promise<void> {

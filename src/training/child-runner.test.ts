@@ -247,10 +247,15 @@ test("trains, publishes a version, and reports every step", async (t) => {
     trainableTokens: 71,
     skipped: { at_group_mean: 1 },
     skippedGroups: { at_group_mean: 1 },
+    steps: { count: 2, passCount: 1, sequencesMax: 3 },
   });
   assert.deepEqual(started, [
     {
       num_sequences: steps.length,
+      num_gradient_steps: 2,
+      num_trained_sequences: 5,
+      num_sequences_per_step_max: 3,
+      num_passes: 1,
       num_groups_submitted: 2,
       num_groups_trainable: 2,
       num_trajectories: 6,

@@ -11,7 +11,7 @@ export type Metrics = Readonly<Record<string, number>>;
 
 /** Of the event `training_started`. */
 export function startMetrics(stepCount: number, counts: JobCounts): Metrics {
-  return { num_sequences: stepCount, ...countMetrics(counts) };
+  return { num_sequences: stepCount, ...stepSizeMetrics(counts), ...countMetrics(counts) };
 }
 
 /** What one optimizer step was made of. */
@@ -32,6 +32,7 @@ export function stepMetrics({ batch, gradient, step, learningRate, seconds }: St
   const tokenCount = batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
   return {
     loss: gradient.loss,
+    num_datums: batch.length,
     ...(entropy === undefined ? {} : { entropy }),
     ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
     learning_rate: learningRate,
@@ -70,6 +71,7 @@ const meanNames: Readonly<Record<string, string>> = {
   learning_rate: "loss/learning_rate",
   kl_div: "loss/kl_div",
   kl_policy_ref: "loss/kl_policy_ref",
+  num_datums: "data/step_num_datums",
   tokens_per_second: "throughput/trainer_tokens_per_second",
 };
 
@@ -90,6 +92,17 @@ function meansOf(steps: readonly Metrics[]): Metrics {
   return {
     ...means,
     ...(difference === undefined ? {} : { "loss/first_max_logprob_difference": difference }),
+  };
+}
+
+/** Of what the steps are made; in the start alone, since clients average what comes with every step. */
+function stepSizeMetrics({ sequences, steps }: JobCounts): Metrics {
+  if (steps === undefined) return {};
+  return {
+    num_gradient_steps: steps.count,
+    num_trained_sequences: sequences,
+    num_sequences_per_step_max: steps.sequencesMax,
+    num_passes: steps.passCount,
   };
 }
 

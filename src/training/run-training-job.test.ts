@@ -15,6 +15,7 @@ import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
 import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
+import { greatestDifference } from "./logprob-difference.ts";
 import type { TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
@@ -138,7 +139,8 @@ test("opens, takes a step per batch, publishes and closes, each call with an id 
   const bench = new Bench(t);
   const outcome = await bench.run();
   const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
-  assert.deepEqual(bench.kinds, ["open", ...steps, "forward", "save", "close"]);
+  // One look before the first step, one at what comes of the last.
+  assert.deepEqual(bench.kinds, ["open", "forward", ...steps, "forward", "save", "close"]);
   assert.equal(new Set(bench.trainers.ids).size, bench.trainers.ids.length);
   assert.deepEqual(bench.trainers.calls[0], { kind: "open", start: { from: null, seed: "seed" } });
   assert.deepEqual(bench.published, ["1"]);
@@ -147,7 +149,91 @@ test("opens, takes a step per batch, publishes and closes, each call with an id 
   assert.equal(bench.steps.length, 3);
 });
 
-test("packed_sequence_length is the tokens of a step and the longest sequence, whatever the server's settings", async (t) => {
+/** How many sequences each step of a job was computed of, in their order. */
+async function stepSizes(
+  t: TestContext,
+  config: Given["config"],
+  batchTokens = 0,
+): Promise<readonly number[]> {
+  const bench = new Bench(t);
+  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), batchTokens };
+  await bench.run({ config: { ...config }, input: { settings } });
+  return bench.trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data.length] : []));
+}
+
+test("takes a step for every sequence, unless the job says how many steps, or how large, or the server counts tokens", async (t) => {
+  assert.deepEqual(await stepSizes(t, {}), [1, 1, 1, 1]);
+  assert.deepEqual(await stepSizes(t, { passCount: 2 }), [1, 1, 1, 1, 1, 1, 1, 1]);
+  assert.deepEqual(await stepSizes(t, { stepCount: 1 }), [4]);
+  assert.deepEqual(await stepSizes(t, { stepCount: 2, passCount: 3 }), [2, 2, 2, 2, 2, 2]);
+  assert.deepEqual(new Set(await stepSizes(t, { batchSize: 3 })), new Set([3, 1]));
+  assert.deepEqual(await stepSizes(t, { packedSequenceLength: 24 }), [1, 1, 1, 1]);
+  assert.equal((await stepSizes(t, {}, 12)).length, 3);
+  assert.deepEqual(await stepSizes(t, { batchSize: 4 }, 12), [4]);
+});
+
+test("says how many steps it takes over what, and how large each was", async (t) => {
+  const bench = new Bench(t);
+  const { counts, metrics } = await bench.run({ config: { stepCount: 3, passCount: 2 } });
+  assert.deepEqual(counts.steps, { count: 6, passCount: 2, sequencesMax: 2 });
+  const { num_sequences, num_gradient_steps, num_passes } = bench.started[0];
+  assert.deepEqual([num_sequences, num_gradient_steps, num_passes], [6, 6, 2]);
+  assert.equal(bench.started[0]["num_sequences_per_step_max"], 2);
+  assert.equal(bench.started[0]["num_trained_sequences"], 4);
+  const sizes = bench.steps.map((step) => step["num_datums"]);
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    8,
+  );
+  assert.equal(metrics["data/step_num_datums"], 8 / 6);
+});
+
+test("warns of steps that cannot have changed anything", async (t) => {
+  const warningsOf = async (config: Given["config"]): Promise<string> => {
+    const bench = new Bench(t);
+    await bench.run({ config: { ...config } });
+    return bench.warnings.join("\n");
+  };
+  assert.match(
+    await warningsOf({ learningRate: 1e-6, batchSize: 1 }),
+    /learning rates of its 4 steps sum to 0\.0000040, .* hardly change/,
+  );
+  assert.match(await warningsOf({ learningRate: 5e-5, stepCount: 1 }), /its one step sum to 0\.000050, /);
+  assert.doesNotMatch(await warningsOf({ learningRate: 1e-3, stepCount: 1 }), /hardly change/);
+  const cutOff = { maskProbRatio: true, epsilon: 0, epsilonHigh: 0, ppo: true };
+  assert.match(await warningsOf(cutOff), /gradient of its 3 steps was 0, so nothing was learned/);
+});
+
+test("a job's own weight decay and norm win over the server's; its rate grows with the sequences of a step where it says so", async (t) => {
+  const bench = new Bench(t);
+  const config = {
+    learningRate: 0.01,
+    learningRatePower: 0.5,
+    stepCount: 1,
+    weightDecay: 0,
+    gradientNormMax: 3,
+  };
+  await bench.run({ config });
+  const optimizer = bench.trainers.calls.find((call) => call.kind === "optimStep");
+  assert.ok(optimizer?.kind === "optimStep");
+  const { learningRate, weightDecay, gradientNormMax } = optimizer.step;
+  assert.deepEqual([learningRate, weightDecay, gradientNormMax], [0.02, 0, 3]);
+  assert.equal(bench.steps[0]["learning_rate"], 0.02);
+});
+
+test("looks at the log-probabilities of several steps' sequences before the first, without a second look at one that is enough", async (t) => {
+  const bench = new Bench(t);
+  await bench.run({ config: { batchSize: 1 } });
+  const [, probe] = bench.trainers.calls;
+  assert.ok(probe.kind === "forward");
+  assert.equal(probe.data.length, 4);
+  const whole = new Bench(t);
+  await whole.run({ config: { stepCount: 1, passCount: 2 } });
+  assert.deepEqual(whole.kinds.slice(0, 3), ["open", "forwardBackward", "optimStep"]);
+  assert.deepEqual(whole.warnings, bench.warnings);
+});
+
+test("where the server counts tokens, packed_sequence_length is the tokens of a step; it is always the longest sequence", async (t) => {
   const steps = async (packedSequenceLength: number | null): Promise<Bench> => {
     const bench = new Bench(t);
     await bench.run({ config: { packedSequenceLength } });
@@ -167,11 +253,13 @@ test("a batch knows the groups of its sequences, and its step goes by the job's 
   const bench = new Bench(t);
   const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), weightDecay: 0.25, gradientNormMax: 7 };
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
-  const [, gradient, optimizer] = bench.trainers.calls;
+  const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
   // Trajectories at the mean of their group train nothing.
-  assert.equal(gradient.data.length, 4);
-  assert.deepEqual(new Set(gradient.data.map(({ group }) => group)), new Set([0, 1]));
+  const [, probe] = bench.trainers.calls;
+  assert.ok(probe.kind === "forward");
+  assert.equal(probe.data.length, 4);
+  assert.deepEqual(new Set(probe.data.map(({ group }) => group)), new Set([0, 1]));
   const { learningRate, weightDecay, gradientNormMax } = optimizer.step;
   assert.deepEqual([learningRate, weightDecay, gradientNormMax], [0.02, 0.25, 7]);
 });
@@ -185,7 +273,13 @@ test("reports the job's counts with the start and every step, and keeps the mean
     num_trajectories: 6,
     num_trainable_tokens: counts.trainableTokens,
   };
-  assert.deepEqual(bench.started, [{ num_sequences: 3, ...expected }]);
+  const stepSizes = {
+    num_gradient_steps: 3,
+    num_trained_sequences: 4,
+    num_sequences_per_step_max: 2,
+    num_passes: 1,
+  };
+  assert.deepEqual(bench.started, [{ num_sequences: 3, ...stepSizes, ...expected }]);
   for (const step of bench.steps) {
     assert.deepEqual({ ...step, ...expected }, step);
     assert.equal(step["learning_rate"], 0.01);
@@ -249,7 +343,11 @@ test("each step says how far the policy is from the one that sampled, from the b
 test("recorded log-probabilities that serving cannot have given are warned of, once", async (t) => {
   const bench = new Bench(t);
   await bench.run();
-  const difference = bench.steps[0]["max_logprob_difference"];
+  const [, probe] = bench.trainers.calls;
+  assert.ok(probe.kind === "forward");
+  const trainer = await bench.trainers.open({ from: null, seed: "seed" });
+  const computed = await trainer.forward(probe.data, { id: "check", signal: new AbortController().signal });
+  const difference = greatestDifference(probe.data, computed).nats;
   assert.ok(difference > 0.05, "the recorded ones are made up");
   assert.equal(bench.warnings.length, 1);
   assert.match(bench.warnings[0], /trajectory_groups\.\d\.trajectories\.\d.* Its tokens are exact/);
@@ -298,9 +396,10 @@ test("the seed decides the first adapter and the order of the steps, and nothing
 test("precalculated log-probabilities take the place of the recorded ones before the first step", async (t) => {
   const bench = new Bench(t);
   await bench.run({ config: { precalculateLogprobs: true } });
-  assert.deepEqual(bench.kinds.slice(0, 5), ["open", "forward", "forward", "forward", "forwardBackward"]);
+  const forwards = ["forward", "forward", "forward", "forward"];
+  assert.deepEqual(bench.kinds.slice(0, 6), ["open", ...forwards, "forwardBackward"]);
   const [, recorded] = bench.trainers.calls;
-  const gradient = bench.trainers.calls[4];
+  const gradient = bench.trainers.calls[5];
   assert.ok(recorded.kind === "forward" && gradient.kind === "forwardBackward");
   const trainer = await bench.trainers.open({ from: null, seed: "seed" });
   const { signal } = new AbortController();
@@ -312,6 +411,18 @@ test("precalculated log-probabilities take the place of the recorded ones before
   });
   // The difference is still that to what was recorded.
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
+});
+
+test("precalculated log-probabilities are computed once for each sequence, however many passes there are", async (t) => {
+  const bench = new Bench(t);
+  await bench.run({ config: { precalculateLogprobs: true, batchSize: 1, passCount: 3 } });
+  const gradients = bench.trainers.calls.flatMap((call) =>
+    call.kind === "forwardBackward" ? call.data : [],
+  );
+  assert.equal(gradients.length, 12);
+  assert.equal(new Set(gradients).size, 4);
+  const count = bench.kinds.filter((kind) => kind === "forward").length;
+  assert.equal(count, 4 + 2, "one look before the first step, and one behind the last");
 });
 
 test("truncated importance sampling weighs each token by how far the recorded log-probability was off", async (t) => {
@@ -341,8 +452,8 @@ test("with a KL penalty every step compares with the base model, whatever the jo
   const bench = new Bench(t);
   const first = await bench.run({ config: { klPenaltyCoefficient: 0.1 } });
   const steps = bench.steps.flatMap(() => ["forward of the base", "forwardBackward", "optimStep"]);
-  assert.deepEqual(bench.kinds, ["open", ...steps, "forward", "save", "close"]);
-  const [, , gradient] = bench.trainers.calls;
+  assert.deepEqual(bench.kinds, ["open", "forward", ...steps, "forward", "save", "close"]);
+  const [, , , gradient] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward");
   const referencesOf = (data: readonly TrainingSequence[]): readonly number[] =>
     data.flatMap((sequence) =>
@@ -362,7 +473,7 @@ test("with a KL penalty every step compares with the base model, whatever the jo
   const { adapterFolder, trainerState } = first;
   const later = { from: { adapterFolder, trainerState }, adapterFolder: "adapters/m/2" };
   await bench.run({ config: { klPenaltyCoefficient: 0.1 }, input: later });
-  const again = bench.trainers.calls[2];
+  const again = bench.trainers.calls[3];
   assert.ok(again.kind === "forwardBackward");
   assert.deepEqual(referencesOf(again.data), referencesOf(gradient.data));
 });
@@ -399,7 +510,9 @@ test("a job that is cancelled after its last step, or while it is saved, leaves 
   for (const when of ["forward", "save"]) {
     const bench = new Bench(t);
     const aborting = new AbortController();
-    bench.trainers.onCall = ({ kind }) => void (kind === when && aborting.abort());
+    // Not the look before the first step.
+    bench.trainers.onCall = ({ kind }) =>
+      void (kind === when && bench.kinds.includes("optimStep") && aborting.abort());
     await assert.rejects(bench.run({ input: { signal: aborting.signal } }), rejectsWith("cancelled"));
     assert.deepEqual(bench.kinds.slice(-2), [when, "close"]);
     assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 3);
@@ -410,7 +523,8 @@ test("a job that is cancelled after its last step, or while it is saved, leaves 
 test("a loss that is not finite ends the job in its own words, and nothing is published", async (t) => {
   const bench = new Bench(t);
   await assert.rejects(bench.run({ config: { learningRate: 1e200 } }), rejectsWith("unsupported"));
-  assert.deepEqual(bench.kinds, ["open", "forwardBackward", "optimStep", "forwardBackward", "close"]);
+  const steps = ["forwardBackward", "optimStep", "forwardBackward"];
+  assert.deepEqual(bench.kinds, ["open", "forward", ...steps, "close"]);
   assert.throws(() => bench.published, "there is not even a folder");
 });
 

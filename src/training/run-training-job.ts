@@ -7,6 +7,7 @@ import type { ConversationTokenizer } from "../trajectories/conversation-tokeniz
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 import type { TrainingPlan } from "./plans/plan.ts";
 import { planReinforcement } from "./plans/reinforcement.ts";
+import { movementWarning } from "./plans/step-counts.ts";
 import { planSupervised } from "./plans/supervised.ts";
 import type { JobWork } from "./plans/work.ts";
 import { publishAdapter } from "./folders/publish.ts";
@@ -77,6 +78,8 @@ export async function runTrainingJob(
     const context = { report, clock, snapshots, secondsSpent, signal };
     await tellAgain(past, plan, { report, toldCount: input.stepsTold });
     const steps = await takeSteps(trainer, plan, past, context);
+    const warning = movementWarning(steps.metrics);
+    if (warning !== null) await report.warned(warning);
     await report.entered("publishing");
     if (batches.length > 0) await requireServable(trainer, plan, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));

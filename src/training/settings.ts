@@ -29,11 +29,11 @@ export const trainingSettings = {
   },
   batchTokens: {
     kind: "integer",
-    default: 2048,
-    min: 1,
+    default: 0,
+    min: 0,
     max: 1_048_576,
     about:
-      "Tokens of one optimizer step, those that sequences begin with alike counted once; fewer give more steps. A job's packed_sequence_length wins.",
+      "Tokens of one optimizer step of a job that says neither steps nor batch_size, those that sequences begin with alike counted once; 0 takes a step for every sequence, as ART does.",
   },
   microbatchTokens: {
     kind: "integer",

@@ -13,6 +13,7 @@ export type PolicyLossConfig = Pick<
   | "importanceSamplingLevel"
   | "k2Tau"
   | "klPenaltyCoefficient"
+  | "klPenaltySource"
   | "maskProbRatio"
   | "maxNegativeAdvantageImportanceSamplingWeight"
   | "ppo"
@@ -25,6 +26,7 @@ export type PolicyLossConfig = Pick<
  *
  * With a KL penalty β every advantage A_t of the policy gradient is A_t + β · (k̄ - k_t), where k_t is the token's current
  * log-probability less its reference log-probability, without gradient, and k̄ the mean of k over all trained tokens given.
+ * With the source `sample` its old log-probability stands there in place of the current one, where it is known.
  */
 export type Loss =
   | { readonly kind: "policy"; readonly config: PolicyLossConfig }

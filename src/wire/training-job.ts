@@ -194,6 +194,17 @@ export const trainingJobSchema = Type.Object(
         trainable_tokens: count,
         skipped: countsByReason,
         skipped_groups: countsByReason,
+        steps: orNull(
+          Type.Object({
+            count: Type.Integer({ minimum: 0, description: "Optimizer steps, of all passes." }),
+            passes: Type.Integer({ minimum: 1, description: "How often each sequence trains." }),
+            sequences_max: Type.Integer({
+              minimum: 0,
+              description: "Sequences of the step that has most.",
+            }),
+          }),
+          { description: "What the job takes over its sequences; null of a job from before." },
+        ),
       }),
     ),
     result_step: orNull(count, { description: "The version that it made." }),
@@ -246,7 +257,7 @@ export function trainingJobBody(
             gradient_steps_saved: progress.savedStepCount,
           },
     seconds_left: endsAt === null ? null : Math.max(0, (endsAt.getTime() - now.getTime()) / 1000),
-    experimental_config: task.kind === "rl" ? trainingConfigBody(task.config) : null,
+    experimental_config: task.kind === "rl" ? trainingConfigBody(inEffect(task.config, job)) : null,
     config: task.kind === "sft" ? supervisedConfigBody(task.config) : null,
     config_not_applied: job.configNotApplied,
     counts:
@@ -260,11 +271,32 @@ export function trainingJobBody(
             trainable_tokens: counts.trainableTokens,
             skipped: counts.skipped,
             skipped_groups: counts.skippedGroups,
+            steps:
+              counts.steps === undefined
+                ? null
+                : {
+                    count: counts.steps.count,
+                    passes: counts.steps.passCount,
+                    sequences_max: counts.steps.sequencesMax,
+                  },
           },
     result_step: job.resultStep,
     replay_of: job.replayOf,
     retry_of: job.retryOf,
     replay: job.comparison === null ? null : replayBody(job.comparison),
+  };
+}
+
+/** With the numbers that the server had where the job has none, once its first attempt has fixed them. */
+function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
+  const { weightDecay, gradientNormMax, batchTokens } = pins?.settings ?? {};
+  const countsTokens = typeof batchTokens === "number" && batchTokens > 0;
+  const isLeft = pins !== null && config.batchSize === null && config.stepCount === null;
+  return {
+    ...config,
+    batchSize: isLeft && !countsTokens ? 1 : config.batchSize,
+    weightDecay: config.weightDecay ?? (typeof weightDecay === "number" ? weightDecay : null),
+    gradientNormMax: config.gradientNormMax ?? (typeof gradientNormMax === "number" ? gradientNormMax : null),
   };
 }
 

@@ -28,7 +28,7 @@ export function addDemoCommand(program: Command): void {
     .option("--teach <word>", `the word to teach: ${words.join(", ")}`, "maybe")
     .option("--seed <number>", "repeats a run (default: a fresh one)")
     .option("--jobs <count>", "most training jobs", "12")
-    .option("--learning-rate <number>", "of every job", "0.002")
+    .option("--learning-rate <number>", "of every job", "0.0001")
     .option("--base-model <name>", "the model to train", "hone-tiny")
     .option("--url <address>", "a running server")
     .option("--key <key>", "its API key")

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { TrainingJobResource } from "../../client/resources.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { duration } from "../duration.ts";
+import { shownConfig, shownSteps } from "../watch/job-config.ts";
 import { addReplayCommand } from "./replay-job.ts";
 import { addTeachCommand } from "./teach-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
@@ -89,6 +90,9 @@ function showJob(job: TrainingJobResource): void {
     "waiting for": job.waiting_for,
     phase: job.phase,
     algorithm: job.algorithm,
+    "learns by": shownConfig(job),
+    "is not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
+    "takes steps": shownSteps(job),
     "gradient steps": progress && `${progress.gradient_steps} of ${progress.gradient_steps_total}`,
     "steps left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups:

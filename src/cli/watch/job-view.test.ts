@@ -19,6 +19,9 @@ const job: TrainingJobResource = {
   progress: { gradient_steps: 5, gradient_steps_total: 20, gradient_steps_saved: 0 },
   seconds_left: 130,
   algorithm: null,
+  experimental_config: null,
+  config: { batch_size: 2, learning_rate: 5e-5, epochs: 3 },
+  config_not_applied: [],
   counts: null,
 };
 
@@ -52,6 +55,40 @@ test("shows the state, how far it is, a chart of the loss and a line for each me
   // A learning rate that never changes is no curve, and counts are none either.
   assert.deepEqual(names, ["loss", "entropy", "grad_norm"]);
   assert.match(lines.at(-1) ?? "", /^grad_norm +4 {2}▁▃▅▆█$/);
+});
+
+test("says how many steps are taken over what, and at which rate", () => {
+  const steps = { count: 6, passes: 3, sequences_max: 2 };
+  const skips = { skipped: {}, skipped_groups: {} };
+  const counts = {
+    groups_submitted: 0,
+    groups_trainable: 0,
+    trajectories: 4,
+    sequences: 4,
+    trainable_tokens: 9,
+    ...skips,
+    steps,
+  };
+  const linesOf = (shown: TrainingJobResource): readonly string[] =>
+    renderJob({ job: shown, series: new Map(), notice: null }, { ...size, columns: 200 });
+  assert.equal(
+    linesOf({ ...job, counts })[1],
+    "steps 6 over 4 conversations (4 sequences), 3 times, up to 2 sequences each; learning rate 0.00005",
+  );
+  const rates = { learning_rate: [0.1, 0.2, 0.3, 0.4] };
+  assert.match(linesOf({ ...job, counts, config: rates })[1], /learning rate 0\.1 … 0\.4 \(4\)$/);
+  const ofRollouts = {
+    ...job,
+    kind: "rl",
+    config: null,
+    experimental_config: { learning_rate: 1e-4 },
+  } as const;
+  const single = { ...counts, steps: { count: 4, passes: 1, sequences_max: 1 } };
+  assert.equal(
+    linesOf({ ...ofRollouts, counts: single })[1],
+    "steps 4 over 4 sequences, up to 1 sequence each; learning rate 0.0001",
+  );
+  assert.equal(linesOf({ ...job, counts: { ...counts, steps: null } })[1], linesOf(job)[1]);
 });
 
 test("fits any terminal", () => {

@@ -4,6 +4,7 @@ import type { JobEventResource, TrainingJobResource } from "../../client/resourc
 import { drawBar } from "../demo/draw-curve.ts";
 import { duration } from "../duration.ts";
 import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
+import { shownRate, shownSteps } from "./job-config.ts";
 
 export interface JobView {
   /** As the server showed it last; null before it has. */
@@ -81,7 +82,9 @@ function headOf(job: TrainingJobResource, columns: number): readonly string[] {
   const { progress, phase } = job;
   const what = [job.state, ...(phase === null ? [] : [phase])].join(", ");
   const waits = job.waiting_for === null ? [] : [`waits for ${job.waiting_for}`];
+  const steps = shownSteps(job);
   const lines = [`job ${job.id}  ${job.kind}  ${what}`, ...waits];
+  if (steps !== null) lines.push(`steps ${steps}; learning rate ${shownRate(job)}`);
   if (progress !== null) {
     const { gradient_steps: done, gradient_steps_total: total } = progress;
     const counted = ` ${done} of ${total} steps`;

@@ -10,6 +10,10 @@ export interface SupervisedConfig {
   readonly epochCount: number;
   /** Whether the job's seed decides the order of the conversations, another one for each epoch; else it is theirs. */
   readonly isShuffled: boolean;
+  /** At least 0, of AdamW. */
+  readonly weightDecay: number;
+  /** At least 0: gradients are scaled down to this norm; 0 never scales. */
+  readonly gradientNormMax: number;
   /** Which of the assistant's messages train: all of them, or the last message alone, which then must be the assistant's. */
   readonly assistantTurns: AssistantTurns;
 }
@@ -28,6 +32,8 @@ export function resolveSupervisedConfig(input: SupervisedConfigInput): Supervise
     learningRate: input.learningRate ?? 5e-5,
     epochCount: input.epochCount ?? 1,
     isShuffled: input.isShuffled ?? true,
+    weightDecay: input.weightDecay ?? 0,
+    gradientNormMax: input.gradientNormMax ?? 1,
     assistantTurns: input.assistantTurns ?? "all",
   };
 }

@@ -15,7 +15,7 @@ const engine = createChildEngine({
   constraints: defaultsOf(constraintSettings),
   clock: systemClock,
   logger: silentLogger,
-  log: { level: "silent", format: "json" },
+  logLevel: "silent",
 });
 await engine.start();
 process.stdout.write("ready\n");

@@ -1,6 +1,7 @@
 // How a job of any kind comes from a request to the queue: its model is looked for as soon as the body names it, and its
 // idempotency key makes a repeated request harmless.
 import type { FastifyRequest } from "fastify";
+import { cut } from "../../domain/service-error.ts";
 import { newUuid7 } from "../../domain/ids.ts";
 import type { IdempotencyKey, JobTask } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
@@ -57,12 +58,29 @@ export async function submitJob(
   refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
   const { clock, jobQueue } = dependencies;
   const id = newUuid7(clock);
-  const job = newJob({ id, modelId: model.id, task, configNotApplied, createdAt: clock.now() });
+  const warnings = notAppliedWarnings(configNotApplied);
+  const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });
   try {
     return (await jobQueue.submit(job, linesIn(lines), idempotency)).id;
   } catch (error) {
     throw locate(error, keyPlace);
   }
+}
+
+/** Of so many options one by one. */
+const warnedMax = 20;
+
+/** What is known and not done was refused; what is left is told, since whoever sent it counts on it. */
+function notAppliedWarnings(keys: readonly string[]): readonly string[] {
+  const warnings = keys.slice(0, warnedMax).map((key) => {
+    const why =
+      key === "truncated_importance_sampling"
+        ? "it takes precalculate_logprobs"
+        : "no option of this server has this name";
+    return `${cut(key, 100)} was sent and is not applied: ${why}.`;
+  });
+  const more = keys.length - warnings.length;
+  return more === 0 ? warnings : [...warnings, `${more} more options were sent and are not applied.`];
 }
 
 /**

@@ -125,19 +125,26 @@ test("creates a job with its trajectories, every default filled in", async () =>
 const resolved = {
   advantage_balance: 0,
   allow_training_without_logprobs: false,
+  batch_size: null,
   epsilon: 1,
   epsilon_high: 4,
   importance_sampling_level: "token",
   vendor_k2_tau: 0,
   kl_penalty_coef: 0,
-  learning_rate: 5e-6,
+  kl_penalty_source: "current_learner",
+  learning_rate: 1e-4,
   mask_prob_ratio: false,
+  max_grad_norm: null,
   max_negative_advantage_importance_sampling_weight: 0,
+  num_trajectories_learning_rate_multiplier_power: 0,
   packed_sequence_length: null,
+  passes: 1,
   ppo: false,
   precalculate_logprobs: false,
   scale_rewards: true,
+  steps: null,
   truncated_importance_sampling: 0,
+  weight_decay: null,
 };
 
 /** What a job says of the configuration it was sent with. */
@@ -145,6 +152,7 @@ async function configured(config: object): Promise<{
   readonly effective: unknown;
   readonly notApplied: unknown;
   readonly ignored: unknown;
+  readonly warnings: unknown;
 }> {
   const { server, modelId } = await withModel();
   const answer = await post(server, {
@@ -160,13 +168,15 @@ async function configured(config: object): Promise<{
     effective: job["experimental_config"],
     notApplied: job["config_not_applied"],
     ignored: answer.headers["x-hone-ignored"],
+    warnings: job["warnings"],
   };
 }
 
 test("reads the configuration: nulls are defaults, other spellings count, unknown keys are listed", async () => {
   const nulls = Object.fromEntries([...Object.keys(resolved), "loss_fn"].map((key) => [key, null]));
-  assert.deepEqual(await configured(nulls), { effective: resolved, notApplied: [], ignored: undefined });
-  const given = { epsilon: null, ppo: true, kimi_k2_tau: 0.5, learning_rate: 1e-4, novel: 1 };
+  const nothing = { effective: resolved, notApplied: [], ignored: undefined, warnings: [] };
+  assert.deepEqual(await configured(nulls), nothing);
+  const given = { epsilon: null, ppo: true, kimi_k2_tau: 0.5, learning_rate: 2e-4, novel: 1 };
   assert.deepEqual(await configured(given), {
     effective: {
       ...resolved,
@@ -174,17 +184,38 @@ test("reads the configuration: nulls are defaults, other spellings count, unknow
       epsilon: 0.2,
       epsilon_high: 0.2,
       vendor_k2_tau: 0.5,
-      learning_rate: 1e-4,
+      learning_rate: 2e-4,
     },
     notApplied: ["novel"],
     ignored: "experimental_config.novel",
+    warnings: ["novel was sent and is not applied: no option of this server has this name."],
   });
   const further = {
     kl_penalty_coef: 0.1,
     allow_training_without_logprobs: true,
     packed_sequence_length: 512,
+    kl_penalty_source: "sample",
+    batch_size: 4,
+    passes: 3,
+    weight_decay: 0,
+    max_grad_norm: 1,
+    num_trajectories_learning_rate_multiplier_power: 0.5,
   };
   assert.deepEqual((await configured(further)).effective, { ...resolved, ...further });
+  const spelled = { grad_accumulation_sequences: 8, num_epochs: 2 };
+  assert.deepEqual((await configured(spelled)).effective, { ...resolved, batch_size: 8, passes: 2 });
+});
+
+test("of a job that has begun, what the server decides of its options is shown", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  const settings = { batchTokens: 0, weightDecay: 0.1, gradientNormMax: 0.2 };
+  await server.jobs.claim("server", new Date(0), new Date(0));
+  await server.jobs.pin(id, "server", { ...samplePins, settings });
+  const job = (await get(server, `${path}/${id}`)).json<Body>();
+  const decided = { batch_size: 1, weight_decay: 0.1, max_grad_norm: 0.2 };
+  assert.deepEqual(job["experimental_config"], { ...resolved, ...decided });
+  await server.close();
 });
 
 test("of two spellings of one option the named loss and normalize_advantages win", async () => {
@@ -205,7 +236,7 @@ test("of two spellings of one option the named loss and normalize_advantages win
   );
 });
 
-test("options of other trainers are named as not applied, unless what they ask for is done anyway", async () => {
+test("options of other trainers are accepted where what they ask for is done anyway", async () => {
   // As openpipe-art 0.5.23 sends them where nobody set them.
   const unset = {
     kl_penalty_reference_step: null,
@@ -218,28 +249,80 @@ test("options of other trainers are named as not applied, unless what they ask f
     scale_learning_rate_by_reward_std_dev: false,
     truncated_importance_sampling: null,
   };
-  const nothing = { effective: resolved, notApplied: [], ignored: undefined };
+  const nothing = { effective: resolved, notApplied: [], ignored: undefined, warnings: [] };
   assert.deepEqual(await configured(unset), nothing);
-  const reference = { kl_penalty_source: "sample", kl_penalty_reference_step: 3 };
+  const reference = { kl_penalty_step_lag: 2, kl_penalty_reference_step: 3 };
   assert.deepEqual(await configured(reference), nothing, "there is no penalty to take from elsewhere");
-  const asking = {
-    kl_penalty_coef: 0.1,
-    ...reference,
-    kl_penalty_step_lag: 1,
-    kl_ref_adapter_path: "adapter",
-    num_trajectories_learning_rate_multiplier_power: 0.5,
-    plot_tensors: true,
-    scale_learning_rate_by_reward_std_dev: true,
-    truncated_importance_sampling: 2,
-  };
-  const { notApplied, ignored } = await configured(asking);
-  const keys = Object.keys(asking).filter((key) => key !== "kl_penalty_coef");
-  assert.deepEqual(notApplied, keys);
-  assert.equal(ignored, keys.map((key) => `experimental_config.${key}`).join(", "));
-  assert.deepEqual((await configured({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 0 })).notApplied, []);
+  const neutral = { lr_scheduler_type: "constant", warmup_ratio: 0, lora_dropout: 0, beta: 0, max_steps: -1 };
+  assert.deepEqual(await configured(neutral), nothing);
+  assert.deepEqual((await configured({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 0 })).warnings, []);
   const truncated = { truncated_importance_sampling: 2, precalculate_logprobs: true };
-  const applied = { effective: { ...resolved, ...truncated }, notApplied: [], ignored: undefined };
-  assert.deepEqual(await configured(truncated), applied);
+  assert.deepEqual(await configured(truncated), { ...nothing, effective: { ...resolved, ...truncated } });
+  assert.deepEqual(await configured({ truncated_importance_sampling: 2 }), {
+    effective: resolved,
+    notApplied: ["truncated_importance_sampling"],
+    ignored: "experimental_config.truncated_importance_sampling",
+    warnings: ["truncated_importance_sampling was sent and is not applied: it takes precalculate_logprobs."],
+  });
+});
+
+test("known options that ask for what is not done are refused by name, each with what to do", async () => {
+  const { server, modelId } = await withModel();
+  const asking: Readonly<Record<string, readonly [unknown, RegExp]>> = {
+    kl_penalty_step_lag: [1, /with the value 1\. The base model, step 0/],
+    kl_penalty_reference_step: [3, /the value 3/],
+    kl_ref_adapter_path: ["adapter", /"adapter"/],
+    plot_tensors: [true, /true/],
+    scale_learning_rate_by_reward_std_dev: [true, /true/],
+    lora_rank: [32, /training\.loraRank/],
+    lora_alpha: [32, /training\.loraAlpha/],
+    target_modules: [["q_proj"], /seven projections/],
+    loss_type: ["dr_grpo", /mean over a step's tokens/],
+    lr_scheduler: ["cosine", /stays as it is/],
+    warmup_steps: [10, /stays as it is/],
+    adam_params: [{}, /weight_decay/],
+    start_step: [0, /newest version/],
+    seed: [1, /decided by its content/],
+  };
+  const config = Object.fromEntries(Object.entries(asking).map(([name, [value]]) => [name, value]));
+  await refuses(
+    server,
+    { model_id: modelId, trajectory_groups: [], experimental_config: { kl_penalty_coef: 0.1, ...config } },
+    Object.entries(asking).map(([name, [, message]]) => [`experimental_config.${name}`, message]),
+  );
+  await server.close();
+});
+
+test("refuses two spellings of one option that differ, and two ways to say how large a step is", async () => {
+  const { server, modelId } = await withModel();
+  const send = (experimental_config: object): object => ({
+    model_id: modelId,
+    trajectory_groups: [],
+    experimental_config,
+  });
+  await refuses(server, send({ batch_size: 2, grad_accumulation_sequences: 3, passes: 1, num_epochs: 2 }), [
+    [
+      "experimental_config.grad_accumulation_sequences",
+      /batch_size is 2 and .* is 3; they are two spellings/,
+    ],
+    ["experimental_config.num_epochs", /passes is 1 and num_epochs is 2/],
+  ]);
+  await refuses(server, send({ steps: 2, batch_size: 3 }), [
+    ["experimental_config.steps", /steps and batch_size both say/],
+  ]);
+  await refuses(
+    server,
+    send({ steps: 0, passes: 1001, batch_size: 0, weight_decay: -1, max_grad_norm: -1 }),
+    [
+      ["experimental_config.steps", /greater than or equal to 1/],
+      ["experimental_config.passes", /less than or equal to 1000/],
+      ["experimental_config.batch_size", /greater than or equal to 1/],
+      ["experimental_config.weight_decay", /greater than or equal to 0/],
+      ["experimental_config.max_grad_norm", /greater than or equal to 0/],
+      ["experimental_config.steps", /both say/],
+    ],
+  );
+  await server.close();
 });
 
 test("refuses a log-probability that training's numbers cannot hold, and what a prompt cannot be made with", async () => {

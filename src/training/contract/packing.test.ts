@@ -54,6 +54,10 @@ const losses: readonly Loss[] = [
     return { kind: "policy", config } as const;
   }),
   { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3 }) },
+  {
+    kind: "policy",
+    config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3, klPenaltySource: "sample" }),
+  },
   { kind: "cross-entropy" },
 ];
 

@@ -5,7 +5,7 @@ import { seededRandom } from "../../domain/random.ts";
 import { type PackingAlgorithm, packingAlgorithms } from "../packing/algorithm.ts";
 import { computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
-import { type OptimizerBatch, cutIntoBatches } from "./optimizer-batches.ts";
+import { type OptimizerBatch, type StepSize, cutIntoBatches } from "./optimizer-batches.ts";
 
 const random = seededRandom("optimizer batch test", 1);
 
@@ -50,7 +50,7 @@ function cut(
   algorithm: PackingAlgorithm,
   { batchTokens = 512, seed = "job" } = {},
 ): readonly OptimizerBatch[] {
-  return cutIntoBatches(sequences, { batchTokens, seed, algorithm });
+  return cutIntoBatches(sequences, { size: { tokens: batchTokens }, passCount: 1, seed, algorithm });
 }
 
 function tokenCountOf(batch: readonly TrainingSequence[]): number {
@@ -122,4 +122,45 @@ test("packed-2: rows of a group that is cut are not sorted by their tokens", () 
   const numbers = batches.map((batch) => batch.map((sequence) => answers.indexOf(sequence)));
   assert.ok(batches.length > 2);
   assert.ok(numbers.some((of) => Math.max(...of) - Math.min(...of) >= of.length));
+});
+
+const sizesOf = (batches: readonly OptimizerBatch[]): readonly number[] =>
+  batches.map(({ length }) => length);
+const ascending = (one: number, other: number): number => one - other;
+
+for (const algorithm of packingAlgorithms) {
+  test(`${algorithm}: so many sequences make a step, or a pass is divided into so many steps evenly`, () => {
+    const options = { passCount: 1, seed: "job", algorithm };
+    const ten = single.slice(0, 10);
+    const sizes = (size: StepSize): readonly number[] => {
+      const batches = cutIntoBatches(ten, { ...options, size });
+      assert.deepEqual(new Set(batches.flat()), new Set(ten));
+      assert.equal(batches.flat().length, 10);
+      return sizesOf(batches).toSorted(ascending);
+    };
+    assert.deepEqual(sizes({ sequences: 1 }), [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    assert.deepEqual(sizes({ sequences: 4 }), [2, 4, 4]);
+    assert.deepEqual(sizes({ sequences: 99 }), [10]);
+    assert.deepEqual(sizes({ steps: 1 }), [10]);
+    assert.deepEqual(sizes({ steps: 4 }), [2, 2, 3, 3]);
+    assert.deepEqual(sizes({ steps: 99 }).length, 10);
+    assert.deepEqual(cutIntoBatches([], { ...options, size: { steps: 3 } }), []);
+  });
+
+  test(`${algorithm}: every pass has each sequence once, in an order of its own`, () => {
+    const size = { sequences: 1 };
+    const passes = cutIntoBatches(single, { size, passCount: 3, seed: "job", algorithm }).flat();
+    const each = [0, 1, 2].map((pass) => passes.slice(pass * single.length, (pass + 1) * single.length));
+    for (const pass of each) assert.deepEqual(new Set(pass), new Set(single));
+    assert.notDeepEqual(each[0], each[1]);
+    assert.notDeepEqual(each[1], each[2]);
+    assert.deepEqual(passes, cutIntoBatches(single, { size, passCount: 3, seed: "job", algorithm }).flat());
+  });
+}
+
+test("packed-2: steps of several sequences keep the sequences of a group together", () => {
+  const four = Array.from({ length: 16 }, (_, index) => sequenceOf({ length: 9, group: index >> 2 }));
+  const size = { sequences: 4 };
+  for (const batch of cutIntoBatches(four, { size, passCount: 1, seed: "job", algorithm: "packed-2" }))
+    assert.equal(new Set(batch.map(({ group }) => group)).size, 1);
 });

@@ -1,6 +1,6 @@
-// Which sequences share an optimizer step. Those of one trajectory group go together, since they are judged by each other
-// and mostly begin alike, so that what they begin with is computed once. The same sequences, seed and algorithm always
-// give the same batches.
+// Which sequences share an optimizer step, and in which order steps are taken, pass by pass. Those of one trajectory group
+// go together where there are several, since they mostly begin alike, so that what they begin with is computed once. The
+// same sequences, seed and algorithm always give the same batches.
 import { type Random, seededRandom, shuffled } from "../../domain/random.ts";
 import type { PackingAlgorithm } from "../packing/algorithm.ts";
 import { cutGroup } from "../packing/packs.ts";
@@ -10,9 +10,19 @@ import type { TrainingSequence } from "../trainer.ts";
 /** The sequences of one optimizer step. */
 export type OptimizerBatch = readonly TrainingSequence[];
 
+/** How large a step is. */
+export type StepSize =
+  /** So many sequences; the last step of a pass may have fewer. */
+  | { readonly sequences: number }
+  /** As many as divide a pass into so many steps, evenly; no more steps than sequences. */
+  | { readonly steps: number }
+  /** Within so many tokens, those that sequences begin with alike counted once, unless one sequence alone exceeds it. */
+  | { readonly tokens: number };
+
 export interface BatchOptions {
-  /** A batch stays within this unless one sequence alone exceeds it. */
-  readonly batchTokens: number;
+  readonly size: StepSize;
+  /** How often each sequence trains. */
+  readonly passCount: number;
   /** The job's, so that a repeated attempt takes the same steps. */
   readonly seed: string;
   readonly algorithm: PackingAlgorithm;
@@ -21,11 +31,45 @@ export interface BatchOptions {
 /** Cuts the job's sequences into the batches of its optimizer steps. */
 export function cutIntoBatches(
   sequences: readonly TrainingSequence[],
-  { batchTokens, seed, algorithm }: BatchOptions,
+  { size, passCount, seed, algorithm }: BatchOptions,
 ): readonly OptimizerBatch[] {
   const random = seededRandom("optimizer batches", seed);
-  const cut = { "rows-1": cutByLength, "packed-2": cutByGroup }[algorithm];
-  return shuffled(random, cut(sequences, batchTokens, random));
+  const cutPass = (): readonly OptimizerBatch[] => {
+    if (!("tokens" in size)) return cutByCount(sequences, size, { random, algorithm });
+    const cut = { "rows-1": cutByLength, "packed-2": cutByGroup }[algorithm];
+    return cut(sequences, size.tokens, random);
+  };
+  return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
+}
+
+/** Runs of one order, in which a group stays together where what it begins with is computed once. */
+function cutByCount(
+  sequences: readonly TrainingSequence[],
+  size: { readonly sequences: number } | { readonly steps: number },
+  { random, algorithm }: { readonly random: Random; readonly algorithm: PackingAlgorithm },
+): readonly OptimizerBatch[] {
+  const { length } = sequences;
+  if (length === 0) return [];
+  const mixed = shuffled(random, sequences);
+  const order = algorithm === "packed-2" ? [...byGroup(mixed).values()].flat() : mixed;
+  if ("sequences" in size)
+    return Array.from({ length: Math.ceil(length / size.sequences) }, (_, index) =>
+      order.slice(index * size.sequences, (index + 1) * size.sequences),
+    );
+  const steps = Math.min(size.steps, length);
+  const startOf = (index: number): number => Math.floor((index * length) / steps);
+  return Array.from({ length: steps }, (_, index) => order.slice(startOf(index), startOf(index + 1)));
+}
+
+/** In the order in which each group comes first. */
+function byGroup(sequences: readonly TrainingSequence[]): ReadonlyMap<number, TrainingSequence[]> {
+  const groups = new Map<number, TrainingSequence[]>();
+  for (const sequence of sequences) {
+    const group = groups.get(sequence.group);
+    if (group === undefined) groups.set(sequence.group, [sequence]);
+    else group.push(sequence);
+  }
+  return groups;
 }
 
 /** Sequences that stay together, and the tokens that are computed for them. */
@@ -40,10 +84,7 @@ function cutByGroup(
   batchTokens: number,
   random: Random,
 ): readonly OptimizerBatch[] {
-  const groups = new Map<number, TrainingSequence[]>();
-  for (const sequence of sequences)
-    groups.set(sequence.group, [...(groups.get(sequence.group) ?? []), sequence]);
-  const parts = shuffled(random, [...groups.values()]).flatMap((group) =>
+  const parts = shuffled(random, [...byGroup(sequences).values()]).flatMap((group) =>
     partsOf(group, batchTokens, random),
   );
   const batches: { sequences: TrainingSequence[]; tokenCount: number }[] = [];

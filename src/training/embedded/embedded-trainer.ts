@@ -298,7 +298,7 @@ class EmbeddedTrainer implements Trainer {
     const adapterFeeds = this.#adapterFeeds();
     const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
     await this.#compute(rounds, runOf, signal, (microbatch, { logprobs }) =>
-      sums.set(microbatch, differenceFromReference(microbatch, float32Data(logprobs))),
+      sums.set(microbatch, differenceFromReference(microbatch, float32Data(logprobs), loss)),
     );
     const total = [...sums.values()].reduce((sum, each) => sum + each, 0);
     return new Map([...sums].map(([microbatch, sum]) => [microbatch, total - sum]));
@@ -336,12 +336,17 @@ class EmbeddedTrainer implements Trainer {
 }
 
 /** The sum over the trained tokens. */
-function differenceFromReference({ sequences_S, trained_N }: Microbatch, logprobs_N: Float32Array): number {
-  return trained_N.reduce(
-    (sum, { sequence, index }, at) =>
-      sum + logprobs_N[at] - (sequences_S[sequence].referenceLogprobs?.[index] ?? NaN),
-    0,
-  );
+function differenceFromReference(
+  { sequences_S, trained_N }: Microbatch,
+  logprobs_N: Float32Array,
+  loss: Loss,
+): number {
+  const isOfSample = loss.kind === "policy" && loss.config.klPenaltySource === "sample";
+  return trained_N.reduce((sum, { sequence, index }, at) => {
+    const { oldLogprobs, referenceLogprobs } = sequences_S[sequence];
+    const isOld = isOfSample && !Number.isNaN(oldLogprobs[index]);
+    return sum + (isOld ? oldLogprobs[index] : logprobs_N[at]) - (referenceLogprobs?.[index] ?? NaN);
+  }, 0);
 }
 
 /** Their sum, in the arrays of the first; the second's where there is no first. */

@@ -158,6 +158,13 @@ test("gives the worked numbers of a KL penalty, which takes from one token what 
   );
 });
 
+test("a KL penalty of the sampled log-probabilities compares those with the base model's", () => {
+  // k is -0.1, 0.4, 0.4, 0 and -1.5, its mean -0.16, and so the advantages are 0.97, 0.72, 0.72, -1.08 and -0.33.
+  const penalized = { ...fiveTokens, reference: [-0.6, -0.8, -2.5, -0.1, -3.5] };
+  const config = { klPenaltyCoefficient: 0.5, klPenaltySource: "sample" } as const;
+  check(config, -0.495806, [0.59238, 0.395144, 1.591446, -0.108, -4.95], penalized);
+});
+
 test("PPO's gradient is the slope of its loss, at every level", () => {
   for (const importanceSamplingLevel of ["token", "sequence", "average", "geometric_average"] as const) {
     const input = { ppo: true, importanceSamplingLevel, maxNegativeAdvantageImportanceSamplingWeight: 6 };

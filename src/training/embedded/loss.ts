@@ -80,7 +80,8 @@ function policyLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss & { kin
   const difference_N = builder.subtract(logprobs_N, old_N);
   const ratio_N = adjustedRatio(builder, difference_N, inputs, config);
   const clipped_N = builder.clip(ratio_N, 1 - config.epsilon, 1 + config.epsilonHigh);
-  const advantages_N = penalizedAdvantages(builder, current_N, inputs, {
+  const compared_N = config.klPenaltySource === "sample" ? old_N : current_N;
+  const advantages_N = penalizedAdvantages(builder, compared_N, inputs, {
     advantages_N: adjustedAdvantages(builder, difference_N, inputs, config),
     coefficient: config.klPenaltyCoefficient,
   });
@@ -166,12 +167,12 @@ function adjustedAdvantages(
 /** Moves advantage from tokens that are likelier than in the base model to those that are not; their mean stays. */
 function penalizedAdvantages(
   builder: GraphBuilder,
-  current_N: Value,
+  compared_N: Value,
   { reference }: PolicyInputs,
   { advantages_N, coefficient }: { readonly advantages_N: Value; readonly coefficient: number },
 ): Value {
   if (reference === null) return advantages_N;
-  const kl_N = builder.subtract(current_N, reference.logprobs_N);
+  const kl_N = builder.subtract(compared_N, reference.logprobs_N);
   const here_1 = builder.multiply(builder.reduceSum(kl_N), reference.share_1);
   const mean_1 = builder.add(here_1, reference.elsewhere_1);
   return builder.add(advantages_N, builder.multiply(builder.subtract(mean_1, kl_N), coefficient));

@@ -100,5 +100,7 @@ function lossKey(loss: Loss): readonly unknown[] {
   if (loss.kind !== "policy") return [loss.kind];
   const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss.config;
   const { maxNegativeAdvantageImportanceSamplingWeight: cap, klPenaltyCoefficient: penalty } = loss.config;
-  return [loss.kind, epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo, cap, penalty];
+  const source = penalty > 0 ? [loss.config.klPenaltySource] : [];
+  const clip = [epsilon, epsilonHigh, maskProbRatio, ppo, cap];
+  return [loss.kind, importanceSamplingLevel, k2Tau, ...clip, penalty, ...source];
 }

@@ -4,7 +4,13 @@ import type { JobCounts } from "../../domain/job.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
-import type { ForwardBackwardResult, Loss, OptimizerStep, OptimizerStepResult } from "../trainer.ts";
+import type {
+  ForwardBackwardResult,
+  ForwardResult,
+  Loss,
+  OptimizerStep,
+  OptimizerStepResult,
+} from "../trainer.ts";
 
 export interface TrainingPlan {
   /** Of the optimizer steps, in order. */
@@ -21,6 +27,8 @@ export interface TrainingPlan {
   readonly counts: JobCounts;
   /** What is known before the first step. */
   readonly warnings: readonly string[];
+  /** Sequences whose log-probabilities are looked at before the first step changes anything; none where nobody asks. */
+  readonly probe: OptimizerBatch;
   readonly told: ToldOfSteps;
 }
 
@@ -34,8 +42,8 @@ export interface ToldOfSteps {
   event(index: number, step: Metrics): Metrics;
   /** Of the version and `training_ended`. */
   version(steps: readonly Metrics[], seconds: number): Metrics;
-  /** What a step gives reason to warn of; null when nothing does. */
-  warning(index: number, taken: TakenStep): string | null;
+  /** What the probe gives reason to warn of; null when nothing does. */
+  startWarning(computed: ForwardResult): string | null;
 }
 
 /** What came of one optimizer step. */

@@ -2,7 +2,7 @@
 // the policy loss.
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
-import { cutIntoBatches } from "../data/optimizer-batches.ts";
+import { cutIntoBatches, type OptimizerBatch, type StepSize } from "../data/optimizer-batches.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
 import { startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { differenceWarning, greatestDifference } from "../logprob-difference.ts";
@@ -10,8 +10,10 @@ import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
 import type { PinnedSettings } from "../settings.ts";
-import { hasKlPenalty } from "../trainer.ts";
+import type { TrainingConfig } from "../../domain/training-config.ts";
+import { hasKlPenalty, type OptimizerStep, type TrainingSequence } from "../trainer.ts";
 import type { TrainingPlan } from "./plan.ts";
+import { stepCountsOf } from "./step-counts.ts";
 import type { ReinforcementWork } from "./work.ts";
 
 export interface PlanModel {
@@ -33,30 +35,42 @@ export async function planReinforcement(
   { settings, seed, startStep }: PlanInput,
 ): Promise<TrainingPlan> {
   const { config } = work;
-  const { learningRate } = config;
-  const { weightDecay, gradientNormMax, algorithm, baseComparisonShare } = settings;
+  const { passCount } = config;
+  const { algorithm, baseComparisonShare } = settings;
   const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
-  const { sequences, counts, warnings, origins } = await prepareTrainingData(work.groups, config, {
+  const { sequences, warnings, origins, ...data } = await prepareTrainingData(work.groups, config, {
     ...model,
     sequenceLengthMax,
   });
-  const batchTokens = config.packedSequenceLength ?? settings.batchTokens;
-  const batches = cutIntoBatches(sequences, { batchTokens, seed, algorithm });
-  const optimizer = { ...reinforcementLearningAdamW, weightDecay, gradientNormMax, learningRate };
+  const size = stepSizeOf(config, settings);
+  const batches = cutIntoBatches(sequences, { size, passCount, seed, algorithm });
+  const counts = { ...data.counts, steps: stepCountsOf(batches, passCount) };
   const loss = { kind: "policy", config } as const;
+  const optimizerStep = (index: number): OptimizerStep => ({
+    ...reinforcementLearningAdamW,
+    weightDecay: config.weightDecay ?? settings.weightDecay,
+    gradientNormMax: config.gradientNormMax ?? settings.gradientNormMax,
+    learningRate: config.learningRate * batches[index].length ** config.learningRatePower,
+  });
+  const probe = probeOf(batches);
   return {
     batches,
     precalculatesLogprobs: config.precalculateLogprobs,
     importanceTruncation: config.truncatedImportanceSampling,
     loss,
     comparedRows: baseSamples(batches, hasKlPenalty(loss) ? 1 : baseComparisonShare),
-    optimizerStep: () => optimizer,
+    optimizerStep,
     counts,
     warnings,
+    probe,
     told: {
       start: startMetrics(batches.length, counts),
       step: (index, taken) => ({
-        ...stepMetrics({ ...taken, batch: batches[index], learningRate }),
+        ...stepMetrics({
+          ...taken,
+          batch: batches[index],
+          learningRate: optimizerStep(index).learningRate,
+        }),
         ...policyMetrics({ ...taken, recorded: batches[index], config }),
         ...stalenessMetrics(
           batches[index].map((sequence) => origins.get(sequence)?.policyVersion ?? null),
@@ -65,8 +79,32 @@ export async function planReinforcement(
       }),
       event: (_index, step) => stepEventMetrics(step, counts),
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
-      warning: (index, { gradient }) =>
-        index === 0 ? differenceWarning(greatestDifference(batches[0], gradient), origins, startStep) : null,
+      startWarning: (computed) => differenceWarning(greatestDifference(probe, computed), origins, startStep),
     },
   };
+}
+
+/** A job's own word comes first. A server that counts tokens takes the job's packed rows for its steps. */
+function stepSizeOf(
+  { batchSize, stepCount, packedSequenceLength }: TrainingConfig,
+  { batchTokens }: PinnedSettings,
+): StepSize {
+  if (stepCount !== null) return { steps: stepCount };
+  if (batchSize !== null) return { sequences: batchSize };
+  return batchTokens > 0 ? { tokens: packedSequenceLength ?? batchTokens } : { sequences: 1 };
+}
+
+/** Enough to tell data of another policy or another prompt from rounding. */
+const probeTokens = 512;
+
+/** The sequences of the first steps, at least those of the first. */
+function probeOf(batches: readonly OptimizerBatch[]): OptimizerBatch {
+  const probe: TrainingSequence[] = [];
+  let tokenCount = 0;
+  for (const batch of batches) {
+    if (tokenCount >= probeTokens) break;
+    probe.push(...batch);
+    tokenCount += batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+  }
+  return [...new Set(probe)];
 }

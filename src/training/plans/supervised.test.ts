@@ -269,14 +269,17 @@ test("where nothing trains no step is taken, and the version is what it started 
   assert.deepEqual(outcome.counts.skipped, { too_long: 1 });
 });
 
+/** Fast enough that the job does not warn of it. */
+const fast = { learningRate: 1e-3 };
+
 test("the optimizer starts anew behind a job of another kind, and the job says so", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const started = await run(t, five, {}, { dataFolder });
+  const started = await run(t, five, fast, { dataFolder });
   const { adapterFolder, trainerState } = started.outcome;
   const goOn = (fromKind: JobKind): Promise<Ran> => {
     const from = { adapterFolder, trainerState };
-    return run(t, five, {}, { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` });
+    return run(t, five, fast, { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` });
   };
   const [same, other] = [await goOn("sft"), await goOn("rl")];
   const opened = ({ trainers }: Ran): boolean =>
@@ -295,11 +298,11 @@ test("the optimizer starts anew behind a job of another kind, and the job says s
 test("an optimizer that is not kept is told of, and one that never was is not", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const { adapterFolder } = (await run(t, five, {}, { dataFolder })).outcome;
+  const { adapterFolder } = (await run(t, five, fast, { dataFolder })).outcome;
   const warned = async (fromKind: JobKind | null): Promise<readonly string[]> => {
     const from = { adapterFolder, trainerState: null };
     const input = { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` };
-    return (await run(t, five, {}, input)).warnings;
+    return (await run(t, five, fast, input)).warnings;
   };
   assert.match((await warned("sft")).join(), /the state of its optimizer is not kept any more/);
   // No job made an imported adapter.

@@ -8,6 +8,7 @@ import { supervisedAdamW } from "../adamw.ts";
 import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import type { TrainingPlan } from "./plan.ts";
+import { stepCountsOf } from "./step-counts.ts";
 import type { SupervisedWork } from "./work.ts";
 
 /** The conversations of one step, as they were cut: also those that are dropped. */
@@ -21,26 +22,36 @@ export async function planSupervised(
   model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
   { seed }: { readonly seed: string },
 ): Promise<TrainingPlan> {
-  const { assistantTurns } = config;
+  const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
   // A batch of which all is dropped is no step; the others keep their learning rates.
   const cut = cutBatches(data.examples, config, seed).filter(({ examples }) => examples.some(isKept));
   const batches = cut.map(({ examples }) => examples.flatMap(({ sequences }) => sequences));
-  const counts = countsOf(data);
+  const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
   return {
     batches,
     precalculatesLogprobs: false,
     importanceTruncation: 0,
     loss: { kind: "cross-entropy" },
     comparedRows: batches.map(() => []),
-    optimizerStep: (index) => ({ ...supervisedAdamW, learningRate: cut[index].learningRate }),
+    optimizerStep: (index) => ({
+      ...supervisedAdamW,
+      weightDecay,
+      gradientNormMax,
+      learningRate: cut[index].learningRate,
+    }),
     counts,
     warnings: data.warnings,
+    probe: [],
     told: {
       start: startMetrics(batches.length, counts),
       step: (index, { gradient, step, seconds }) => {
         const { learningRate, examples } = cut[index];
-        const { max_logprob_difference: _none, ...metrics } = stepMetrics({
+        const {
+          max_logprob_difference: _none,
+          num_datums: _sequences,
+          ...metrics
+        } = stepMetrics({
           batch: batches[index],
           gradient,
           step,
@@ -51,7 +62,7 @@ export async function planSupervised(
       },
       event: (_index, step) => step,
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
-      warning: () => null,
+      startWarning: () => null,
     },
   };
 }

@@ -1,17 +1,21 @@
 // Old log-probabilities computed before the first step, in place of those that were recorded.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { Trainer } from "../trainer.ts";
+import type { Trainer, TrainingSequence } from "../trainer.ts";
 
-/** What the trainer gives now for the trained tokens of each sequence, in the order of the batches. */
+/** What the trainer gives now for the trained tokens of each sequence, in the order in which they come first. */
 export async function currentLogprobs(
   trainer: Trainer,
   batches: readonly OptimizerBatch[],
   { signal }: { readonly signal: AbortSignal },
 ): Promise<readonly Float32Array[]> {
   const result: Float32Array[] = [];
+  const computed = new Set<TrainingSequence>();
   for (const [index, batch] of batches.entries()) {
-    const { logprobs } = await trainer.forward(batch, { id: `forward ${index}`, signal });
+    const others = batch.filter((sequence) => !computed.has(sequence));
+    if (others.length === 0) continue;
+    const { logprobs } = await trainer.forward(others, { id: `forward ${index}`, signal });
+    for (const sequence of others) computed.add(sequence);
     result.push(...logprobs);
   }
   return result;
@@ -20,6 +24,7 @@ export async function currentLogprobs(
 /**
  * The same batches with these log-probabilities in place of what was recorded.
  *
+ * @param logprobs as `currentLogprobs` gives them
  * @param truncation where above 0, each token counts for the ratio of the new to the recorded probability, up to this much:
  *   what was sampled by another policy is weighed as if it were of this one (truncated importance sampling, Ionides, 2008)
  */
@@ -28,18 +33,25 @@ export function withOldLogprobs(
   logprobs: readonly Float32Array[],
   { truncation }: { readonly truncation: number },
 ): readonly OptimizerBatch[] {
-  const remaining = logprobs.values();
-  return batches.map((batch) =>
-    batch.map((sequence) => {
-      const { value: ofSequence = new Float32Array() } = remaining.next();
-      const oldLogprobs = atTrained(sequence, ofSequence);
-      if (truncation === 0) return { ...sequence, oldLogprobs };
-      const tokenWeights = oldLogprobs.map((old, at) =>
-        truncatedRatio(old, sequence.oldLogprobs[at], truncation),
-      );
-      return { ...sequence, oldLogprobs, tokenWeights };
-    }),
+  const changed = new Map<TrainingSequence, TrainingSequence>();
+  for (const sequence of batches.flat()) {
+    if (changed.has(sequence)) continue;
+    changed.set(sequence, withOldLogprobsOf(sequence, logprobs[changed.size], truncation));
+  }
+  return batches.map((batch) => batch.map((sequence) => changed.get(sequence) ?? sequence));
+}
+
+function withOldLogprobsOf(
+  sequence: TrainingSequence,
+  logprobs: Float32Array,
+  truncation: number,
+): TrainingSequence {
+  const oldLogprobs = atTrained(sequence, logprobs);
+  if (truncation === 0) return { ...sequence, oldLogprobs };
+  const tokenWeights = oldLogprobs.map((old, at) =>
+    truncatedRatio(old, sequence.oldLogprobs[at], truncation),
   );
+  return { ...sequence, oldLogprobs, tokenWeights };
 }
 
 /** 1 where nothing was recorded, and at what does not train. */

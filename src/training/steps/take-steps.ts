@@ -47,8 +47,16 @@ export async function takeSteps(
   const metrics = [...past.metrics];
   const warnings = [...past.warnings];
   const steps = (): PastSteps => ({ metrics, warnings, seconds: past.seconds + secondsSpent() });
-  let beganMs = clock.monotonicMs();
+  const warn = async (warning: string | null): Promise<void> => {
+    if (warning === null) return;
+    warnings.push(warning);
+    await report.warned(warning);
+  };
   await report.entered("training");
+  const isProbed = plan.probe.length > 0 && past.metrics.length === 0;
+  if (isProbed && plan.probe.length > batches[0].length)
+    await warn(told.startWarning(await trainer.forward(plan.probe, { id: "probe", signal })));
+  let beganMs = clock.monotonicMs();
   for (const [index, sequences] of batches.entries()) {
     if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
@@ -60,11 +68,8 @@ export async function takeSteps(
     const nowMs = clock.monotonicMs();
     const taken = { batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
     metrics.push(told.step(index, taken));
-    const warning = told.warning(index, taken);
-    if (warning !== null) {
-      warnings.push(warning);
-      await report.warned(warning);
-    }
+    // A probe of this batch alone costs nothing.
+    if (index === 0 && plan.probe.length === batch.length) await warn(told.startWarning(gradient));
     await report.stepped(index, told.event(index, metrics[index]), timeLeft.after(index, nowMs - beganMs));
     beganMs = nowMs;
     // What is behind the last step is a version.

@@ -46,14 +46,17 @@ function tokenCountOf(batch: readonly LossInput[]): number {
 /** The mean of current less reference log-probabilities over the trained tokens of a batch; 0 without a KL penalty. */
 function klMeanOf(batch: readonly LossInput[], loss: Loss): number {
   if (!hasKlPenalty(loss)) return 0;
-  const differences = batch.flatMap(({ sequence, logprobs }) => klOf(sequence, logprobs));
+  const differences = batch.flatMap(({ sequence, logprobs }) => klOf(sequence, logprobs, loss));
   return differences.reduce((sum, each) => sum + each, 0) / differences.length;
 }
 
-function klOf(sequence: LossInput["sequence"], logprobs: ArrayLike<number>): readonly number[] {
-  return trainedIndices(sequence).map(
-    (at, index) => logprobs[index] - (sequence.referenceLogprobs?.[at] ?? NaN),
-  );
+function klOf(sequence: LossInput["sequence"], logprobs: ArrayLike<number>, loss: Loss): readonly number[] {
+  const ofSample = loss.kind === "policy" && loss.config.klPenaltySource === "sample";
+  return trainedIndices(sequence).map((at, index) => {
+    const old = sequence.oldLogprobs[at];
+    const compared = ofSample && !Number.isNaN(old) ? old : logprobs[index];
+    return compared - (sequence.referenceLogprobs?.[at] ?? NaN);
+  });
 }
 
 /** Log-probabilities as gradients see them: `frozen` is the same numbers where no gradient flows. */
@@ -77,7 +80,7 @@ function lossOf(sequence: LossInput["sequence"], { live, frozen, klMean }: Logpr
   const frozenDifferences = differences(frozen);
   const ratios = adjustedRatios(differences(live), config);
   const frozenRatios = adjustedRatios(frozenDifferences, config);
-  const kl = klOf(sequence, frozen);
+  const kl = klOf(sequence, frozen, loss);
   const clip = (ratio: number): number =>
     Math.min(Math.max(ratio, 1 - config.epsilon), 1 + config.epsilonHigh);
   return ratios.reduce((sum, ratio, at) => {

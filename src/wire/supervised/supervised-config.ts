@@ -1,7 +1,9 @@
 // The configuration of supervised fine-tuning as the interface spells it.
 import { Type, type Static } from "typebox";
 import { resolveSupervisedConfig, type SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { nullable } from "../nullable.ts";
+import { foreignOptions, foreignProperties, refuseForeign } from "../training/foreign-options.ts";
 
 const defaults = resolveSupervisedConfig({});
 
@@ -12,14 +14,28 @@ const batchMax = 100_000;
 
 const rate = Type.Number({ exclusiveMinimum: 0 });
 
+const epochs = Type.Integer({ minimum: 1, maximum: epochsMax });
+
 const shared = {
   learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
     description: "Of AdamW: one for all steps, or a list with one for each batch.",
     default: defaults.learningRate,
   }),
-  epochs: nullable(Type.Integer({ minimum: 1, maximum: epochsMax }), {
+  epochs: nullable(epochs, {
     description: "How often each conversation trains.",
     default: defaults.epochCount,
+  }),
+  num_epochs: nullable(epochs, {
+    description: "The same as epochs, by another name.",
+    default: defaults.epochCount,
+  }),
+  weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
+    description: "Of AdamW, times the learning rate.",
+    default: defaults.weightDecay,
+  }),
+  max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
+    description: "Gradients are scaled down to this norm; 0 never scales.",
+    default: defaults.gradientNormMax,
   }),
   shuffle: nullable(Type.Boolean(), {
     description: "Whether the conversations are shuffled, anew for each epoch; the same job shuffles alike.",
@@ -44,6 +60,7 @@ export const supervisedConfigForm = Type.Object(
     metric_logging: nullable(Type.Unknown(), {
       description: "Accepted: every step is an event with its metrics.",
     }),
+    ...foreignProperties(foreignOptions.sft),
   },
   { title: "SupervisedConfig" },
 );
@@ -55,6 +72,8 @@ export const supervisedConfigSchema = Type.Object(
     learning_rate: Type.Union([rate, Type.Array(rate)]),
     epochs: Type.Integer({ minimum: 1 }),
     shuffle: Type.Boolean(),
+    weight_decay: Type.Number({ minimum: 0 }),
+    max_grad_norm: Type.Number({ minimum: 0 }),
     assistant_turns: Type.Enum(["all", "last"]),
   },
   { title: "SupervisedConfigInEffect" },
@@ -65,13 +84,25 @@ type ConfigBody = Static<typeof supervisedConfigForm>;
 /** The fields that are known; any other that was sent is not applied. */
 export const supervisedConfigFields: readonly string[] = Object.keys(supervisedConfigForm.properties);
 
+/** Adds what the schema cannot say of a configuration. */
+export function checkSupervisedConfig(config: unknown, findings: Findings): void {
+  refuseForeign(config, foreignOptions.sft, findings, { place: "config" });
+  if (!isObject(config)) return;
+  const { epochs: first, num_epochs: second } = config;
+  if (typeof first !== "number" || typeof second !== "number" || first === second) return;
+  const message = `Value error, epochs is ${first} and num_epochs is ${second}; they are two spellings of one field, give one.`;
+  report(findings, "value_error", message, "config", "num_epochs");
+}
+
 /** Reads a checked configuration. */
 export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
   return resolveSupervisedConfig({
     batchSize: body.batch_size === "auto" ? null : (body.batch_size ?? null),
     learningRate: body.learning_rate ?? null,
-    epochCount: body.epochs ?? null,
+    epochCount: body.epochs ?? body.num_epochs ?? null,
     isShuffled: body.shuffle ?? null,
+    weightDecay: body.weight_decay ?? null,
+    gradientNormMax: body.max_grad_norm ?? null,
     assistantTurns: body.assistant_turns ?? null,
   });
 }
@@ -82,6 +113,8 @@ export function supervisedConfigBody(config: SupervisedConfig): Static<typeof su
     learning_rate: typeof config.learningRate === "number" ? config.learningRate : [...config.learningRate],
     epochs: config.epochCount,
     shuffle: config.isShuffled,
+    weight_decay: config.weightDecay,
+    max_grad_norm: config.gradientNormMax,
     assistant_turns: config.assistantTurns,
   };
 }

@@ -12,7 +12,13 @@ import type { BodyLimits } from "../body-limits.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import { nullable } from "../nullable.ts";
 import { conversationSchema, ConversationReader, type StoredConversations } from "./conversations.ts";
-import { supervisedConfigFields, supervisedConfigForm, toSupervisedConfig } from "./supervised-config.ts";
+import { foreignOptions, refuseForeign } from "../training/foreign-options.ts";
+import {
+  checkSupervisedConfig,
+  supervisedConfigFields,
+  supervisedConfigForm,
+  toSupervisedConfig,
+} from "./supervised-config.ts";
 
 const creationSchema = Type.Object(
   {
@@ -41,7 +47,9 @@ export const supervisedJobForm: BodyForm<typeof creationSchema> = {
     config: "read",
     experimental_config: "read",
   },
-  more: ({ training_data: inline, training_data_url: url }, findings) => {
+  more: ({ training_data: inline, training_data_url: url, config, experimental_config: more }, findings) => {
+    checkSupervisedConfig(config, findings);
+    refuseForeign(more, foreignOptions.sft, findings, { place: "experimental_config" });
     const given = [inline, url].filter((source) => (source ?? null) !== null).length;
     if (given === 1) return;
     const message =

@@ -1,19 +1,38 @@
 // How a job trains, as the interface and clients of other makers spell it. Null and absent mean the default; what two
-// spellings of one field say is one of them's, or refused; what is not applied is named.
-import { Type, type Static, type TProperties } from "typebox";
+// spellings of one field say is one of them's, or refused; what is known and not done is refused, what is unknown is named.
+import { Type, type Static } from "typebox";
 import {
   importanceSamplingLevels,
+  klPenaltySources,
   resolveTrainingConfig,
   type TrainingConfig,
 } from "../../domain/training-config.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
-import { is, never, type AsksNothing } from "../body.ts";
 import { nullable } from "../nullable.ts";
+import { foreignOptions, foreignProperties, refuseForeign } from "./foreign-options.ts";
 
 const defaults = resolveTrainingConfig({});
 const ppoDefaults = resolveTrainingConfig({ ppo: true });
 
 const lossFunctions = ["cispo", "ppo"] as const;
+
+/** More would be a mistake. */
+const [sequencesMax, passesMax] = [1_000_000, 1000];
+
+const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
+const passes = Type.Integer({ minimum: 1, maximum: passesMax });
+
+/** Of jobs of every kind. */
+export const optimizerProperties = {
+  weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
+    description: "Of AdamW, times the learning rate.",
+    "x-default": "left to the server, 0.1",
+  }),
+  max_grad_norm: nullable(Type.Number({ minimum: 0, maximum: 1e9 }), {
+    description: "Gradients are scaled down to this norm; 0 never scales.",
+    "x-default": "left to the server, 0.1",
+  }),
+};
 
 const appliedProperties = {
   advantage_balance: nullable(Type.Number({ minimum: -1, maximum: 1 }), {
@@ -43,9 +62,35 @@ const appliedProperties = {
     default: defaults.k2Tau,
   }),
   learning_rate: nullable(Type.Number({ exclusiveMinimum: 0 }), {
-    description: "Of AdamW.",
+    description: "Of AdamW, of every step.",
     default: defaults.learningRate,
   }),
+  num_trajectories_learning_rate_multiplier_power: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
+    description: "A step's learning rate is multiplied by the number of its sequences to this power.",
+    default: defaults.learningRatePower,
+  }),
+  batch_size: nullable(sequencesOfStep, {
+    description: "Sequences of one optimizer step; not beside steps.",
+    "x-default": "1, unless the server counts tokens (training.batchTokens)",
+  }),
+  grad_accumulation_sequences: nullable(sequencesOfStep, {
+    description: "The same as batch_size, by another name.",
+    "x-default": "as batch_size",
+  }),
+  steps: nullable(sequencesOfStep, {
+    description:
+      "Optimizer steps of a pass, into which the sequences are divided evenly: 1 takes one step over all. Not beside batch_size; there are never more than sequences.",
+    "x-default": "as batch_size makes",
+  }),
+  passes: nullable(passes, {
+    description: "How often each sequence trains, in another order each time.",
+    default: defaults.passCount,
+  }),
+  num_epochs: nullable(passes, {
+    description: "The same as passes, by another name.",
+    default: defaults.passCount,
+  }),
+  ...optimizerProperties,
   mask_prob_ratio: nullable(Type.Boolean(), {
     description: "Leaves out tokens whose ratio is out of bounds instead of clipping it.",
     default: defaults.maskProbRatio,
@@ -80,6 +125,11 @@ const appliedProperties = {
       "Takes advantage from tokens that the model now finds likelier than the base model does, and gives it to the others; 0 is off. Costs a forward pass of the base model.",
     default: defaults.klPenaltyCoefficient,
   }),
+  kl_penalty_source: nullable(Type.Enum([...klPenaltySources]), {
+    description:
+      "Whose log-probabilities the penalty compares with the base model's: those of the model as it trains, or those that were recorded as it was sampled.",
+    default: defaults.klPenaltySource,
+  }),
   allow_training_without_logprobs: nullable(Type.Boolean(), {
     description:
       "Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.",
@@ -91,38 +141,16 @@ const appliedProperties = {
     default: defaults.truncatedImportanceSampling,
   }),
   packed_sequence_length: nullable(Type.Integer({ minimum: 2, maximum: 1_048_576 }), {
-    description: "Tokens of a packed row; a longer sequence is left out.",
+    description:
+      "A longer sequence is left out. Steps do not go by it, unless the server counts their tokens (training.batchTokens).",
     "x-default": "left to the server",
   }),
 };
 
-/** A field that clients of other makers send, and for which values nothing is missing. */
-function foreign(asksNothing: AsksNothing, description: string) {
-  return { asksNothing, property: nullable(Type.Unknown(), { description }) };
-}
-
-const anyValue: AsksNothing = () => true;
-
-/** Fields of other trainers. One whose value asks for what is done here is accepted; any other is named as not applied. */
-const foreignFields = {
-  kl_penalty_reference_step: foreign(is(0), "The base model is the reference: applied where it is 0."),
-  kl_penalty_source: foreign(is("current_learner"), 'Applied where it is "current_learner".'),
-  kl_penalty_step_lag: foreign(never, "Not applied: the base model is the reference."),
-  kl_ref_adapter_path: foreign(never, "Not applied: the base model is the reference."),
-  logprob_calculation_chunk_size: foreign(anyValue, "Accepted: the memory that training takes has settings."),
-  num_trajectories_learning_rate_multiplier_power: foreign(is(0), "Applied where it is 0."),
-  plot_tensors: foreign(is(false), "Applied where it is false."),
-  scale_learning_rate_by_reward_std_dev: foreign(is(false), "Applied where it is false."),
-} as const;
-
-const foreignProperties: TProperties = Object.fromEntries(
-  Object.entries(foreignFields).map(([name, { property }]) => [name, property]),
-);
-
 const appliedSchema = Type.Object(appliedProperties);
 
 export const trainingConfigSchema = Type.Object(
-  { ...appliedProperties, ...foreignProperties },
+  { ...appliedProperties, ...foreignProperties(foreignOptions.rl) },
   { title: "ExperimentalTrainingConfig" },
 );
 
@@ -132,34 +160,70 @@ type AppliedBody = Static<typeof appliedSchema>;
 const configFields = {
   advantage_balance: "advantageBalance",
   allow_training_without_logprobs: "allowTrainingWithoutLogprobs",
+  batch_size: "batchSize",
+  grad_accumulation_sequences: "batchSize",
   epsilon: "epsilon",
   epsilon_high: "epsilonHigh",
   importance_sampling_level: "importanceSamplingLevel",
   kimi_k2_tau: "k2Tau",
   vendor_k2_tau: "k2Tau",
   kl_penalty_coef: "klPenaltyCoefficient",
+  kl_penalty_source: "klPenaltySource",
   learning_rate: "learningRate",
   mask_prob_ratio: "maskProbRatio",
+  max_grad_norm: "gradientNormMax",
   max_negative_advantage_importance_sampling_weight: "maxNegativeAdvantageImportanceSamplingWeight",
+  num_trajectories_learning_rate_multiplier_power: "learningRatePower",
   packed_sequence_length: "packedSequenceLength",
+  passes: "passCount",
+  num_epochs: "passCount",
   ppo: "ppo",
   loss_fn: "ppo",
   precalculate_logprobs: "precalculateLogprobs",
   scale_rewards: "scaleRewards",
   normalize_advantages: "scaleRewards",
+  steps: "stepCount",
   truncated_importance_sampling: "truncatedImportanceSampling",
+  weight_decay: "weightDecay",
 } as const satisfies { readonly [Field in keyof AppliedBody]-?: keyof TrainingConfig };
 
 /** Of a field with two spellings, the one that answers do without. */
-const otherSpellings: readonly string[] = ["kimi_k2_tau", "loss_fn", "normalize_advantages"];
+const otherSpellings: readonly string[] = [
+  "kimi_k2_tau",
+  "loss_fn",
+  "normalize_advantages",
+  "grad_accumulation_sequences",
+  "num_epochs",
+];
+
+/** Fields with two spellings of which neither wins. */
+const twoSpellings = [
+  ["vendor_k2_tau", "kimi_k2_tau"],
+  ["batch_size", "grad_accumulation_sequences"],
+  ["passes", "num_epochs"],
+] as const;
 
 /** Adds what the schema cannot say of a configuration. */
 export function checkTrainingConfig(config: unknown, findings: Findings): void {
   if (!isObject(config)) return;
-  const { vendor_k2_tau: vendor, kimi_k2_tau: kimi } = config;
-  if (typeof vendor !== "number" || typeof kimi !== "number" || vendor === kimi) return;
-  const message = `Value error, vendor_k2_tau is ${vendor} and kimi_k2_tau is ${kimi}; they are two spellings of one field, give one.`;
-  report(findings, "value_error", message, "experimental_config", "kimi_k2_tau");
+  const place = "experimental_config";
+  for (const [one, other] of twoSpellings) {
+    const [first, second] = [config[one], config[other]];
+    if (typeof first !== "number" || typeof second !== "number" || first === second) continue;
+    const message = `Value error, ${one} is ${first} and ${other} is ${second}; they are two spellings of one field, give one.`;
+    report(findings, "value_error", message, place, other);
+  }
+  const size = (["batch_size", "grad_accumulation_sequences"] as const).find(
+    (name) => (config[name] ?? null) !== null,
+  );
+  if ((config["steps"] ?? null) !== null && size !== undefined) {
+    const message = `Value error, steps and ${size} both say how many sequences a step has; give one of the two.`;
+    report(findings, "value_error", message, place, "steps");
+  }
+  const hasPenalty = (config["kl_penalty_coef"] ?? 0) !== 0;
+  // There is no penalty to take from elsewhere.
+  const isInert = (name: string): boolean => name.startsWith("kl_") && !hasPenalty;
+  refuseForeign(config, foreignOptions.rl, findings, { place, isInert });
 }
 
 /** Reads a checked configuration. */
@@ -175,22 +239,15 @@ export function toTrainingConfig(body: Static<typeof trainingConfigSchema>): Tra
   return resolveTrainingConfig(given);
 }
 
-/** The keys that were sent and ask for something that is not done, in their order. */
+/** The keys that were sent and have no effect, in their order: unknown ones, and one that needs another. */
 export function keysNotApplied(body: Static<typeof trainingConfigSchema>): readonly string[] {
-  const hasPenalty = (body.kl_penalty_coef ?? 0) > 0;
   const isTruncationLost =
     (body.truncated_importance_sampling ?? 0) > 0 && body.precalculate_logprobs !== true;
   return Object.entries(body).flatMap(([key, value]) => {
     if (key === "truncated_importance_sampling") return isTruncationLost ? [key] : [];
-    if (Object.hasOwn(configFields, key)) return [];
-    const isInert = value === null || (key.startsWith("kl_") && !hasPenalty);
-    return isInert || asksNothing(key, value) ? [] : [key];
+    const isKnown = Object.hasOwn(configFields, key) || Object.hasOwn(foreignOptions.rl, key);
+    return isKnown || value === null ? [] : [key];
   });
-}
-
-function asksNothing(key: string, value: unknown): boolean {
-  const field = entries(foreignFields).find(([name]) => name === key);
-  return field !== undefined && field[1].asksNothing(value);
 }
 
 /** As it takes effect, in the interface's spelling. */

@@ -87,6 +87,8 @@ test("creates a job of the conversations, every default filled in", async () => 
     epochs: 1,
     shuffle: true,
     assistant_turns: "all",
+    weight_decay: 0,
+    max_grad_norm: 1,
   });
   await server.close();
 });
@@ -102,6 +104,9 @@ test("a configuration takes effect as it is given, and says what does not", asyn
       epochs: 2,
       metric_logging: {},
       warmup: 1,
+      weight_decay: 0.1,
+      max_grad_norm: 0,
+      lr_scheduler: "constant",
     },
     experimental_config: { future: true },
   });
@@ -111,14 +116,42 @@ test("a configuration takes effect as it is given, and says what does not", asyn
     epochs: 2,
     shuffle: true,
     assistant_turns: "all",
+    weight_decay: 0.1,
+    max_grad_norm: 0,
   });
   assert.deepEqual(job["config_not_applied"], ["warmup", "future"]);
+  const why = "was sent and is not applied: no option of this server has this name.";
+  assert.deepEqual(job["warnings"], [`warmup ${why}`, `future ${why}`]);
   const auto = { batch_size: "auto", learning_rate: null, epochs: null, shuffle: false };
   const last = { ...auto, assistant_turns: "last" };
   const other = await created(server, { model_id: modelId, training_data: [example], config: last });
-  const inEffect = { batch_size: 2, learning_rate: 5e-5, epochs: 1, shuffle: false };
+  const optimizer = { weight_decay: 0, max_grad_norm: 1 };
+  const inEffect = { batch_size: 2, learning_rate: 5e-5, epochs: 1, shuffle: false, ...optimizer };
   assert.deepEqual(other["config"], { ...inEffect, assistant_turns: "last" });
   assert.deepEqual(other["config_not_applied"], []);
+  await server.close();
+});
+
+test("known options that ask for what is not done are refused by name", async () => {
+  const { server, modelId } = await withModel();
+  const body = { model_id: modelId, training_data: [example] };
+  await refuses(
+    server,
+    {
+      ...body,
+      config: { lora_rank: 32, lr_scheduler: "cosine", warmup_ratio: 0.1, epochs: 1, num_epochs: 2 },
+      experimental_config: { target_modules: ["q_proj"] },
+    },
+    {
+      "config.lora_rank": /with the value 32.*training\.loraRank/,
+      "config.lr_scheduler": /"cosine"/,
+      "config.warmup_ratio": /0\.1/,
+      "config.num_epochs": /two spellings/,
+      "experimental_config.target_modules": /seven projections/,
+    },
+  );
+  const { config } = await created(server, { ...body, config: { num_epochs: 2 } });
+  assert.equal((config as { readonly epochs: unknown }).epochs, 2);
   await server.close();
 });
 

@@ -1,0 +1,110 @@
+// Options that trainers of other makers know and this one does not. One whose value asks for what is done here is accepted;
+// with any other value it is refused, since a job that trains otherwise than it says is worse than none.
+import type { TProperties } from "typebox";
+import { Type } from "typebox";
+import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { is, never, type AsksNothing } from "../body.ts";
+import { nullable } from "../nullable.ts";
+
+interface ForeignOption {
+  /** Whether nothing is missing with this value; null always asks for nothing. */
+  readonly asksNothing: AsksNothing;
+  readonly description: string;
+}
+
+const accepted = (description: string): ForeignOption => ({ asksNothing: () => true, description });
+const refused = (description: string): ForeignOption => ({ asksNothing: never, description });
+const only = (value: unknown, description: string): ForeignOption => ({
+  asksNothing: is(value),
+  description,
+});
+
+const ofServer = "The shape of adapters is the server's: see training.loraRank and training.loraAlpha.";
+const noSchedule = "The learning rate stays as it is within a job; send jobs with rates of their own.";
+const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
+
+/** Of jobs of every kind. */
+const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
+  adam_beta1: only(0.9, ofOptimizer),
+  adam_beta2: only(0.99, ofOptimizer),
+  adam_epsilon: only(1e-8, "The optimizer is AdamW with an epsilon of 1e-8."),
+  adam_params: refused(`${ofOptimizer} Its weight_decay and max_grad_norm are options of their own.`),
+  final_training_step: accepted("Every job makes a version."),
+  gradient_accumulation_steps: only(1, "Say batch_size, the sequences of a step."),
+  lora_alpha: refused(ofServer),
+  lora_config: refused(ofServer),
+  lora_dropout: only(0, "Adapters train without dropout."),
+  lora_rank: refused(ofServer),
+  lr_scheduler: only("constant", noSchedule),
+  lr_scheduler_type: only("constant", noSchedule),
+  max_steps: only(-1, "Say steps and passes, or batch_size."),
+  optim: { asksNothing: is("adamw", "adamw_torch"), description: ofOptimizer },
+  optimizer_save_interval: accepted("The optimizer's state is kept with every version."),
+  peft_args: refused(ofServer),
+  save_checkpoint: only(true, "Every job makes a version."),
+  seed: refused("What is random in a job is decided by its content: the same job trains the same."),
+  start_step: refused("A job starts from the model's newest version."),
+  target_modules: refused("Adapters are on all seven projections of every layer."),
+  warmup_ratio: only(0, noSchedule),
+  warmup_steps: only(0, noSchedule),
+};
+
+/** Of reinforcement learning. */
+const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
+  ...ofAllJobs,
+  beta: only(0, "Say kl_penalty_coef, which moves advantages; there is no KL term in the loss."),
+  kl_penalty_reference_step: only(0, "The base model, step 0, is the reference."),
+  kl_penalty_step_lag: refused("The base model, step 0, is the reference, and does not move."),
+  kl_ref_adapter_path: refused("The base model, step 0, is the reference."),
+  logprob_calculation_chunk_size: accepted("The memory that training takes has settings."),
+  loss_fn_config: refused("The options of the loss stand beside it."),
+  loss_type: only("bnpo", "The loss is the mean over a step's tokens, each trajectory weighing alike."),
+  moe_routing_replay_bundle: refused("There are no experts to route to."),
+  moe_routing_replay_path: refused("There are no experts to route to."),
+  moe_routing_replay_strict: accepted("There are no experts to route to."),
+  num_iterations: only(1, "Say passes."),
+  plot_tensors: only(false, "Nothing is plotted."),
+  scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not follow the rewards."),
+};
+
+export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs } as const;
+
+/** As a configuration's schema lists them. */
+export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { asksNothing, description }]) => [
+      name,
+      nullable(Type.Unknown(), { description: `${acceptanceOf(asksNothing)} ${description}` }),
+    ]),
+  );
+}
+
+function acceptanceOf(asksNothing: AsksNothing): string {
+  if (asksNothing === never) return "Refused.";
+  return asksNothing(undefined) ? "Accepted." : "Refused with a value that asks for more than is done.";
+}
+
+/**
+ * Adds a fault for each of these options that asks for what is not done.
+ *
+ * @param isInert which options ask for nothing in this configuration, whatever their values
+ */
+export function refuseForeign(
+  config: unknown,
+  options: Readonly<Record<string, ForeignOption>>,
+  findings: Findings,
+  { place, isInert = () => false }: { readonly place: string; readonly isInert?: (name: string) => boolean },
+): void {
+  if (!isObject(config)) return;
+  for (const [name, value] of Object.entries(config)) {
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (option === undefined || value === null || option.asksNothing(value) || isInert(name)) continue;
+    const message = `${name} is not supported by this server with the value ${shown(value)}. ${option.description}`;
+    report(findings, "unsupported", message, place, name);
+  }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
