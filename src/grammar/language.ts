@@ -116,7 +116,7 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
       checkLength(constraint.text.length, workshop.limits);
       // Before it is read: a thread that has few steps for it then gives it up at once.
       workshop.budget.spend(constraint.text.length >>> charactersPerStepLog2);
-      const grammar = compileGrammar(readGrammar(constraint.text, workshop.limits), constraint, workshop);
+      const grammar = compileGrammar(readGrammar(constraint.text, workshop), constraint, workshop);
       return { symbol: grammar.symbol, grammars: [grammar], textOf: null };
     }
     case "structural-tag":
@@ -144,10 +144,10 @@ function readTag(tag: string, options: ConstraintOptions, workshop: Workshop): R
   return { symbol, grammars, textOf: null };
 }
 
-function patternText(pattern: string, { limits, expressions }: Workshop): Expression {
+function patternText(pattern: string, { limits, budget, expressions }: Workshop): Expression {
   checkLength(pattern.length, limits);
   const spelling = plainSpelling(expressions);
-  return wholeMatch({ expressions, spelling, place: "" }, parsePattern(pattern, limits));
+  return wholeMatch({ expressions, spelling, place: "" }, parsePattern(pattern, { limits, budget }));
 }
 
 function anyOf(choices: readonly string[], { limits, expressions }: Workshop): Expression {

@@ -10,6 +10,7 @@ import {
   wordCharacters,
 } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
+import type { StepBudget } from "./limits.ts";
 import type { Reader } from "./reader.ts";
 import { unicodeProperty } from "./unicode-property.ts";
 
@@ -23,24 +24,36 @@ const namedClasses: Readonly<Record<string, CodePoints>> = {
 
 const controlEscapes: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, 0: 0 };
 
-/** Adds the characters of the other case, where case is ignored. */
-export type Fold = (set: CodePoints) => CodePoints;
+/** What classes are read with. */
+export interface ClassSource {
+  readonly reader: Reader;
+  readonly budget: StepBudget;
+  /** Adds the characters of the other case, where case is ignored. */
+  readonly fold: (set: CodePoints) => CodePoints;
+}
+
+/** Elsewhere a class within a class; in ECMA-262 a few letters, which nobody means. */
+const posixClass = /\[(?::\^?[a-z]+:|\.[^\].]+\.|=[^\]=]+=)\]/y;
 
 /** Reads a class behind its opening bracket, up to and with the closing one. */
-export function readCharacterClass(reader: Reader, fold: Fold): CodePoints {
+export function readCharacterClass(source: ClassSource): CodePoints {
+  const { reader, fold } = source;
   const start = reader.position - 1;
   const isNegated = reader.skip("^");
   const members: CodePoints[] = [];
   while (!reader.skip("]")) {
     if (reader.isAtEnd) throw reader.malformed("an unclosed class", start);
-    const low = readMember(reader, fold);
+    const place = reader.position;
+    const posix = reader.match(posixClass)?.[0];
+    if (posix !== undefined) throw reader.notExact(`the POSIX class ${posix}`, place);
+    const low = readMember(source);
     const dash = reader.position;
     if (!reader.sees("-") || reader.sees("-]")) {
       members.push(low);
       continue;
     }
     reader.take();
-    const high = readMember(reader, fold);
+    const high = readMember(source);
     // A dash beside a class such as \w stands for itself, as browsers take it.
     if (!isSingle(low) || !isSingle(high)) members.push(low, [0x2d, 0x2d], high);
     else if (low[0] > high[0]) throw reader.malformed("a range whose ends are out of order", dash);
@@ -52,12 +65,13 @@ export function readCharacterClass(reader: Reader, fold: Fold): CodePoints {
 
 const isSingle = (set: CodePoints): boolean => set.length === 2 && set[0] === set[1];
 
-function readMember(reader: Reader, fold: Fold): CodePoints {
+function readMember(source: ClassSource): CodePoints {
+  const { reader } = source;
   if (reader.isAtEnd) throw reader.malformed("an unclosed class");
   const start = reader.position;
   if (!reader.skip("\\")) return single(reader.take().codePointAt(0) ?? 0);
   if (reader.skip("b")) return single(8);
-  return readClassEscape(reader, start, fold);
+  return readClassEscape(source, start);
 }
 
 /**
@@ -65,13 +79,14 @@ function readMember(reader: Reader, fold: Fold): CodePoints {
  *
  * @param start the position of the backslash
  */
-export function readClassEscape(reader: Reader, start: number, fold: Fold): CodePoints {
+export function readClassEscape(source: ClassSource, start: number): CodePoints {
+  const { reader, fold } = source;
   const letter = reader.take();
   // What has a word's character as its other case is one itself.
   if (letter === "W") return commonPoints(otherPoints(fold(wordCharacters)), allCharacters);
   const named = namedClasses[letter];
   if (named !== undefined) return commonPoints(named, allCharacters);
-  if (letter === "p" || letter === "P") return readProperty(reader, letter === "P", start);
+  if (letter === "p" || letter === "P") return readProperty(source, letter === "P", start);
   if (letter === "0" && /\d/.test(reader.peek())) throw reader.notExact("an octal escape", start);
   const control = controlEscapes[letter];
   if (control !== undefined) return single(control);
@@ -110,10 +125,10 @@ function hexadecimal(reader: Reader, expression: RegExp, start: number): number 
   return Number.parseInt(match[1], 16);
 }
 
-function readProperty(reader: Reader, isNegated: boolean, start: number): CodePoints {
+function readProperty({ reader, budget }: ClassSource, isNegated: boolean, start: number): CodePoints {
   const name = reader.match(/\{([\w=]+)\}/y)?.[1];
   if (name === undefined) throw reader.malformed("a property without a name", start);
-  const set = unicodeProperty(name);
+  const set = unicodeProperty(name, budget);
   if (set === null) throw reader.notExact(`the property ${name}`, start);
   return isNegated ? commonPoints(otherPoints(set), allCharacters) : set;
 }

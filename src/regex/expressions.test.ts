@@ -20,7 +20,7 @@ function fresh(limits = defaultGrammarLimits) {
   const read = (pattern: string) =>
     wholeMatch(
       { expressions, spelling: plainSpelling(expressions), place: "" },
-      parsePattern(pattern, defaultGrammarLimits),
+      parsePattern(pattern, { limits, budget }),
     );
   return { expressions, automaton, read };
 }

@@ -1,10 +1,14 @@
 // Which characters differ only in case, as the JavaScript engine knows it (ECMA-262, Canonicalize with the flag u: the
-// simple case folding of Unicode). The engine is asked once for every character that has a case.
+// simple case folding of Unicode). The engine is asked once, for every character that has a case.
 import { pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
+import type { StepBudget } from "./limits.ts";
 
 /** No character behind this has a case: it is the last letter of the Adlam script. */
 const lastCasedPoint = 0x1e943;
+
+/** How many characters with a case, or ranges, are looked at in a step. */
+const lookedAtPerStepLog2 = 5;
 
 interface CaseTable {
   /** The characters that have a case, sorted. */
@@ -19,15 +23,19 @@ interface CaseTable {
 let known: CaseTable | null = null;
 
 /** The characters of the set, and those that differ from one of them in case only. */
-export function inEitherCase(set: CodePoints): CodePoints {
+export function inEitherCase(set: CodePoints, budget: StepBudget): CodePoints {
   known ??= caseTable();
   const { points, classes, lows, highs } = known;
   const met = new Set<CodePoints>();
   for (const [low, high] of rangesOf(set)) {
-    for (let index = placeOf(points, low); index < points.length && points[index] <= high; index++) {
+    const start = placeOf(points, low);
+    let index = start;
+    for (; index < points.length && points[index] <= high; index++) {
       if (lows[index] < low || highs[index] > high) met.add(classes[index]);
     }
+    budget.spend((index - start) >>> lookedAtPerStepLog2);
   }
+  budget.spend((set.length / 2 + met.size * 2) >>> lookedAtPerStepLog2);
   return met.size === 0 ? set : unitedPoints(set, [...met].flat());
 }
 
@@ -42,26 +50,36 @@ function placeOf(sorted: Int32Array, bound: number): number {
   return low;
 }
 
+const isOne = (text: string): boolean => Array.from(text).length === 1;
+/** Two characters that differ only in case. */
+const sameLetter = /^(.)\1$/isu;
+
 function caseTable(): CaseTable {
-  const characters: string[] = [];
+  const related = new Map<string, Set<string>>();
   for (let point = 0; point <= lastCasedPoint; point++) {
     const character = String.fromCodePoint(point);
-    if (character.toLowerCase() !== character || character.toUpperCase() !== character)
-      characters.push(character);
+    const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
+    if (lower === character && upper === character) continue;
+    // Letters of one case class are related by these, if only over several of them.
+    const near = [character, lower, upper, lower.toUpperCase(), upper.toLowerCase()].filter(isOne);
+    const united = new Set(near.flatMap((letter) => [...(related.get(letter) ?? [letter])]));
+    for (const member of united) related.set(member, united);
   }
-  const all = characters.join("");
-  const classes = new Map<string, CodePoints>();
-  for (const character of characters) {
-    if (classes.has(character)) continue;
-    const same = all.match(new RegExp(character, "giu")) ?? [];
+  const classOf = new Map<string, CodePoints>();
+  for (const [character, group] of related) {
+    if (classOf.has(character)) continue;
+    const same = [...group].filter((other) => other === character || sameLetter.test(character + other));
     const members = pointsOf(same.join(""));
-    for (const other of same) classes.set(other, members);
+    for (const other of same) classOf.set(other, members);
   }
-  const ofEach = characters.map((character) => classes.get(character) ?? []);
+  const cased = [...classOf]
+    .filter(([, members]) => members.length > 2 || members[0] !== members[1])
+    .map(([character, members]) => ({ point: character.codePointAt(0) ?? 0, members }))
+    .sort((one, other) => one.point - other.point);
   return {
-    points: Int32Array.from(characters, (character) => character.codePointAt(0) ?? 0),
-    classes: ofEach,
-    lows: Int32Array.from(ofEach, (members) => members[0]),
-    highs: Int32Array.from(ofEach, (members) => members.at(-1) ?? 0),
+    points: Int32Array.from(cased, ({ point }) => point),
+    classes: cased.map(({ members }) => members),
+    lows: Int32Array.from(cased, ({ members }) => members[0]),
+    highs: Int32Array.from(cased, ({ members }) => members.at(-1) ?? 0),
   };
 }

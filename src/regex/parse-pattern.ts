@@ -1,17 +1,28 @@
-// Reads regular expressions in the dialect of ECMA-262 that JSON Schema asks for. What a derivative cannot express
-// exactly, or what this reader does not know, is refused with its position; nothing is skipped.
+// Reads regular expressions in the dialect of ECMA-262 that JSON Schema asks for, and of other dialects what it would
+// refuse and what means the same in all of them: flags at the start, \A and \z. What a derivative cannot express exactly,
+// or what this reader does not know, is refused with its position; nothing is skipped.
 import { limitExceeded } from "./limits.ts";
-import type { GrammarLimits } from "./limits.ts";
+import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { readCharacterClass, readClassEscape } from "./character-class.ts";
-import type { Fold } from "./character-class.ts";
+import type { ClassSource } from "./character-class.ts";
 import { inEitherCase } from "./letter-case.ts";
-import { allCharacters, commonPoints, lineEnds, otherPoints } from "./code-points.ts";
+import { allCharacters, commonPoints, lineEnds, otherPoints, wordCharacters } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
+import { textStart } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 import { Reader } from "./reader.ts";
 
 /** Repetitions beyond this are refused. */
 const repetitionsMax = 10_000;
+
+/** Reading a pattern takes a step for four characters of its text. */
+const charactersPerStepLog2 = 2;
+
+/** What reading may cost. */
+export interface PatternEffort {
+  readonly limits: GrammarLimits;
+  readonly budget: StepBudget;
+}
 
 /** What may differ between the places where patterns stand. */
 export interface PatternStyle {
@@ -19,6 +30,8 @@ export interface PatternStyle {
   readonly lineEnds: CodePoints;
   readonly isDotAll: boolean;
   readonly ignoresCase: boolean;
+  /** Whether lines begin and end at `^` and `$`, rather than the whole text. */
+  readonly isMultiline: boolean;
   /** Whether a quantifier may ask for the shortest match, which says nothing of a whole text. */
   readonly mayBeLazy: boolean;
 }
@@ -27,6 +40,7 @@ const ecmaScript: PatternStyle = {
   lineEnds,
   isDotAll: false,
   ignoresCase: false,
+  isMultiline: false,
   mayBeLazy: true,
 };
 
@@ -36,12 +50,15 @@ const ecmaScript: PatternStyle = {
  */
 export function parsePattern(
   text: string,
-  limits: GrammarLimits,
+  { limits, budget }: PatternEffort,
   place = "",
   style: PatternStyle = ecmaScript,
 ): Pattern {
+  // Before it is read: a thread that has few steps for it then gives it up at once.
+  budget.spend(text.length >>> charactersPerStepLog2);
   const reader = new Reader(text, place);
-  const pattern = readChoice({ reader, limits, style, folded: new Map() }, 0);
+  const source = { reader, limits, budget, style: styleAtStart(reader, style), folded: new Map() };
+  const pattern = readChoice(source, 0);
   if (!reader.isAtEnd) throw reader.malformed("an unmatched )");
   return pattern;
 }
@@ -49,9 +66,16 @@ export function parsePattern(
 interface Source {
   readonly reader: Reader;
   readonly limits: GrammarLimits;
+  readonly budget: StepBudget;
   readonly style: PatternStyle;
   /** The sets whose other case was sought, with it. */
   readonly folded: Map<string, CodePoints>;
+}
+
+/** Reads flags for the whole pattern, as `(?i)`; `u` is on without being asked for. */
+function styleAtStart(reader: Reader, style: PatternStyle): PatternStyle {
+  const flags = reader.match(/\(\?([imsu]+)\)/y)?.[1];
+  return flags === undefined ? style : withFlags(style, flags, "");
 }
 
 function readChoice(source: Source, depth: number): Pattern {
@@ -74,21 +98,22 @@ function readSequence(source: Source, depth: number): Pattern {
 function readTerm(source: Source, depth: number): Pattern {
   const { reader, style } = source;
   const fold = (set: CodePoints) => folded(source, set);
+  const classes = { reader, budget: source.budget, fold };
   if (reader.skip("(")) return readGroup(source, depth);
-  if (reader.skip("^")) return { kind: "start" };
-  if (reader.skip("$")) return { kind: "end" };
+  if (reader.skip("^")) return style.isMultiline ? lineStart(style) : textStart;
+  if (reader.skip("$")) return style.isMultiline ? lineEnd(style) : { kind: "end" };
   if (reader.skip(".")) return { kind: "character", set: dot(style) };
-  if (reader.skip("[")) return { kind: "character", set: readCharacterClass(reader, fold) };
-  if (reader.skip("\\")) return readEscape(reader, fold);
+  if (reader.skip("[")) return { kind: "character", set: readCharacterClass(classes) };
+  if (reader.skip("\\")) return readEscape(classes);
   if (reader.sees("*") || reader.sees("+") || reader.sees("?")) throw reader.malformed("nothing to repeat");
   const point = reader.take().codePointAt(0) ?? 0;
   return { kind: "character", set: fold([point, point]) };
 }
 
-function folded({ style, limits, folded: known }: Source, set: CodePoints): CodePoints {
+function folded({ style, limits, budget, folded: known }: Source, set: CodePoints): CodePoints {
   if (!style.ignoresCase) return set;
   const key = set.join(",");
-  const found = known.get(key) ?? inEitherCase(set);
+  const found = known.get(key) ?? inEitherCase(set, budget);
   if (known.size >= limits.alternatives * 8) throw limitExceeded("alternatives", limits.alternatives);
   known.set(key, found);
   return found;
@@ -100,25 +125,57 @@ const dot = (style: PatternStyle): CodePoints =>
 function readGroup(source: Source, depth: number): Pattern {
   const { reader } = source;
   const start = reader.position - 1;
-  const look = reader.skip("?=") ? "ahead" : reader.skip("?!") ? "not ahead" : null;
-  if (look === null && (reader.sees("?<=") || reader.sees("?<!"))) {
-    throw reader.notExact("a look-behind", start);
-  }
+  const look = reader.match(/\?(<?)([=!])/y);
   const style = look === null ? readModifiers(source) : null;
   if (look === null && style === null && reader.skip("?")) readGroupName(reader, start);
   const part = readChoice({ ...source, style: style ?? source.style }, depth + 1);
   if (!reader.skip(")")) throw reader.malformed("an unclosed group", start);
-  return look === null ? part : { kind: "look", part, isNegative: look === "not ahead" };
+  if (look === null) return part;
+  const [, backwards, sign] = look;
+  const isNegative = sign === "!";
+  if (backwards === "") return { kind: "look", part, isNegative };
+  const behind = characterBehind(part, isNegative);
+  if (behind === null) throw reader.notExact("a look-behind of more than one character", start);
+  return behind;
+}
+
+/** A look-behind at one character; null where it looks at more, or asks for more than a character. */
+function characterBehind(part: Pattern, isNegative: boolean): Pattern | null {
+  if (part.kind === "choice") {
+    const parts = part.parts.map((option) => characterBehind(option, isNegative));
+    const found = parts.filter((option) => option !== null);
+    if (found.length < parts.length) return null;
+    return { kind: isNegative ? "sequence" : "choice", parts: found };
+  }
+  if (part.kind === "behind") return isNegative ? otherBehind(part) : part;
+  return part.kind === "character" ? behind(part.set, isNegative) : null;
 }
 
 /** Reads `?:`, `?i:`, `?s-i:` and the like; null where none stands. */
 function readModifiers({ reader, style }: Source): PatternStyle | null {
-  const match = reader.match(/\?([is]*)(?:-([is]+))?:/y);
+  const match = reader.match(/\?([ims]*)(?:-([ims]+))?:/y);
   if (match === null) return null;
   const [, added, removed = ""] = match;
-  const isOn = (flag: string, before: boolean) => added.includes(flag) || (before && !removed.includes(flag));
-  return { ...style, isDotAll: isOn("s", style.isDotAll), ignoresCase: isOn("i", style.ignoresCase) };
+  return withFlags(style, added, removed);
 }
+
+function withFlags(style: PatternStyle, added: string, removed: string): PatternStyle {
+  const isOn = (flag: string, before: boolean) => added.includes(flag) || (before && !removed.includes(flag));
+  return {
+    ...style,
+    isDotAll: isOn("s", style.isDotAll),
+    ignoresCase: isOn("i", style.ignoresCase),
+    isMultiline: isOn("m", style.isMultiline),
+  };
+}
+
+const lineStart = (style: PatternStyle): Pattern => ({ kind: "behind", set: style.lineEnds, orStart: true });
+
+const lineEnd = (style: PatternStyle): Pattern => ({
+  kind: "look",
+  part: { kind: "choice", parts: [{ kind: "end" }, { kind: "character", set: style.lineEnds }] },
+  isNegative: false,
+});
 
 /** Skips the name of a named group, as `(?<name>` or Python's `(?P<name>`. */
 function readGroupName(reader: Reader, start: number): void {
@@ -126,18 +183,61 @@ function readGroupName(reader: Reader, start: number): void {
   while (!reader.skip(">")) reader.take();
 }
 
-function readEscape(reader: Reader, fold: Fold): Pattern {
+function readEscape(classes: ClassSource): Pattern {
+  const { reader, fold } = classes;
   const start = reader.position - 1;
-  if (reader.skip("b") || reader.skip("B")) throw reader.notExact("a word boundary", start);
+  if (reader.skip("b")) return wordBoundary(fold(wordCharacters));
+  if (reader.skip("B")) return noWordBoundary(fold(wordCharacters));
+  // The start and the end of the text, as Python, Perl and others write them; ECMA-262 refuses the letters.
+  if (reader.skip("A")) return textStart;
+  if (reader.skip("z") || reader.skip("Z")) return { kind: "end" };
   if (/[1-9]/.test(reader.peek()) || reader.sees("k<")) throw reader.notExact("a back reference", start);
-  return { kind: "character", set: fold(readClassEscape(reader, start, fold)) };
+  return { kind: "character", set: fold(readClassEscape(classes, start)) };
 }
+
+function wordBoundary(word: CodePoints): Pattern {
+  return {
+    kind: "choice",
+    parts: [
+      { kind: "sequence", parts: [behind(word, false), ahead(word, true)] },
+      { kind: "sequence", parts: [behind(word, true), ahead(word, false)] },
+    ],
+  };
+}
+
+function noWordBoundary(word: CodePoints): Pattern {
+  return {
+    kind: "choice",
+    parts: [
+      { kind: "sequence", parts: [behind(word, false), ahead(word, false)] },
+      { kind: "sequence", parts: [behind(word, true), ahead(word, true)] },
+    ],
+  };
+}
+
+/** One of the set stands before the place; or, negative, none does. */
+function behind(set: CodePoints, isNegative: boolean): Pattern {
+  const place = { kind: "behind", set, orStart: false } as const;
+  return isNegative ? otherBehind(place) : place;
+}
+
+const otherBehind = ({ set, orStart }: { readonly set: CodePoints; readonly orStart: boolean }): Pattern => ({
+  kind: "behind",
+  set: commonPoints(allCharacters, otherPoints(set)),
+  orStart: !orStart,
+});
+
+const ahead = (set: CodePoints, isNegative: boolean): Pattern => ({
+  kind: "look",
+  part: { kind: "character", set },
+  isNegative,
+});
 
 function readQuantified({ reader, style }: Source, part: Pattern): Pattern {
   const start = reader.position;
   const bounds = readBounds(reader);
   if (bounds === null) return part;
-  if (part.kind === "start" || part.kind === "end" || part.kind === "look")
+  if (part.kind === "behind" || part.kind === "end" || part.kind === "look")
     throw reader.notExact("a repeated assertion", start);
   if (reader.sees("?") && !style.mayBeLazy) throw reader.notExact("a lazy quantifier", reader.position);
   // Whether a match is sought greedily changes only what is captured.

@@ -1,20 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
+import type { Constraint } from "../domain/constraint.ts";
 import { accepts, readLanguage } from "../grammar/language.ts";
 import type { Language } from "../grammar/language.ts";
-import { ConstraintRefusal, defaultGrammarLimits } from "./limits.ts";
+import { allCharacters, pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
+import { inEitherCase } from "./letter-case.ts";
+import { ConstraintRefusal, defaultGrammarLimits, StepBudget } from "./limits.ts";
 import { checkRefusal } from "./testing/check-refusal.ts";
 import { patternsWithTexts } from "./testing/random-patterns.ts";
-import { regex } from "../grammar/testing/constraints.ts";
+import { unicodeProperty } from "./unicode-property.ts";
+import { jsonSchema, regex } from "../grammar/testing/constraints.ts";
 
 const limits = defaultGrammarLimits;
 const seed = Number(process.env.SEED ?? 20_261_122);
 
 /** Null for a pattern that no text matches; undefined for one that costs too much. */
-function readOrRefuse(pattern: string): Language | null | undefined {
+function readOrRefuse(constraint: Constraint): Language | null | undefined {
   try {
-    return readLanguage(regex(pattern), limits);
+    return readLanguage(constraint, limits);
   } catch (error) {
     if (error instanceof ConstraintRefusal && error.kind === "unsatisfiable") return null;
     if (error instanceof ConstraintRefusal && error.kind === "limit") return undefined;
@@ -33,7 +37,7 @@ test("matches what JavaScript's engine matches", () => {
   fc.assert(
     fc.property(patternsWithTexts, ({ pattern, flags, texts }) => {
       const expected = new RegExp(`^(?:${pattern})$`, `u${flags}`);
-      const language = readOrRefuse(flags === "" ? pattern : `(?${flags}:${pattern})`);
+      const language = readOrRefuse(regex(flags === "" ? pattern : `(?${flags}:${pattern})`));
       if (language === undefined) return;
       servedCount += 1;
       for (const text of texts) {
@@ -48,6 +52,43 @@ test("matches what JavaScript's engine matches", () => {
   );
   assert.ok(servedCount > 1_990, `${servedCount} patterns`);
   assert.ok(matchCount > textCount / 4 && matchCount < (textCount * 3) / 4, `${matchCount} of ${textCount}`);
+});
+
+const pieces =
+  "a b - [ab] [^a]? \\w+ \\W* .* (?:a|-b)? (?:|b){0,2} \\b \\B (?<=a) (?<![b-]) (?<=a|\\n) (?<!^) ^ $"
+    .concat(" (?=a) (?!-) (?:\\b|a) (?=.\\b) (?:^|-) (?:b$)? \\n")
+    .split(" ");
+
+test("works out what may stand before and behind a place as JavaScript does", () => {
+  const patterns = fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 6 });
+  const texts = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "-", "\n"), maxLength: 5 }), {
+    minLength: 6,
+  });
+  let matchCount = 0;
+  fc.assert(
+    fc.property(patterns, fc.constantFrom("", "m", "s", "i"), texts, (parts, flags, all) => {
+      const pattern = parts.join("");
+      const whole = new RegExp(`^(?:${pattern})$(?![^])`, `u${flags.replace("m", "")}`);
+      // With the flag m the ends of the whole text are said otherwise.
+      const expected = flags === "m" ? new RegExp(`(?<![^])(?:${pattern})(?![^])`, "um") : whole;
+      const flagged = flags === "" ? pattern : `(?${flags})${pattern}`;
+      const language = readOrRefuse(regex(flagged));
+      for (const text of all) {
+        const isMatch = expected.test(text);
+        const accepted: boolean = language ? accepts(language, text) : false;
+        assert.equal(accepted, isMatch, JSON.stringify({ flagged, text }));
+        matchCount += isMatch ? 1 : 0;
+      }
+      const anywhere = new RegExp(pattern, `u${flags}`);
+      const schema = readOrRefuse(jsonSchema({ type: "string", pattern: flagged }));
+      for (const text of all) {
+        const accepted: boolean = schema ? accepts(schema, JSON.stringify(text)) : false;
+        assert.equal(accepted, anywhere.test(text), `${flagged} in ${text}`);
+      }
+    }),
+    { seed, numRuns: 400 },
+  );
+  assert.ok(matchCount > 100, `${matchCount} matches`);
 });
 
 const assertions = [
@@ -86,6 +127,11 @@ test("takes dashes, braces and escaped signs as browsers do", () => {
     ["\\p{Lu}\\p{Script=Greek}", "Äω"],
     ["\\cJ", "\n"],
     ["(?i:straße)(?s:.)", "STRAẞE\n"],
+    ["(?i)yes|no", "NO"],
+    ["(?is)a.", "A\n"],
+    ["(?u)(?:a(?m:$\n^)b)", "a\nb"],
+    ["\\Ayes\\z|\\Ano\\Z", "no"],
+    ["\\p{sc=Latin}\\p{gc=Nd}\\p{scx=Grek}", "é7ω"],
     ["(?s:a(?-s:.)).", "abc"],
   ])
     assert.ok(matches(pattern, text), pattern);
@@ -96,11 +142,14 @@ test("takes dashes, braces and escaped signs as browsers do", () => {
 test("refuses what it cannot express, with the position", () => {
   for (const [pattern, kind, subject, place] of [
     ["(a)\\1", "not-exact", "a back reference", "position 3"],
-    ["a(?<=b)", "not-exact", "a look-behind", "position 1"],
-    ["\\bword", "not-exact", "a word boundary", "position 0"],
+    ["a(?<=ab)", "not-exact", "a look-behind of more than one character", "position 1"],
+    ["(?<!a(?=b))b", "not-exact", "a look-behind of more than one character", "position 0"],
+    ["[a[:alpha:]]", "not-exact", "the POSIX class [:alpha:]", "position 2"],
+    ["\\p{Nothing}", "not-exact", "the property Nothing", "position 0"],
     ["a++", "not-exact", "a possessive quantifier", "position 2"],
-    ["(?i)a", "not-exact", "a group with flags", "position 0"],
-    ["\\A", "not-exact", "the escape \\A", "position 0"],
+    ["a(?i)b", "not-exact", "a group with flags", "position 1"],
+    ["(?x)a b", "not-exact", "a group with flags", "position 0"],
+    ["\\G", "not-exact", "the escape \\G", "position 0"],
     ["a(?:^b|x)*", "not-exact", "a repeated assertion", ""],
     ["(a", "malformed", "an unclosed group", "position 0"],
     ["a)", "malformed", "an unmatched )", "position 1"],
@@ -126,4 +175,58 @@ test("hostile patterns end at a limit", () => {
     ["a?".repeat(3_000), /nesting/],
   ] as const)
     assert.throws(() => accepts(readLanguage(regex(pattern), few), text), limit, pattern.slice(0, 50));
+});
+
+const properties = "L Lu Cn Co Nd Any ASCII Alphabetic ID_Continue Emoji Ideographic"
+  .concat(" Default_Ignorable_Code_Point Noncharacter_Code_Point Assigned sc=Han scx=Latin sc=Zzzz")
+  .split(" ");
+
+test("knows of every character whether it has a property", () => {
+  const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
+  for (const name of properties) {
+    const expected = new RegExp(`^\\p{${name}}$`, "u");
+    const set = unicodeProperty(name, budget) ?? [];
+    for (const [index, low] of set.entries())
+      if (index % 2 === 0) assert.ok(low <= set[index + 1] && low > (set[index - 1] ?? -2) + 1, name);
+    const isIn = new Uint8Array(0x110000);
+    for (const [low, high] of rangesOf(set)) isIn.fill(1, low, high + 1);
+    for (const [low, high] of rangesOf(allCharacters)) {
+      for (let point = low; point <= high; point++) {
+        if (expected.test(String.fromCodePoint(point)) !== (isIn[point] === 1))
+          assert.fail(`${name}, ${point.toString(16)}`);
+      }
+    }
+  }
+});
+
+test("serves a property whatever others were asked for before, at the same price", () => {
+  const names = "Arab Armn Beng Bopo Cyrl Deva Ethi Geor Grek Gujr Guru Hang"
+    .concat(" Hani Hebr Hira Kana Khmr Knda Laoo Latn Mlym Mong Mymr Orya")
+    .split(" ")
+    .flatMap((script) => ["sc", "Script", "scx", "Script_Extensions"].map((key) => `${key}=${script}`));
+  for (const name of names) assert.ok(accepts(readLanguage(regex(`\\P{${name}}`), limits), "1"), name);
+  const many = names.map((name) => `\\p{${name}}`).join("");
+  for (let time = 0; time < 2; time++)
+    assert.throws(() => readLanguage(regex(many), limits), /compileSteps/, "the price counts, found or not");
+});
+
+test("counts the text of a pattern before it is read", () => {
+  const few = { ...limits, compileSteps: 5_000 };
+  for (const pattern of ["a".repeat(30_000), `[${"ab".repeat(15_000)}]`, "(".repeat(30_000)])
+    assert.throws(() => readLanguage(regex(pattern), few), /compileSteps/);
+});
+
+test("knows which letters differ in case only", () => {
+  const cased = Array.from({ length: 0x1e944 }, (_, point) => point)
+    .filter((point) => point < 0xd800 || point > 0xdfff)
+    .map((point) => String.fromCodePoint(point))
+    .filter((letter) => letter.toLowerCase() !== letter || letter.toUpperCase() !== letter);
+  const text = cased.join("");
+  const budget = new StepBudget({ ...limits, compileSteps: 1_000_000 });
+  // One of each kind of letter, which costs a search through all, and all of the first blocks.
+  for (const letter of cased.filter((one, index) => index % 7 === 0 || one < "\u0250")) {
+    const expected = text.match(new RegExp(letter, "giu"))?.join("") ?? letter;
+    const found = inEitherCase(pointsOf(letter), budget);
+    assert.deepEqual(unitedPoints(found), pointsOf(expected), letter);
+  }
 });

@@ -1,7 +1,6 @@
 // The terminals of Lark's library `common`, which grammars import, as regular expressions of their own. Letters are those of
 // ASCII, as in its newer versions.
-import type { GrammarLimits } from "../../../regex/limits.ts";
-import { parsePattern } from "../../../regex/parse-pattern.ts";
+import { parsePattern, type PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 
 const integer = "[0-9]+";
@@ -38,7 +37,7 @@ const patterns: Readonly<Record<string, string>> = {
 };
 
 /** Null for a name that the library does not have. */
-export function libraryTerminal(name: string, limits: GrammarLimits): GrammarNode | null {
+export function libraryTerminal(name: string, effort: PatternEffort): GrammarNode | null {
   if (!Object.hasOwn(patterns, name)) return null;
-  return { kind: "pattern", pattern: parsePattern(patterns[name], limits) };
+  return { kind: "pattern", pattern: parsePattern(patterns[name], effort) };
 }

@@ -1,7 +1,7 @@
 // Reads what a rule or a terminal of Lark's notation stands for. In a rule every terminal is followed by what is ignored;
 // within a terminal nothing is.
 import { limitExceeded } from "../../../regex/limits.ts";
-import type { GrammarLimits } from "../../../regex/limits.ts";
+import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 import { readBounds, repeated } from "../repetition.ts";
@@ -9,9 +9,8 @@ import type { Bounds } from "../repetition.ts";
 import { isTerminalName, readName, skipBlanks, skipBlanksOfLine, startsStatement } from "./names.ts";
 import { readJson, readRegularExpression, readStringOrRange } from "./read-literal.ts";
 
-export interface Source {
+export interface Source extends PatternEffort {
   readonly reader: Reader;
-  readonly limits: GrammarLimits;
   /** The rule of what may stand behind a terminal. */
   readonly ignoredRule: string;
   /** Whether the body of a terminal is read, rather than that of a rule. */
@@ -77,7 +76,7 @@ function readTerm(source: Source, depth: number): GrammarNode {
     skipBlanks(reader);
     return lexeme(source, { kind: "schema", schema: readJson(reader, position), position });
   }
-  const literal = readStringOrRange(reader) ?? readRegularExpression(reader, source.limits);
+  const literal = readStringOrRange(reader, source) ?? readRegularExpression(reader, source);
   if (literal !== null) return lexeme(source, literal);
   return readReference(source);
 }

@@ -2,7 +2,7 @@
 // into terminals in any way, as with Lark's own lexer "dynamic_complete": a lexer that always takes the longest match
 // knows fewer texts. What builds trees (aliases, `?rule`, `!rule`, a rule's priority) has no effect.
 import { limitExceeded } from "../../../regex/limits.ts";
-import type { GrammarLimits } from "../../../regex/limits.ts";
+import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import { Reader } from "../../../regex/reader.ts";
 import { hasNode } from "../grammar-text.ts";
 import type { GrammarNode, GrammarText } from "../grammar-text.ts";
@@ -17,8 +17,8 @@ const ignoredRule = "%ignore";
 const wholeText = "the whole text";
 
 /** @throws ConstraintRefusal for what is no Lark, or not served, with its position */
-export function readLark(text: string, limits: GrammarLimits): GrammarText {
-  return new LarkReader(text, limits).read();
+export function readLark(text: string, effort: PatternEffort): GrammarText {
+  return new LarkReader(text, effort).read();
 }
 
 class LarkReader {
@@ -30,9 +30,9 @@ class LarkReader {
   readonly #checking = new Set<string>();
   #ignoresAtStart = false;
 
-  constructor(text: string, limits: GrammarLimits) {
+  constructor(text: string, effort: PatternEffort) {
     this.#reader = new Reader(text, "", "grammar");
-    this.#source = { reader: this.#reader, limits, ignoredRule, isTerminal: false };
+    this.#source = { reader: this.#reader, ...effort, ignoredRule, isTerminal: false };
   }
 
   read(): GrammarText {
@@ -156,7 +156,7 @@ class LarkReader {
   }
 
   #import(name: string, newName: string, position: number): void {
-    const terminal = libraryTerminal(name, this.#source.limits);
+    const terminal = libraryTerminal(name, this.#source);
     if (terminal === null) throw this.#reader.notExact(`an import of common.${name}`, position);
     this.#define(newName, terminal, position);
   }

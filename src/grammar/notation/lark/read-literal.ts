@@ -3,14 +3,13 @@ import { parseExactJson } from "../../../domain/text/exact-json.ts";
 import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { allCharacters, commonPoints } from "../../../regex/code-points.ts";
 import { inEitherCase } from "../../../regex/letter-case.ts";
-import type { GrammarLimits } from "../../../regex/limits.ts";
-import { parsePattern } from "../../../regex/parse-pattern.ts";
+import { parsePattern, type PatternEffort } from "../../../regex/parse-pattern.ts";
 import { hasAssertion } from "../../../regex/pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 
 /** Reads `"text"`, `"text"i` or `"a".."z"`; null where no string stands. */
-export function readStringOrRange(reader: Reader): GrammarNode | null {
+export function readStringOrRange(reader: Reader, { budget }: PatternEffort): GrammarNode | null {
   const { position } = reader;
   const text = readString(reader);
   if (text === null) return null;
@@ -25,7 +24,7 @@ export function readStringOrRange(reader: Reader): GrammarNode | null {
   const ignoresCase = reader.match(/i\b/y) !== null;
   const parts = Array.from(text, (character): GrammarNode => {
     const point = character.codePointAt(0) ?? 0;
-    return { kind: "character", set: ignoresCase ? inEitherCase([point, point]) : [point, point] };
+    return { kind: "character", set: ignoresCase ? inEitherCase([point, point], budget) : [point, point] };
   });
   return { kind: "sequence", parts };
 }
@@ -69,7 +68,7 @@ function characterOf(reader: Reader, point: number, position: number): string {
 }
 
 /** Reads `/pattern/flags`; null where none stands. */
-export function readRegularExpression(reader: Reader, limits: GrammarLimits): GrammarNode | null {
+export function readRegularExpression(reader: Reader, effort: PatternEffort): GrammarNode | null {
   const { position } = reader;
   const match = reader.match(/\/((?:[^/\\\n]|\\[^\n])+)\/([a-z]*)/y);
   if (match === null) {
@@ -79,10 +78,11 @@ export function readRegularExpression(reader: Reader, limits: GrammarLimits): Gr
   const [, source, flags] = match;
   const unknown = /[^isu]/.exec(flags)?.[0];
   if (unknown !== undefined) throw reader.notExact(`a regular expression with the flag ${unknown}`, position);
-  const pattern = parsePattern(source, limits, `position ${position}`, {
+  const pattern = parsePattern(source, effort, `position ${position}`, {
     lineEnds: [0x0a, 0x0a],
     isDotAll: flags.includes("s"),
     ignoresCase: flags.includes("i"),
+    isMultiline: false,
     // Where the shortest match ends depends on nothing that follows, which no set of texts says.
     mayBeLazy: false,
   });

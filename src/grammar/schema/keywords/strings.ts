@@ -46,7 +46,7 @@ export function patternBodies(context: KeywordContext, pattern: string, pointer:
 
 function patternIn({ workshop, texts }: KeywordContext, text: string, place: string): [Wording, Pattern] {
   const wording = { expressions: workshop.expressions, spelling: texts.spelling, place };
-  return [wording, parsePattern(text, workshop.limits, place)];
+  return [wording, parsePattern(text, workshop, place)];
 }
 
 function lengths({ workshop, texts }: KeywordContext, min: number, max?: number): Expression {

@@ -50,14 +50,11 @@ function blanksOf(workshop: Workshop, options: ConstraintOptions): Expression {
 }
 
 /** What is not blank would not be JSON, so a pattern allows what of it is: with \s the blanks that JSON knows. */
-function matchingBlanks(
-  pattern: string,
-  blanks: Expression,
-  { expressions, automaton, limits }: Workshop,
-): Expression {
+function matchingBlanks(pattern: string, blanks: Expression, workshop: Workshop): Expression {
+  const { expressions, automaton } = workshop;
   const place = "whitespace_pattern";
   const wording = { expressions, spelling: plainSpelling(expressions), place };
-  const matching = expressions.and(blanks, wholeMatch(wording, parsePattern(pattern, limits, place)));
+  const matching = expressions.and(blanks, wholeMatch(wording, parsePattern(pattern, workshop, place)));
   if (!automaton.isEmpty(matching)) return matching;
   throw new ConstraintRefusal({
     kind: "malformed",
