@@ -208,7 +208,8 @@ async function train(
     trajectory_groups: varied.map((group): TrajectoryGroupBody => ({
       trajectories: group.map(trajectoryOf),
     })),
-    experimental_config: { learning_rate: options.reinforcementRate },
+    // A step for each question on the average: the tries of one share its prompt, which is then computed once.
+    experimental_config: { learning_rate: options.reinforcementRate, batch_size: options.groupSize },
   });
   await client.waitForTrainingJob(jobId);
   return true;

@@ -18,7 +18,7 @@ what it earns on its own (reinforcement learning). Starts a server of its own un
   --demonstrations <count>   conversations to learn from; 0: none     (240)
   --epochs <count>           how often each of them is shown          (3)
   --supervised-rate <x>      learning rate of the supervised job      (0.002)
-  --rate <x>                 learning rate of every round             (0.0005)
+  --rate <x>                 learning rate of every round             (0.0002)
   --parallel <count>         conversations at once                    (32)
   --base-model <name>        whose template shows tools               (hone-tiny)
   --url <address>            a running server, started with --chat-tool-calls <base model>=auto
@@ -36,7 +36,7 @@ const { values } = parseArgs({
     demonstrations: { type: "string", default: "240" },
     epochs: { type: "string", default: "3" },
     "supervised-rate": { type: "string", default: "0.002" },
-    rate: { type: "string", default: "0.0005" },
+    rate: { type: "string", default: "0.0002" },
     parallel: { type: "string", default: "32" },
     "base-model": { type: "string", default: "hone-tiny" },
     url: { type: "string" },
