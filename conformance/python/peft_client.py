@@ -132,6 +132,15 @@ def check_imports(folder: Path) -> None:
             "plain": {"target_modules": PROJECTIONS},
             "rank-stabilised, on all linear layers": {"target_modules": "all-linear", "use_rslora": True, "r": 16},
             "on two projections": {"target_modules": ["q_proj", "v_proj"]},
+            "on one layer": {"target_modules": PROJECTIONS, "layers_to_transform": [1]},
+            "on what a pattern chooses": {"target_modules": r"model\.layers\.[02]\..*_proj"},
+            "on modules by their whole names": {"target_modules": ["model.layers.0.mlp.up_proj", "layers.1.self_attn.q_proj"]},
+            "without some modules": {"target_modules": PROJECTIONS, "exclude_modules": ["layers.0.mlp.up_proj"]},
+            "with ranks and alphas of their own": {
+                "target_modules": PROJECTIONS,
+                "rank_pattern": {"q_proj": 2, "^model.layers.1.mlp.up_proj": 16},
+                "alpha_pattern": {"self_attn.k_proj": 3, r"layers\.0\.mlp\.down_proj": 32},
+            },
         }.items(),
         start=1,
     ):
@@ -143,7 +152,7 @@ def check_imports(folder: Path) -> None:
         "bias": {"target_modules": PROJECTIONS, "bias": "all"},
         "modules_to_save": {"target_modules": PROJECTIONS, "modules_to_save": ["lm_head"]},
         "use_dora": {"target_modules": PROJECTIONS, "use_dora": True},
-        "rank_pattern": {"target_modules": PROJECTIONS, "rank_pattern": {"q_proj": 2}},
+        "rank_pattern": {"target_modules": PROJECTIONS, "rank_pattern": {"(q|k)_proj": 2}},
     }.items():
         made_by_peft(folder / what, **options)
         try:

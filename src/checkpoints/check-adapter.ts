@@ -4,7 +4,6 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../domain/service-error.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { projectionNames } from "../model/parameters.ts";
 import { openLoraAdapter } from "../model/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../model/safetensors.ts";
 
@@ -37,7 +36,7 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
         `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken (models.adapterRankMax). Train one of a lower rank, or raise the setting.`,
       );
     }
-    refuseOtherTargets(folder, adapter.targets);
+    refuseMissingTargets(folder, adapter.targets);
     for (const matrix of adapter.stored.values()) refuseUnusable(matrix);
   } catch (error) {
     throw withoutFolder(error, folder);
@@ -57,7 +56,7 @@ function refuseMissing(folder: string): void {
 }
 
 /** A module that is named and has no matrices would be trained in its maker's eyes alone. */
-function refuseOtherTargets(folder: string, targets: readonly string[]): void {
+function refuseMissingTargets(folder: string, targets: readonly string[]): void {
   const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
     readonly target_modules?: unknown;
   };
@@ -65,13 +64,6 @@ function refuseOtherTargets(folder: string, targets: readonly string[]): void {
   // A pattern, which the matrices are the result of.
   if (!Array.isArray(named)) return;
   const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
-  const strange = [...names].filter((name) => !(projectionNames as readonly string[]).includes(name));
-  if (strange.length > 0) {
-    throw new ServiceError({
-      code: "unsupported",
-      message: `target_modules names ${strange.slice(0, 8).join(", ")}; only ${projectionNames.join(", ")} are adapted here.`,
-    });
-  }
   const without = [...names].filter((name) => !targets.includes(name));
   if (without.length > 0)
     throw invalid(

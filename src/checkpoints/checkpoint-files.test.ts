@@ -264,10 +264,14 @@ test("what cannot be served is refused by name, and leaves nothing", async (t) =
   for (const [folder, code, message] of [
     [config({ bias: "all" }), "unsupported", /^The adapter in the archive cannot be applied. bias is "all"/],
     [config({ modules_to_save: ["lm_head"] }), "unsupported", /modules_to_save is/],
-    [config({ rank_pattern: { q_proj: 2 } }), "unsupported", /rank_pattern is/],
+    [config({ rank_pattern: { ".*_proj": 2 } }), "unsupported", /rank_pattern\.\.\*_proj is 2: only names/],
     [config({ peft_type: "LOHA" }), "unsupported", /peft_type is "LOHA": only LORA/],
     [config({ r: 5 }), "invalid", /does not fit the model: .*is \[4, 128\]/],
-    [config({ target_modules: ["q_proj", "lm_head"] }), "unsupported", /target_modules names lm_head; only/],
+    [
+      config({ target_modules: ["q_proj", "lm_head"] }),
+      "unsupported",
+      /target_modules is \["q_proj","lm_head"\]: only/,
+    ],
     [
       changedAdapter({ matrix: (name, values) => (name.includes("v_proj") ? null : values) }),
       "invalid",

@@ -3,6 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../domain/assert.ts";
+import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { openLoraAdapter, type StoredLoraAdapter } from "../model/peft-folder.ts";
@@ -71,17 +72,20 @@ function mergesOf(baseFolder: string, adapterFolder: string): ReadonlyMap<string
   const adapter = openLoraAdapter(adapterFolder, config);
   const weights = readSafetensorsFolder(baseFolder);
   return new Map(
-    loraProjections(config, adapter.targets).map(({ path, outputSize }) => {
+    loraProjections(config, adapter.targets).flatMap(({ path, outputSize }) => {
+      const module = adapter.modules.get(path);
+      if (module === undefined) return [];
       const name = `${path}.weight`;
       const weight = present(weights.get(name), name);
-      return [name, { weight, ...matricesOf(adapter, path), from: 0, count: outputSize }];
+      return [[name, { weight, ...matricesOf(adapter, path, module), from: 0, count: outputSize }]];
     }),
   );
 }
 
 function matricesOf(
-  { stored, scale }: StoredLoraAdapter,
+  { stored }: StoredLoraAdapter,
   path: string,
+  { scale }: AdaptedModule,
 ): Pick<RowsToMerge, "a" | "b" | "scale"> {
   const names = loraNames(path);
   return { a: present(stored.get(names.a), names.a), b: present(stored.get(names.b), names.b), scale };

@@ -4,9 +4,13 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { present } from "../domain/assert.ts";
+import { seededRandom } from "../domain/random.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { createLoraAdapter, servingLoraInputs } from "./lora.ts";
-import { readLoraAdapter, writeLoraAdapter } from "./peft-folder.ts";
+import { loraNames, loraProjections, projectionNames } from "./parameters.ts";
+import { openLoraAdapter, readLoraAdapter, writeLoraAdapter } from "./peft-folder.ts";
+import { writeSafetensors } from "./write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-peft-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -100,13 +104,22 @@ test("reads adapters of every start that leaves the base's weights as they are",
     assert.equal(readLoraAdapter(changedAdapter({ init_lora_weights: init }), config).rank, 4);
 });
 
+/** Of an option, or of the one that it holds. */
+function faultOf(value: unknown): string {
+  const shown = [value, ...(typeof value === "object" ? Object.values(value ?? {}) : [])];
+  return shown.map((one) => JSON.stringify(one).replaceAll(/[[\]{}()|]/g, "\\$&")).join("|");
+}
+
 for (const [field, value] of Object.entries({
   use_dora: true,
   bias: "all",
   modules_to_save: ["lm_head"],
-  rank_pattern: { q_proj: 2 },
-  alpha_pattern: { q_proj: 2 },
-  layers_to_transform: [0],
+  rank_pattern: { "(q|k)_proj": 2 },
+  alpha_pattern: { q_proj: -2 },
+  layers_to_transform: ["0"],
+  layers_pattern: "blocks",
+  layer_replication: [[0, 1]],
+  target_modules: 5,
   fan_in_fan_out: true,
   peft_type: "IA3",
   trainable_token_indices: [1],
@@ -114,10 +127,129 @@ for (const [field, value] of Object.entries({
   test(`refuses ${field} by name`, () => {
     assert.throws(() => readLoraAdapter(changedAdapter({ [field]: value }), config), {
       code: "unsupported",
-      message: new RegExp(`${field} is ${JSON.stringify(value).replaceAll(/[[\]{}]/g, "\\$&")}`),
+      message: new RegExp(`${field}\\S* is (${faultOf(value)})`),
     });
   });
 }
+
+/** What a module adds to a weight, with whatever rank and scale: scale · B A. */
+function productOf(a: Float32Array, b: Float32Array, rank: number, scale: number): readonly number[] {
+  const [inputSize, outputSize] = [a.length / rank, b.length / rank];
+  return Array.from({ length: inputSize * outputSize }, (_, at) => {
+    const [row, column] = [Math.floor(at / inputSize), at % inputSize];
+    let sum = 0;
+    for (let index = 0; index < rank; index++) sum += b[row * rank + index] * a[index * inputSize + column];
+    return scale * sum;
+  });
+}
+
+/** An adapter of r 4 and alpha 8 with random matrices of these ranks; modules without one have none. */
+function patternedAdapter(
+  settings: Readonly<Record<string, unknown>>,
+  rankOf: (path: string) => number | null,
+): { readonly folder: string; readonly matrices: ReadonlyMap<string, Float32Array> } {
+  const folder = changedAdapter(settings);
+  const random = seededRandom("patterned adapter", 1);
+  const tensors = loraProjections(config, projectionNames).flatMap(({ path, inputSize, outputSize }) => {
+    const rank = rankOf(path);
+    if (rank === null) return [];
+    const { a, b } = loraNames(path);
+    return [
+      { name: a, shape: [rank, inputSize] },
+      { name: b, shape: [outputSize, rank] },
+    ].map(({ name, shape }) => ({
+      name: `base_model.model.${name}`,
+      shape,
+      data: Float32Array.from({ length: shape[0] * shape[1] }, () => random.uniform() - 0.5),
+    }));
+  });
+  writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+  return {
+    folder,
+    matrices: new Map(tensors.map(({ name, data }) => [name.replace("base_model.model.", ""), data])),
+  };
+}
+
+/** Each module adds what its own matrices, rank and scale say; one without matrices adds nothing. */
+function checkProducts(
+  { folder, matrices }: ReturnType<typeof patternedAdapter>,
+  ownOf: (path: string) => { readonly rank: number; readonly scale: number },
+): void {
+  const adapter = readLoraAdapter(folder, config);
+  for (const { path } of loraProjections(config, adapter.targets)) {
+    const { a, b } = loraNames(path);
+    const products = (from: ReadonlyMap<string, Float32Array>, own: { rank: number; scale: number }) =>
+      productOf(present(from.get(a), a), present(from.get(b), b), own.rank, own.scale);
+    const found = products(adapter.matrices, adapter);
+    const expected = matrices.has(a) ? products(matrices, ownOf(path)) : found.map(() => 0);
+    found.forEach((value, at) => assert.ok(Math.abs(value - expected[at]) < 1e-6, `${path} at ${at}`));
+  }
+}
+
+test("modules of other ranks and alphas do what they did with their own", () => {
+  const patterns = {
+    rank_pattern: { q_proj: 2, "^model.layers.1.mlp.up_proj": 16, "layers\\.0\\.mlp\\.down_proj": 1 },
+    alpha_pattern: { "self_attn.k_proj": 3, up_proj: 32 },
+  };
+  const rankOf = (path: string): number => {
+    if (path.endsWith("q_proj")) return 2;
+    if (path === "model.layers.1.mlp.up_proj") return 16;
+    return path === "model.layers.0.mlp.down_proj" ? 1 : 4;
+  };
+  const alphaOf = (path: string): number => (path.endsWith("k_proj") ? 3 : path.endsWith("up_proj") ? 32 : 8);
+  const plain = patternedAdapter(patterns, rankOf);
+  assert.equal(readLoraAdapter(plain.folder, config).rank, 16);
+  checkProducts(plain, (path) => ({ rank: rankOf(path), scale: alphaOf(path) / rankOf(path) }));
+  checkProducts(patternedAdapter({ ...patterns, use_rslora: true }, rankOf), (path) => ({
+    rank: rankOf(path),
+    scale: alphaOf(path) / Math.sqrt(rankOf(path)),
+  }));
+});
+
+test("modules that are not adapted are zeros, however the configuration leaves them out", () => {
+  const own = (): { rank: number; scale: number } => ({ rank: 4, scale: 2 });
+  const ofLayer = (layer: number, path: string): number | null =>
+    path.includes(`.layers.${layer}.`) ? 4 : null;
+  const ofName = (name: string, path: string): number | null => (path.endsWith(name) ? 4 : null);
+  for (const [settings, rankOf] of [
+    [{ layers_to_transform: [1] }, (path) => ofLayer(1, path)],
+    [{ layers_to_transform: 2, layers_pattern: "layers" }, (path) => ofLayer(2, path)],
+    [{ target_modules: "model\\.layers\\.[01]\\..*_proj" }, (path) => ofLayer(0, path) ?? ofLayer(1, path)],
+    [
+      { target_modules: ["model.layers.0.self_attn.q_proj", "v_proj"] },
+      (path) => ofName("v_proj", path) ?? ofName("layers.0.self_attn.q_proj", path),
+    ],
+    [
+      { exclude_modules: ["layers.0.mlp.up_proj"] },
+      (path) => (ofName("layers.0.mlp.up_proj", path) === null ? 4 : null),
+    ],
+    [{}, (path) => ofLayer(2, path)],
+  ] satisfies readonly (readonly [object, (path: string) => number | null])[]) {
+    const made = patternedAdapter(settings, rankOf);
+    checkProducts(made, own);
+    const { modules, targets } = openLoraAdapter(made.folder, config);
+    assert.equal(2 * modules.size, made.matrices.size);
+    assert.equal(readLoraAdapter(made.folder, config).matrices.size, 2 * 3 * targets.length);
+  }
+});
+
+test("refuses matrices that the configuration leaves out, that lack their other half, or are of another rank", () => {
+  const refused = (settings: object, rankOf: (path: string) => number | null, message: RegExp): void =>
+    assert.throws(() => openLoraAdapter(patternedAdapter({ ...settings }, rankOf).folder, config), {
+      code: "invalid",
+      message,
+    });
+  refused({ layers_to_transform: [1] }, () => 4, /layers\.0\.self_attn\.q_proj\.lora_A\.weight is not known/);
+  refused({ target_modules: ["q_proj"] }, () => 4, /k_proj\.lora_A\.weight is not known/);
+  refused({ exclude_modules: ["q_proj"] }, () => 4, /q_proj\.lora_A\.weight is not known/);
+  refused({ rank_pattern: { q_proj: 2 } }, () => 4, /lora_A\.weight is \[4, 64\], .* \[2, 64\]/);
+  const { folder } = patternedAdapter({}, () => 4);
+  const tensors = [
+    { name: "model.layers.0.mlp.up_proj.lora_A.weight", shape: [4, 64], data: new Float32Array(256) },
+  ];
+  writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
+  assert.throws(() => openLoraAdapter(folder, config), { message: /up_proj\.lora_B\.weight is missing/ });
+});
 
 test("refuses an adapter of another model, naming matrices", () => {
   const other = readModelConfig("test/fixtures/goldens/models/llama");

@@ -5,56 +5,98 @@ import { join } from "node:path";
 import { present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ModelConfig } from "./config.ts";
+import { adaptedModules, loraScale, type AdaptedModule } from "./config/adapted-modules.ts";
 import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { LoraAdapter } from "./lora.ts";
-import { loraParameters, projectionNames } from "./parameters.ts";
+import { loraNames, loraParameters, loraProjections, projectionNames } from "./parameters.ts";
 import { readFloats, readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
 import { writeSafetensors } from "./write-safetensors.ts";
 
 const namePrefix = "base_model.model.";
 
 /**
- * Reads an adapter for the given model.
+ * Reads an adapter for the given model. Modules of other ranks and scales are brought to those of the adapter: rows and
+ * columns of zeros are added, and B is multiplied. What is not adapted is zeros.
  *
  * @throws ServiceError `not_found` when a file is missing, `unsupported` naming every option that is not applied here,
  * `invalid` naming every missing, unexpected or misshapen matrix
  */
 export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapter {
-  const { stored, ...adapter } = openLoraAdapter(folder, config);
-  const parameters = loraParameters(config, adapter);
-  const matrices = new Map(parameters.map(({ name }) => [name, readFloats(present(stored.get(name), name))]));
+  const { stored, modules, ...adapter } = openLoraAdapter(folder, config);
+  const { rank, scale, targets } = adapter;
+  const matrices = new Map<string, Float32Array>();
+  for (const { path, inputSize, outputSize } of loraProjections(config, targets)) {
+    const { a, b } = loraNames(path);
+    const module = modules.get(path);
+    if (module === undefined) {
+      matrices.set(a, new Float32Array(rank * inputSize));
+      matrices.set(b, new Float32Array(outputSize * rank));
+      continue;
+    }
+    const [rows, columns] = [readFloats(present(stored.get(a), a)), readFloats(present(stored.get(b), b))];
+    matrices.set(a, module.rank === rank ? rows : withZeros(rows, rank * inputSize));
+    const isAlike = module.rank === rank && module.scale === scale;
+    matrices.set(b, isAlike ? columns : widened(columns, module, { rank, scale }));
+  }
   return { ...adapter, matrices };
 }
 
 /** An adapter whose matrices lie in their file. */
 export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
-  /** By the names of {@link LoraAdapter.matrices}. */
+  /** By the names of {@link LoraAdapter.matrices}; those that are not adapted are not there. */
   readonly stored: ReadonlyMap<string, StoredTensor>;
+  /** By the path of each module that has matrices, in the order of `loraProjections`, its own rank and scale. */
+  readonly modules: ReadonlyMap<string, AdaptedModule>;
 };
 
 /** As {@link readLoraAdapter}, without reading the matrices. */
 export function openLoraAdapter(folder: string, config: ModelConfig): StoredLoraAdapter {
   const reader = new ConfigReader(readAdapterConfig(folder), "adapter_config.json");
   refuseWhatIsNotApplied(reader);
-  const rank = reader.count("r");
-  const alpha = reader.number("lora_alpha", 8);
-  const divisor = reader.flag("use_rslora", false) ? Math.sqrt(rank) : rank;
+  const stored = readMatrices(folder);
+  const { alpha, isStabilised, modules } = adaptedModules(reader, config, new Set(stored.keys()));
   if (reader.hasFaults) throw reader.error(`The adapter in ${folder} cannot be applied.`);
 
-  const stored = readMatrices(folder);
-  const targets = projectionNames.filter((name) =>
-    [...stored.keys()].some((key) => key.includes(`.${name}.`)),
-  );
-  const parameters = loraParameters(config, { targets, rank });
-  const faults = stored.size === 0 ? "it has no matrices" : tensorFaults(stored, parameters, () => false);
+  const all = loraProjections(config, projectionNames);
+  const wanted = all.flatMap(({ path, inputSize, outputSize }) => {
+    const rank = modules.get(path)?.rank;
+    if (rank === undefined) return [];
+    const { a, b } = loraNames(path);
+    return [
+      { name: a, shape: [rank, inputSize] },
+      { name: b, shape: [outputSize, rank] },
+    ];
+  });
+  const faults = stored.size === 0 ? "it has no matrices" : tensorFaults(stored, wanted, () => false);
   if (faults !== null) {
     throw new ServiceError({
       code: "invalid",
       message: `The adapter in ${folder} does not fit the model: ${faults}.`,
     });
   }
-  return { rank, alpha, scale: alpha / divisor, targets, stored };
+  const rank = Math.max(...[...modules.values()].map((module) => module.rank));
+  const targets = projectionNames.filter((name) =>
+    [...modules.keys()].some((path) => path.endsWith(`.${name}`)),
+  );
+  return { rank, alpha, scale: loraScale(alpha, rank, isStabilised), targets, stored, modules };
+}
+
+/** The values, and zeros behind them. */
+function withZeros(values: Float32Array, length: number): Float32Array {
+  const filled = new Float32Array(length);
+  filled.set(values);
+  return filled;
+}
+
+/** The matrix B of a module, such that with the adapter's rank and scale it does what it did with its own. */
+function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedModule): Float32Array {
+  const factor = module.scale / adapter.scale;
+  const wide = new Float32Array((values.length / module.rank) * adapter.rank);
+  values.forEach((value, index) => {
+    wide[Math.floor(index / module.rank) * adapter.rank + (index % module.rank)] = value * factor;
+  });
+  return wide;
 }
 
 /**
@@ -112,15 +154,7 @@ function refuseWhatIsNotApplied(reader: ConfigReader): void {
   unless("modules_to_save", [], "whole trained modules are not applied; train the projections only");
   unless("trainable_token_indices", [], "trained embeddings are not applied; train the projections only");
   unless("target_parameters", [], "only the seven projections are adapted");
-  for (const field of [
-    "rank_pattern",
-    "alpha_pattern",
-    "layers_to_transform",
-    "layer_replication",
-    "exclude_modules",
-  ]) {
-    unless(field, [], "all layers are adapted alike; train without");
-  }
+  unless("layer_replication", [], "layers are as the base model has them; train without");
 }
 
 function readAdapterConfig(folder: string): JsonObject {

@@ -25,6 +25,10 @@ export class ConfigReader {
     return this.#faults.length > 0;
   }
 
+  get names(): readonly string[] {
+    return Object.keys(this.#fields);
+  }
+
   get(field: string): unknown {
     return this.#fields[field];
   }
