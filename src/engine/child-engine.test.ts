@@ -41,7 +41,7 @@ const create = (settings: Partial<EngineSettings> = {}, modelFolder = model): Ch
     constraints: defaultsOf(constraintSettings),
     clock: systemClock,
     logger: silentLogger,
-    logLevel: "silent",
+    log: { level: "silent", format: "json" },
   });
   engines.push(engine);
   return engine;

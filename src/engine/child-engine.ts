@@ -16,7 +16,7 @@ import { serviceOf } from "../domain/lifecycle.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf } from "../processes/failure.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
-import type { Logger, LogLevel } from "../telemetry/logger.ts";
+import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { startChild, type Child } from "../processes/child.ts";
 import { checkRequest } from "./check-request.ts";
 import type { EngineEvents, EngineProtocol } from "./child-protocol.ts";
@@ -41,7 +41,8 @@ export interface ChildEngineOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of the child's own lines, which go to standard error. */
-  readonly logLevel: LogLevel;
+  /** Of its process. */
+  readonly log: LogStyle;
 }
 
 /** An engine that also says which process computes, for those who watch it. */
@@ -244,13 +245,13 @@ class ProcessEngine implements ChildEngine {
   }
 
   async #launch(signal: AbortSignal): Promise<void> {
-    const { clock, modelFolder, cacheFolder, vocabulary, constraints, logLevel } = this.#options;
+    const { clock, modelFolder, cacheFolder, vocabulary, constraints, log } = this.#options;
     const settings = this.#settings;
     const launched = await startChild<EngineProtocol>(
       {
         module: new URL("./child-main.js", import.meta.url),
         name: "engine's process",
-        load: { modelFolder, cacheFolder, vocabulary, settings, constraints, logLevel },
+        load: { modelFolder, cacheFolder, vocabulary, settings, constraints, log },
         clock,
         startDeadline: { ms: settings.startDeadlineMs, setting: "engine.startDeadlineMs" },
         silenceDeadline: { ms: settings.stepDeadlineMs, setting: "engine.stepDeadlineMs" },

@@ -21,7 +21,7 @@ async function load(
   options: EngineLoad,
   emit: (events: EngineEvents) => Promise<void>,
 ): Promise<Loaded<EngineProtocol>> {
-  const logger = createLogger(options.logLevel).child({ component: "engine" });
+  const logger = createLogger(options.log).child({ component: "engine" });
   const runner = await openModel(options, logger);
   const registrations = readRegistrations(options.settings.logitsProcessors);
   const { vocabularySize, contextLength } = runner.shape;

@@ -2,7 +2,7 @@
 // so that what comes of one that has just ended cannot be taken for another's with the same id.
 import type { GenerationRequest } from "../domain/generation.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
-import type { LogLevel } from "../telemetry/logger.ts";
+import type { LogStyle } from "../telemetry/logger.ts";
 import type { CacheCounts } from "./constraints/constraint-cache.ts";
 import type { ConstraintSettings } from "./constraints/settings.ts";
 import type { PackedOutputs } from "./events/packed-outputs.ts";
@@ -16,7 +16,7 @@ export interface EngineLoad {
   readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;
   readonly constraints: ConstraintSettings;
-  readonly logLevel: LogLevel;
+  readonly log: LogStyle;
 }
 
 export type EngineRequest =

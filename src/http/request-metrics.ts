@@ -7,7 +7,9 @@ import { cut } from "../domain/service-error.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { requestMessage, type RequestLine } from "../telemetry/request-line.ts";
 import type { RefusalAudit } from "./credentials/refusal-audit.ts";
+import { generatedFor } from "./routes/generated-tokens.ts";
 import type { InFlight } from "./in-flight.ts";
 
 interface Meters {
@@ -59,7 +61,16 @@ export function measureRequests(
       const caller = request.caller as Caller | null;
       const { id: requestId, method } = request;
       const who = { keyId: caller?.keyId ?? null, entity: caller?.entity ?? null, address };
-      logger.info({ requestId, method, route, status, durationMs, ...who }, "request answered");
+      const line: RequestLine = {
+        requestId,
+        method,
+        route,
+        status,
+        durationMs,
+        ...who,
+        ...generatedFor(request),
+      };
+      logger.info(line, requestMessage);
       if (!isAudited(caller, method, route, status)) return;
       const action = cut(`${method} ${request.url.split("?", 1)[0]}`);
       const entry = { time: clock.now(), ...who, action, outcome: String(status), requestId };

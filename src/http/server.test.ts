@@ -54,3 +54,31 @@ test("the log line of a request says whose key sent it, where from, and how it e
   );
   await server.close();
 });
+
+test("the log line of a request that a model answers says which, and its tokens, also of several prompts", async () => {
+  const lines: object[] = [];
+  const logger = { ...silentLogger, info: (fields: object) => void lines.push(fields) };
+  const server = await fakeServer({ logger });
+  const headers = { authorization: bearer(keys.member) };
+  const ask = async (url: string, payload: object) =>
+    await server.ask({ method: "POST", url, headers, payload });
+  const chat = await ask("/v1/chat/completions", helloBody);
+  const usage: unknown = chat.json().usage;
+  await ask("/v1/chat/completions", { ...helloBody, stream: true });
+  const completion = await ask("/v1/completions", { prompt: ["one", "two"] });
+  await server.close();
+  const tokensOf = (fields: object) => {
+    const { model, promptTokens, completionTokens } = fields as Record<string, unknown>;
+    return { model, prompt_tokens: promptTokens, completion_tokens: completionTokens };
+  };
+  const told = (answer: unknown, from: unknown) => ({
+    model: (answer as { model: string }).model,
+    prompt_tokens: (from as { prompt_tokens: number }).prompt_tokens,
+    completion_tokens: (from as { completion_tokens: number }).completion_tokens,
+  });
+  assert.deepEqual(lines.map(tokensOf), [
+    told(chat.json(), usage),
+    told(chat.json(), usage),
+    told(completion.json(), completion.json().usage),
+  ]);
+});

@@ -15,6 +15,8 @@ export interface FirstKey {
   /** Null where only its hash is known. */
   readonly secret: string | null;
   readonly isNew: boolean;
+  /** Where it is to be found, for people. */
+  readonly place: string;
 }
 
 export interface FirstKeyDependencies {
@@ -45,7 +47,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
   const { keys, settings } = dependencies;
   if (settings.apiKey !== null) {
     await setFirstKey(dependencies, settings.apiKey);
-    return { secret: settings.apiKey, isNew: false };
+    return { secret: settings.apiKey, isNew: false, place: "HONE_API_KEY" };
   }
   const file = adminKeyFile(settings.data);
   if ((await liveAdminKeys(keys)).length > 0) {
@@ -54,15 +56,16 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
       // It may have been taken elsewhere.
       () => null,
     );
-    return { secret, isNew: false };
+    const place = secret === null ? "with whoever made it; `hone keys create` makes another" : file;
+    return { secret, isNew: false, place };
   }
-  if (settings.auth === "off") return { secret: null, isNew: false };
+  if (settings.auth === "off") return { secret: null, isNew: false, place: "none is needed" };
   const secret = newSecret();
   // The file is written first: a key in the store whose secret nobody has would lock everyone out.
   await writeFile(file, `${secret}\n`, { mode: 0o600 });
   await chmod(file, 0o600);
   await keys.create(firstKey(dependencies, secret));
-  return { secret, isNew: true };
+  return { secret, isNew: true, place: file };
 }
 
 async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): Promise<void> {

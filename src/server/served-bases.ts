@@ -6,11 +6,11 @@ import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-
 import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../chat/reply-abilities.ts";
 import type { ServedBase } from "../chat/served-base.ts";
 import { loadCallFormats } from "../chat/tools/call-formats.ts";
-import { readGenerationDefaults } from "../chat/served-base.ts";
+import { readGenerationDefaults, servedContextLength } from "../chat/served-base.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -28,6 +28,7 @@ interface Options {
   readonly cacheFolder: string;
   readonly config: HoneConfig;
   readonly clock: Clock;
+  readonly log: LogStyle;
   readonly logger: Logger;
 }
 
@@ -43,7 +44,7 @@ export async function createServedBases(
   const formats = await loadCallFormats(options.config.chat.toolFormats);
   return Promise.all(
     models.map(async (model) => {
-      const { cacheFolder, config, clock, logger } = options;
+      const { cacheFolder, config, clock, log, logger } = options;
       const { contextLength, endOfTextIds, vocabularySize } = readModelConfig(model.folder);
       const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
         loadTokenizer(model.folder),
@@ -69,15 +70,25 @@ export async function createServedBases(
         constraints: config.constraints,
         clock,
         logger: logger.child({ model: model.name }),
-        logLevel: config.server.logLevel,
+        log,
       });
       return { model, engine, prompts, tokenizer, defaults, replies, contextLength, vocabularySize };
     }),
   );
 }
 
+/** What lists of models say of it. */
+export function listedBase(base: EngineBase): ListedBase {
+  return {
+    name: base.model.name,
+    contextLength: servedContextLength(base),
+    vocabularySize: base.vocabularySize,
+    replies: repliesOf(base.replies),
+  };
+}
+
 /** How a model's answers are read, with why, for people. */
-export function repliesOf({ callFormat, thinks, reasons }: ReplyAbilities): ListedBase["replies"] {
+function repliesOf({ callFormat, thinks, reasons }: ReplyAbilities): ListedBase["replies"] {
   return {
     calls: { format: callFormat?.name ?? "off", reason: reasons.calls },
     thoughts: { areRead: thinks, reason: reasons.thoughts },

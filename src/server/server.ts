@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
-import { createLogger, type Logger } from "../telemetry/logger.ts";
+import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { openDatabase, type Database } from "../storage/database.ts";
@@ -13,13 +13,13 @@ import { createModelService } from "../models/model-service.ts";
 import { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
 import { createTokenizationService } from "../chat/tokenization.ts";
-import { servedContextLength } from "../chat/served-base.ts";
 import {
   createConstraintChecker,
   type ConstraintChecker,
 } from "../engine/constraint-check/constraint-checker.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { createFileService, type FileService } from "../files/file-service.ts";
+import type { ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
@@ -36,7 +36,7 @@ import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
 import { sweepDataFolder } from "./sweep.ts";
-import { createServedBases, engineHealth, repliesOf, type EngineBase } from "./served-bases.ts";
+import { createServedBases, engineHealth, listedBase, type EngineBase } from "./served-bases.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -45,12 +45,19 @@ export interface Server extends Service {
   readonly adminKey: string | null;
   /** The first key's secret, when this start made it. */
   readonly newAdminKey: string | null;
+  /** Where the first key's secret is to be found, for people. */
+  readonly adminKeyPlace: string;
+  /** What it serves, the default first; empty before it has started. */
+  readonly baseModels: readonly ListedBase[];
+  /** For whom it logs. */
+  readonly logFormat: LogStyle["format"];
 }
 
 /** What is known of a server once it is up. */
 interface Facts {
   readonly url: string;
   readonly firstKey: FirstKey;
+  readonly baseModels: readonly ListedBase[];
 }
 
 /** A server of this configuration; nothing happens before `start`. */
@@ -70,6 +77,13 @@ export function createServer(config: HoneConfig): Server {
     get newAdminKey() {
       return facts?.firstKey.isNew ? facts.firstKey.secret : null;
     },
+    get adminKeyPlace() {
+      return facts?.firstKey.place ?? "";
+    },
+    get baseModels() {
+      return facts?.baseModels ?? [];
+    },
+    logFormat: logFormat(config.server.logFormat),
   };
 }
 
@@ -77,8 +91,9 @@ export function createServer(config: HoneConfig): Server {
 async function build(config: HoneConfig, start: (part: Service) => Promise<void>): Promise<Facts> {
   addToChildEnvironment(computeEnvironment);
   hideSecretsFromChildren();
-  const { host, port, data: dataFolder, drainSeconds, logLevel } = config.server;
-  const logger = createLogger(logLevel);
+  const { host, port, data: dataFolder, drainSeconds } = config.server;
+  const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
+  const logger = createLogger(log);
   await keepDataPrivate({ dataFolder, databaseFile: databaseFile(config) }, logger);
   const database = await openDatabase({ file: databaseFile(config), dataFolder });
   await start(serviceOf("database", { stop: () => database.close() }));
@@ -91,7 +106,7 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
     logger,
   });
   let isDraining = false;
-  const parts = await construct(config, { database, logger, audit, isDraining: () => isDraining });
+  const parts = await construct(config, { database, log, logger, audit, isDraining: () => isDraining });
   const { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep } = parts;
   await sweep();
   await start(checker);
@@ -110,7 +125,7 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   };
   // Stopped first: no new work, and running chats finish. Then running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
-  return { url: listener.url(), firstKey };
+  return { url: listener.url(), firstKey, baseModels: bases.map(listedBase) };
 }
 
 interface Parts {
@@ -129,6 +144,7 @@ interface Parts {
 /** What the parts stand on. */
 interface Ground {
   readonly database: Database;
+  readonly log: LogStyle;
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly isDraining: () => boolean;
@@ -137,7 +153,7 @@ interface Ground {
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
 async function construct(
   config: HoneConfig,
-  { database, logger, audit, isDraining }: Ground,
+  { database, log, logger, audit, isDraining }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
@@ -148,7 +164,7 @@ async function construct(
   const baseNames = models.map((model) => model.name);
 
   const cacheFolder = join(dataFolder, "cache");
-  const bases = await createServedBases(models, { cacheFolder, config, clock, logger });
+  const bases = await createServedBases(models, { cacheFolder, config, clock, log, logger });
   const directory = createModelDirectory({
     store: database.models,
     bases: baseNames,
@@ -230,13 +246,7 @@ async function construct(
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
     },
     checkConstraint: (constraint, instances, options) => checker.check(constraint, instances, options),
-    baseModels: () =>
-      bases.map((base) => ({
-        name: base.model.name,
-        contextLength: servedContextLength(base),
-        vocabularySize: base.vocabularySize,
-        replies: repliesOf(base.replies),
-      })),
+    baseModels: () => bases.map(listedBase),
     directory,
     keys: database.keys,
     models: modelService,

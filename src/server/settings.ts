@@ -70,6 +70,12 @@ const serverSettings = {
     about: "Least important lines that are logged.",
     isEssential: true,
   },
+  logFormat: {
+    kind: "choice",
+    default: "auto",
+    choices: ["auto", "people", "json"],
+    about: "How lines are logged: `json` is an object each; `auto` is for people on a terminal, else `json`.",
+  },
   auditFileBytes: {
     kind: "integer",
     default: 16 * 1024 * 1024,

@@ -2,6 +2,7 @@
 import { Option, type Command } from "commander";
 import { allSettings, readConfig, type FlagValues, type SettingSpelling } from "../../server/config.ts";
 import { sectionTitles } from "../../server/settings.ts";
+import { startSummary } from "../start-summary.ts";
 import { valueText } from "../settings-help.ts";
 
 export function addServeCommand(program: Command): void {
@@ -50,6 +51,7 @@ async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise
         );
       }
       process.stdout.write(`listening on ${server.url}\n`);
+      if (server.logFormat === "people") process.stdout.write(startSummary(server, config.server));
       await signalled;
     }
   } finally {

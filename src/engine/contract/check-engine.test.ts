@@ -35,7 +35,7 @@ const embedded = (settings: Partial<EngineSettings>) =>
     constraints: defaultsOf(constraintSettings),
     clock: systemClock,
     logger: silentLogger,
-    logLevel: "silent",
+    log: { level: "silent", format: "json" },
   });
 
 checkEngine({

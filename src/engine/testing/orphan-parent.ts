@@ -15,7 +15,7 @@ const engine = createChildEngine({
   constraints: defaultsOf(constraintSettings),
   clock: systemClock,
   logger: silentLogger,
-  logLevel: "silent",
+  log: { level: "silent", format: "json" },
 });
 await engine.start();
 process.stdout.write("ready\n");

@@ -7,6 +7,7 @@ import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { ByteBudget } from "../bodies/gather-body.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { firstOrSilence } from "../event-reply.ts";
+import { noted } from "./generated-tokens.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 
@@ -55,7 +56,8 @@ export async function answerChat(
   nameIgnored(reply, asked.ignored);
   tellNotices(reply, asked.notices);
   const signal = abandonedSignal(reply);
-  const events = located(dependencies.chat.complete(asked.request, request.caller, { signal }), asked);
+  const answering = dependencies.chat.complete(asked.request, request.caller, { signal });
+  const events = located(noted(answering, request), asked);
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
     const opening = firstHeader(events).then((header) => {

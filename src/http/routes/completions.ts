@@ -7,6 +7,7 @@ import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
+import { noted } from "./generated-tokens.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
@@ -47,8 +48,10 @@ async function complete(
   const { requests, places, form } = read;
   const events = completeTogether(
     requests.length,
-    (index, options) =>
-      locatedEvents(dependencies.chat.complete(requests[index], request.caller, options), places[index]),
+    (index, options) => {
+      const answering = dependencies.chat.complete(requests[index], request.caller, options);
+      return locatedEvents(noted(answering, request, index), places[index]);
+    },
     abandonedSignal(reply),
   );
   try {

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startSummary } from "./start-summary.ts";
+
+test("a server that has started says where it is, how one gets in, and how it reads each model's answers", () => {
+  const model = (name: string, contextLength: number, format: string, areRead: boolean) => ({
+    name,
+    contextLength,
+    vocabularySize: 1,
+    replies: { calls: { format, reason: "" }, thoughts: { areRead, reason: "" } },
+  });
+  const summary = startSummary(
+    {
+      url: "http://127.0.0.1:8000",
+      adminKeyPlace: "data/admin-key",
+      baseModels: [model("hone-tiny", 2048, "hermes", false), model("a", 131_072, "off", true)],
+    },
+    { data: "data" },
+  );
+  assert.deepEqual(summary.split("\n"), [
+    "",
+    "  address   http://127.0.0.1:8000/v1 for OpenAI clients, http://127.0.0.1:8000/docs for every route",
+    "  key       data/admin-key",
+    "  data      data",
+    "",
+    "  model       context   tool calls   thoughts",
+    "  hone-tiny   2,048     hermes       off",
+    "  a           131,072   off          on",
+    "",
+    "Ctrl+C stops it; running answers finish first.",
+    "",
+    "",
+  ]);
+});

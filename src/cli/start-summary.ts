@@ -1,0 +1,42 @@
+// What a server that has started says of itself on a terminal: where it is, how one gets in, what it serves.
+import type { Server } from "../server/server.ts";
+
+type Started = Pick<Server, "url" | "adminKeyPlace" | "baseModels">;
+
+/** Lines, with an empty one around them. */
+export function startSummary(
+  { url, adminKeyPlace, baseModels }: Started,
+  { data }: { readonly data: string },
+): string {
+  const facts = [
+    ["address", `${url}/v1 for OpenAI clients, ${url}/docs for every route`],
+    ["key", adminKeyPlace],
+    ["data", data],
+  ];
+  const models = [
+    ["model", "context", "tool calls", "thoughts"],
+    ...baseModels.map(({ name, contextLength, replies: { calls, thoughts } }) => [
+      name,
+      contextLength.toLocaleString("en-US"),
+      calls.format,
+      thoughts.areRead ? "on" : "off",
+    ]),
+  ];
+  return [
+    "",
+    ...columns(facts),
+    "",
+    ...columns(models),
+    "",
+    "Ctrl+C stops it; running answers finish first.",
+    "",
+    "",
+  ].join("\n");
+}
+
+function columns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  return rows.map((row) =>
+    `  ${row.map((cell, column) => cell.padEnd(widths[column])).join("   ")}`.trimEnd(),
+  );
+}

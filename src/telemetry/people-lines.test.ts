@@ -1,0 +1,78 @@
+// Lines of the log as a terminal shows them, from the JSON that the log's library makes.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { peopleLine } from "./people-lines.ts";
+import { requestMessage, requestText, type RequestLine } from "./request-line.ts";
+
+const time = "2026-03-01T09:05:07.250Z";
+const clockTime = new Date(time).toTimeString().slice(0, 8);
+
+const answered: RequestLine = {
+  requestId: "r-1",
+  method: "POST",
+  route: "/v1/chat/completions",
+  status: 200,
+  durationMs: 1500,
+  keyId: "k",
+  entity: "local",
+  address: "127.0.0.1",
+  model: "hone-tiny",
+  promptTokens: 1234,
+  completionTokens: 150,
+};
+
+const lineOf = (fields: object, isColoured = false): string =>
+  peopleLine(JSON.stringify({ level: 30, time, msg: "something", ...fields }), { isColoured });
+
+test("a request reads as route, model, tokens in and out, their rate, status and time", () => {
+  assert.equal(
+    lineOf({ msg: requestMessage, ...answered }),
+    `${clockTime}  POST /v1/chat/completions  hone-tiny  1,234 → 150 tokens  100 tok/s  200  1.5 s\n`,
+  );
+});
+
+test("a request that no model answers has no tokens, and a client that left is named", () => {
+  const { model: _model, promptTokens: _in, completionTokens: _out, ...plain } = answered;
+  assert.equal(
+    requestText({ ...plain, method: "GET", route: "/health", durationMs: 0.42 }),
+    "GET  /health  200  0.4 ms",
+  );
+  assert.equal(
+    requestText({ ...plain, status: 499, durationMs: 61_000 }),
+    "POST /v1/chat/completions  499 (client left)  1 min 1 s",
+  );
+});
+
+test("an answer without tokens has no rate", () => {
+  const text = requestText({ ...answered, completionTokens: 0, status: 503, durationMs: 12.3 });
+  assert.equal(text, "POST /v1/chat/completions  hone-tiny  1,234 → 0 tokens  503  12 ms");
+});
+
+test("other lines are their message, with what is not ordinary before it and their fields behind it", () => {
+  assert.equal(
+    lineOf({ model: "a", state: "ready", reason: "", key: null, calls: { format: "off" } }),
+    `${clockTime}  something  model=a state=ready\n`,
+  );
+  assert.equal(lineOf({ level: 40, folder: "a b" }), `${clockTime}  warning  something  folder="a b"\n`);
+});
+
+test("an error stands below its line with its stack", () => {
+  const err = { type: "Error", message: "it broke", stack: "Error: it broke\n    at here" };
+  assert.equal(
+    lineOf({ level: 50, err }),
+    `${clockTime}  error  something\n          Error: it broke\n              at here\n`,
+  );
+});
+
+test("what a client sent moves no cursor and paints nothing", () => {
+  const line = lineOf({ msg: requestMessage, ...answered, model: "a\u001b[31m\nb\uE000[31m" }, true);
+  assert.match(line, /a�\[31m�b�\[31m /);
+  assert.equal(line.indexOf("\n"), line.length - 1);
+  // The time is dim; nothing else was painted.
+  assert.equal(line.split("\u001b").length, 3);
+});
+
+test("in colour, faults of the server are red", () => {
+  const line = lineOf({ msg: requestMessage, ...answered, status: 500 }, true);
+  assert.ok(line.includes("\u001b[31mPOST ") && line.endsWith("\u001b[0m\n"), line);
+});

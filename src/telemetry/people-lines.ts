@@ -1,0 +1,81 @@
+// The log as people read it on a terminal: one line each, the time of day first, what is not ordinary in colour.
+import { requestMessage, requestText, type RequestLine } from "./request-line.ts";
+
+interface LogEntry {
+  /** As the log's library numbers them: 30 informs, 40 warns, 50 tells of an error. */
+  readonly level: number;
+  readonly time: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** As the log's library spells errors; what was thrown that is no error stands as it is. */
+interface LoggedError {
+  readonly stack?: string;
+}
+
+/** Spells a line of the log, which is a JSON object, with a line break at its end. */
+export function peopleLine(json: string, { isColoured }: { readonly isColoured: boolean }): string {
+  const entry = JSON.parse(json) as LogEntry;
+  const { level, time, msg, err, ...fields } = entry;
+  const paint = (text: string, colour: Colour): string =>
+    isColoured ? painted(plain(text), colour) : plain(text);
+  const parts = [paint(timeOfDay(new Date(time)), "dim")];
+  if (msg === requestMessage) {
+    const line = fields as unknown as RequestLine;
+    parts.push(paint(requestText(line), colourOf(line.status)));
+  } else {
+    const [word, colour] = levelOf(level);
+    if (word !== "") parts.push(paint(word, colour));
+    parts.push(plain(msg));
+    // What is an object is for programs; the message says it.
+    const shown = Object.entries(fields).filter(
+      ([, value]) => value !== "" && (typeof value !== "object" || Array.isArray(value)),
+    );
+    if (shown.length > 0) parts.push(paint(shown.map(spelled).join(" "), "dim"));
+  }
+  return `${parts.join("  ")}\n${errorText(err as LoggedError | undefined)}`;
+}
+
+type Colour = "plain" | "dim" | "red" | "yellow";
+
+const codes: { readonly [Name in Colour]: string } = { plain: "", dim: "2", red: "31", yellow: "33" };
+
+function painted(text: string, colour: Colour): string {
+  return colour === "plain" ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`;
+}
+
+/** Without characters that move a terminal's cursor or that it does not show, so that nothing sent can paint. */
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Co}]/gu, "�");
+}
+
+function timeOfDay(time: Date): string {
+  return [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+}
+
+function colourOf(status: number): Colour {
+  if (status >= 500) return "red";
+  return status >= 400 ? "yellow" : "plain";
+}
+
+function levelOf(level: number): readonly [word: string, colour: Colour] {
+  if (level >= 50) return ["error", "red"];
+  if (level >= 40) return ["warning", "yellow"];
+  return level >= 30 ? ["", "plain"] : ["debug", "dim"];
+}
+
+function spelled([name, value]: readonly [string, unknown]): string {
+  return `${name}=${typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value)}`;
+}
+
+/** Below the line: where it was thrown, which the message alone seldom tells. */
+function errorText(error: LoggedError | undefined): string {
+  if (error === undefined) return "";
+  return (error.stack ?? JSON.stringify(error))
+    .split("\n")
+    .map((line) => `          ${plain(line)}\n`)
+    .join("");
+}

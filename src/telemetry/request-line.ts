@@ -1,0 +1,50 @@
+// What the log says of each request, and how that reads on a terminal.
+
+/** Of a request that is over. */
+export interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  /** The route's pattern, or `none`. */
+  readonly route: string;
+  /** 499 where the client went away first. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly keyId: string | null;
+  readonly entity: string | null;
+  /** Null where the connection was closed before anybody asked. */
+  readonly address: string | null;
+  /** With what a model answered, as far as it came; left out where none did. */
+  readonly model?: string;
+  readonly promptTokens?: number;
+  readonly completionTokens?: number;
+}
+
+/** The message of such lines. */
+export const requestMessage = "request answered";
+
+/** Method, route, model, tokens in and out, tokens a second of the whole request, status and time. */
+export function requestText(line: RequestLine): string {
+  const { method, route, model, promptTokens = 0, completionTokens = 0, status, durationMs } = line;
+  const parts = [`${method.padEnd(4)} ${route}`];
+  if (model !== undefined) {
+    parts.push(model, `${count(promptTokens)} → ${count(completionTokens)} tokens`);
+    if (completionTokens > 0 && durationMs > 0)
+      parts.push(`${rate(completionTokens / (durationMs / 1000))} tok/s`);
+  }
+  return [...parts, status === 499 ? "499 (client left)" : String(status), duration(durationMs)].join("  ");
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function rate(perSecond: number): string {
+  return perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
+}
+
+function duration(ms: number): string {
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
