@@ -68,7 +68,12 @@ async function rollOut(model: string): Promise<readonly (readonly Body[])[]> {
 async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
   const trajectories = rollouts.map((items, reward) => ({ messages_and_choices: items, tools, reward }));
   const created = await call(server(), "POST", "/v1/preview/training-jobs", {
-    body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
+    body: {
+      model_id: modelId,
+      trajectory_groups: [{ trajectories }],
+      // Four steps of the default rate would be warned of.
+      experimental_config: { learning_rate: 1e-3 },
+    },
   });
   assert.equal(created.status, 200, JSON.stringify(created.body));
   const job = await eventually("the job ends", async () => {

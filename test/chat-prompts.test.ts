@@ -72,7 +72,7 @@ test("`documents`, `tools`, names and roles of any kind in `messages` are shown 
   ];
   assert.equal(
     await promptText({ messages }),
-    "<|im_start|>developer\nD<|im_end|>\n<|im_start|>user Ann\na\nb<|im_end|>\n" +
+    "<|im_start|>system\nD<|im_end|>\n<|im_start|>user Ann\na\nb<|im_end|>\n" +
       "<|im_start|>function f\n1<|im_end|>\n<|im_start|>pirate\nArr<|im_end|>\n<|im_start|>assistant\n",
   );
   await refused({ documents: [{ title: "T", text: 5 }] }, 422, "body.documents.0.text", /valid string/);
@@ -95,9 +95,9 @@ test("`chat_template_kwargs` are variables of the template, which fields of the 
 test("`reasoning_effort` is shown to the template, and none turns thinking off", async () => {
   const chat_template = "{{ messages[0].content }} {{ reasoning_effort }} {{ enable_thinking }}";
   for (const reasoning_effort of ["minimal", "low", "medium", "high"]) {
-    assert.equal(await promptText({ reasoning_effort, chat_template }), `Hi ${reasoning_effort} true`);
+    assert.equal(await promptText({ reasoning_effort, chat_template }), `Hi ${reasoning_effort} True`);
   }
-  assert.equal(await promptText({ reasoning_effort: "none", chat_template }), "Hi none false");
+  assert.equal(await promptText({ reasoning_effort: "none", chat_template }), "Hi none False");
   assert.equal(await promptText({ reasoning_effort: "none" }), `${opened}<think>\n\n</think>\n\n`);
   const kept = { reasoning_effort: "none", chat_template_kwargs: { enable_thinking: true } };
   assert.equal(await promptText(kept), opened);
@@ -113,7 +113,7 @@ test("`chat_template` is used instead of the model's own, and what is wrong with
   await refused({ chat_template: "{{ raise_exception('Only dogs') }}" }, 400, place, /^Only dogs$/);
   await refused({ chat_template: "{% if %}" }, 400, place, /The chat template has an error/);
   await refused({ chat_template: "x".repeat(300_000) }, 400, place, /chat_template has 300000 characters/);
-  const deep = `{{ ${"(".repeat(50_000)} }}`;
+  const deep = `{{ ${"(".repeat(50_000)}1${")".repeat(50_000)} }}`;
   await refused({ chat_template: deep }, 400, place, /nested too deeply/);
 });
 

@@ -49,7 +49,12 @@ async function train(name: string, { request, ofChoice, ofTrajectory }: Rollouts
     ...ofTrajectory,
   }));
   const created = await call(server(), "POST", "/v1/preview/training-jobs", {
-    body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
+    body: {
+      model_id: modelId,
+      trajectory_groups: [{ trajectories }],
+      // Two steps of the default rate would be warned of.
+      experimental_config: { learning_rate: 1e-3 },
+    },
   });
   assert.equal(created.status, 200, JSON.stringify(created.body));
   const job = await eventually("the job ends", async () => {
