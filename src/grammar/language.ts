@@ -10,7 +10,7 @@ import type { ParserState } from "./parser/machine.ts";
 import { Rules, terminal } from "./parser/rules.ts";
 import type { GrammarSymbol } from "./parser/rules.ts";
 import { Automaton } from "../regex/automaton.ts";
-import { anyOfTexts, plainSpelling } from "../regex/characters.ts";
+import { plainSpelling } from "../regex/characters.ts";
 import { compileGrammar } from "./notation/compile-grammar.ts";
 import type { CompiledGrammar } from "./notation/compile-grammar.ts";
 import { readGrammar } from "./notation/read-grammar.ts";
@@ -155,7 +155,7 @@ function anyOf(choices: readonly string[], { limits, expressions }: Workshop): E
     choices.reduce((length, choice) => length + choice.length, 0),
     limits,
   );
-  return anyOfTexts(expressions, choices);
+  return expressions.anyText(choices);
 }
 
 function checkLength(length: number, { sourceBytes }: GrammarLimits): void {

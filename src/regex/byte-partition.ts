@@ -40,6 +40,13 @@ export class BytePartitions {
     );
   }
 
+  /** Each of the bytes in the set, and all others. */
+  apart(set: ByteSet): BytePartition {
+    let other = 0;
+    while (other < 255 && hasByte(set, other)) other += 1;
+    return this.#intern(Uint8Array.from({ length: 256 }, (_, byte) => (hasByte(set, byte) ? byte : other)));
+  }
+
   /** What tells all bytes apart that either does, and no others. */
   refined(one: BytePartition, other: BytePartition): BytePartition {
     if (one === other || other === this.whole) return one;

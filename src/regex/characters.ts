@@ -13,12 +13,6 @@ export interface Spelling {
   readonly character: Expression;
 }
 
-/** Any of the texts, as they are. */
-export function anyOfTexts(expressions: Expressions, texts: readonly string[]): Expression {
-  const encoder = new TextEncoder();
-  return expressions.or(...texts.map((text) => expressions.literal(encoder.encode(text))));
-}
-
 type Spell = (expressions: Expressions, set: CodePoints) => Expression;
 
 /** Text as it is. */

@@ -43,6 +43,30 @@ test("intersection and complement hold of every text", () => {
   );
 });
 
+test("any of many texts is what a set of them holds, also beside others and ruled out", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "é", "😀"), maxLength: 5 });
+  const lists = fc.uniqueArray(text, { minLength: 32, maxLength: 60 });
+  fc.assert(
+    fc.property(lists, lists, fc.array(text, { minLength: 20, maxLength: 20 }), (one, other, more) => {
+      const { expressions, automaton } = fresh();
+      const [first, second] = [expressions.anyText(one), expressions.anyText(other)];
+      assert.equal(expressions.anyText([...one, ...one.toReversed()]), first);
+      const onlyFirst = expressions.and(first, expressions.not(second));
+      const either = expressions.or(first, second);
+      for (const tried of [...one.slice(0, 20), ...more]) {
+        const bytes = encoder.encode(tried);
+        const [inOne, inOther] = [one.includes(tried), other.includes(tried)];
+        assert.equal(automaton.matches(first, bytes), inOne);
+        assert.equal(automaton.matches(either, bytes), inOne || inOther);
+        assert.equal(automaton.matches(onlyFirst, bytes), inOne && !inOther);
+      }
+      const hasOnlyFirst = one.some((value) => !other.includes(value));
+      assert.equal(automaton.isEmpty(onlyFirst), !hasOnlyFirst);
+    }),
+    { seed, numRuns: 60 },
+  );
+});
+
 test("finds out that an intersection is empty", () => {
   const { expressions, automaton, read } = fresh();
   const both = (one: string, other: string) => expressions.and(read(one), read(other));

@@ -17,6 +17,8 @@ import {
   pointByte,
 } from "./multiple.ts";
 import type { Multiple } from "./multiple.ts";
+import { endsHere, leastLength, nextBytes, textRange, textsAfter } from "./text-list.ts";
+import type { TextRange } from "./text-list.ts";
 
 export type Expression = number;
 
@@ -38,7 +40,9 @@ export type ExpressionNode =
       readonly max: number;
     }
   /** The digits of a number that is a multiple of another. */
-  | { readonly kind: "multiple"; readonly multiple: Multiple };
+  | { readonly kind: "multiple"; readonly multiple: Multiple }
+  /** Any of many texts. */
+  | { readonly kind: "texts"; readonly list: number; readonly range: TextRange };
 
 interface Facts {
   /** Matches the empty text. */
@@ -61,6 +65,11 @@ const allBytes = byteRange(0, 255);
 /** Nesting of derivatives beyond this would endanger the stack; patterns are held to far less. */
 const depthMax = 1_500;
 
+/** Fewer texts are a union of sequences, whose equal ends are the same expressions. */
+const manyTexts = 32;
+/** Sorting texts takes a step for sixteen of their bytes. */
+const sortedBytesPerStepLog2 = 4;
+
 /** Measured: a node with its facts and its name, and an entry of the derivatives. */
 const [bytesPerNode, bytesPerDerivative] = [500, 60];
 
@@ -78,6 +87,8 @@ export class Expressions {
   readonly #known = new Map<string, Expression>();
   readonly #ranges = new Map<number, Expression>();
   readonly #derivatives = new Map<number, Expression>();
+  /** The numbers of lists of texts. */
+  readonly #lists = new Map<string, number>();
   /** The complements of expressions that were complemented. */
   readonly #opposites = new Map<Expression, Expression>();
 
@@ -169,6 +180,38 @@ export class Expressions {
   /** The bytes in this order. */
   literal(bytes: Uint8Array): Expression {
     return this.sequence(...Array.from(bytes, (byte) => this.range(byte, byte)));
+  }
+
+  /** Any of the texts. */
+  anyText(texts: readonly string[]): Expression {
+    if (texts.length < manyTexts) {
+      const encoder = new TextEncoder();
+      return this.or(...texts.map((text) => this.literal(encoder.encode(text))));
+    }
+    this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
+    const range = textRange(texts);
+    // No text holds a character that is no byte.
+    const name = range.texts.join("\u{100}");
+    const list = this.#lists.get(name) ?? this.#lists.size;
+    this.#lists.set(name, list);
+    return this.#texts(list, range);
+  }
+
+  #texts(list: number, range: TextRange): Expression {
+    const isNullable = endsHere(range);
+    if (isNullable && range.to - range.from === 1) return emptyText;
+    return this.#add(
+      `t${list},${range.from},${range.to},${range.depth}`,
+      { kind: "texts", list, range },
+      {
+        isNullable,
+        isPlain: true,
+        depth: 0,
+        countMax: 0,
+        firsts: nextBytes(range),
+        lengthAhead: leastLength(range),
+      },
+    );
   }
 
   sequence(...parts: readonly Expression[]): Expression {
@@ -388,6 +431,8 @@ export class Expressions {
       case "not":
       case "repeat":
         return this.classes(node.part);
+      case "texts":
+        return this.#partitions.apart(nextBytes(node.range));
       case "multiple":
         return this.#classesOfAll(numberCharacters.map((byte) => this.#partitions.of(bytesOf([byte]))));
       default:
@@ -421,6 +466,10 @@ export class Expressions {
           this.derivative(node.part, byte),
           this.repeat(node.part, Math.max(0, node.min - 1), node.max - 1),
         );
+      case "texts": {
+        const rest = textsAfter(node.range, byte);
+        return rest === null ? nothing : this.#texts(node.list, rest);
+      }
       case "multiple": {
         const next = digitOf(node.multiple, byte);
         return next === null ? nothing : this.multiple(next);

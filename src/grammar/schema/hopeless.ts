@@ -17,9 +17,9 @@ export function isHopeless(look: Look, shape: Shape, depth = 0): boolean {
   const { automaton } = look.texts.workshop;
   switch (shape.type) {
     case "number":
-      return automaton.isEmpty(look.texts.number(shape));
+      return shape.values === null && automaton.isEmpty(look.texts.number(shape));
     case "string":
-      return automaton.isEmpty(look.texts.string(shape));
+      return shape.values === null && automaton.isEmpty(look.texts.string(shape));
     case "array": {
       const needed = Math.min(shape.min, shape.prefix.length + 1);
       return Array.from({ length: needed }, (_, index) => itemGoal(shape, index)).some((goal) =>

@@ -86,9 +86,8 @@ function commonNumbers(algebra: Algebra, one: NumberShape, other: NumberShape): 
 function commonStrings(algebra: Algebra, one: StringShape, other: StringShape): StringShape | null {
   const { texts } = algebra;
   if (one.values !== null) {
-    const values = one.values.filter((value) =>
-      other.values === null ? texts.holds(other.body, value) : other.values.includes(value),
-    );
+    const known = other.values === null ? null : new Set(other.values);
+    const values = one.values.filter((value) => known?.has(value) ?? texts.holds(other.body, value));
     return values.length === 0 ? null : { ...one, values };
   }
   if (other.values !== null) return commonStrings(algebra, other, one);

@@ -76,7 +76,7 @@ export class Texts {
   /** The text of a value of the shape, quotation marks included. */
   string({ body, values }: StringShape): Expression {
     const { expressions } = this.workshop;
-    if (values !== null) return expressions.or(...values.map((value) => this.literal(JSON.stringify(value))));
+    if (values !== null) return expressions.anyText(values.map((value) => JSON.stringify(value)));
     const mark = expressions.range(0x22, 0x22);
     return expressions.sequence(mark, body, mark);
   }
@@ -84,7 +84,7 @@ export class Texts {
   /** The text of a number of the shape. */
   number({ isInteger, within, isShort, values }: NumberShape): Expression {
     const { expressions } = this.workshop;
-    if (values !== null) return expressions.or(...values.map((value) => this.literal(value)));
+    if (values !== null) return expressions.anyText(values);
     const form = isInteger ? this.numbers.integer : this.numbers.decimal;
     if (within === null) return isInteger ? form : this.numbers.any;
     return expressions.and(form, within, isShort ? this.numbers.short : expressions.anything);

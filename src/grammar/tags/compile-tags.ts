@@ -2,7 +2,6 @@
 // nowhere: a tag whose content has none is never begun, and its trigger never written.
 import { unreachable } from "../../domain/assert.ts";
 import type { ConstraintRule } from "../../domain/constraint.ts";
-import { anyOfTexts } from "../../regex/characters.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import { isTerminal, symbolIndex, terminal } from "../parser/rules.ts";
@@ -217,7 +216,7 @@ class TagCompiler {
   }
 
   #anyOf(texts: readonly string[]): GrammarSymbol {
-    return terminal(anyOfTexts(this.#workshop.expressions, texts));
+    return terminal(this.#workshop.expressions.anyText(texts));
   }
 
   #lexeme(expression: Expression): Productions {

@@ -1,5 +1,5 @@
 // Free text as expressions: text in which certain texts do not stand, and such text before one of them.
-import { anyOfTexts, plainSpelling } from "../../regex/characters.ts";
+import { plainSpelling } from "../../regex/characters.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Workshop } from "../workshop.ts";
@@ -17,7 +17,7 @@ export class FreeText {
     this.#workshop = workshop;
     this.#stops = stops;
     this.#anyText = expressions.repeat(plainSpelling(expressions).character, 0);
-    const unwanted = anyOfTexts(expressions, [...stops, ...excludes]);
+    const unwanted = expressions.anyText([...stops, ...excludes]);
     const holding = expressions.sequence(this.#anyText, unwanted, expressions.anything);
     this.open = expressions.and(this.#anyText, expressions.not(holding));
   }
@@ -30,7 +30,7 @@ export class FreeText {
     if (this.#stops.some((stop) => start.includes(stop))) return nothing;
     const tooEarly = this.#stops.flatMap((stop) => completedBy(start, stop));
     if (tooEarly.length === 0) return this.open;
-    const closing = expressions.sequence(this.#anyText, anyOfTexts(expressions, tooEarly));
+    const closing = expressions.sequence(this.#anyText, expressions.anyText(tooEarly));
     return expressions.and(this.open, expressions.not(closing));
   }
 }
