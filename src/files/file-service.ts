@@ -31,6 +31,8 @@ export interface ReceivedFile {
 export interface FileService extends Service {
   /** Writes the bytes as they come. @throws ServiceError `too_large`, `unavailable`; what reading them throws */
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
+  /** The whole of it, to be looked at before it is kept. */
+  look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
   /** Makes it a file of the entity, durably. @throws ServiceError `too_large` where the entity has no room left */
   keep(
     received: ReceivedFile,
@@ -102,6 +104,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
         throw error;
       }
     },
+    look: ({ id }) => folder.bytes(id),
     keep: async ({ id, byteCount }, about) => {
       const now = clock.now();
       const file = { id, ...about, byteCount, createdAt: now, usedAt: now };

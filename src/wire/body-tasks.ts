@@ -41,6 +41,7 @@ export interface BodyKinds {
   readonly "training job": ReadTrainingJob & { readonly hash: string };
   readonly "supervised job": ReadSupervisedJob & { readonly hash: string };
   readonly "conversation file": StoredConversations;
+  readonly "uploaded file": Pick<StoredConversations, "conversationCount">;
   readonly log: ReadLog;
   readonly "feedback batch": ReadFeedbackBatch;
   readonly feedback: Checked<FeedbackBody>;
@@ -81,7 +82,10 @@ export const bodyTasks: {
     hash: hashOf(bytes),
   }),
   "supervised job": (bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) }),
-  "conversation file": readConversationFile,
+  "conversation file": (bytes, limits) => readConversationFile(bytes, limits, "conversation file"),
+  "uploaded file": (bytes, limits) => ({
+    conversationCount: readConversationFile(bytes, limits, "uploaded file").conversationCount,
+  }),
   log: readLog,
   "feedback batch": (bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller),
   feedback: (bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json)),

@@ -4,6 +4,7 @@ import type { FileService, ReceivedFile } from "../../files/file-service.ts";
 import { quoted, ServiceError, type Fault } from "../../domain/service-error.ts";
 import { filePurpose } from "../../wire/files/file.ts";
 import { HttpRefusal } from "../errors.ts";
+import { askForBody } from "./expected-bodies.ts";
 import { wentAway } from "../request-end.ts";
 
 /** What a form said. */
@@ -37,6 +38,7 @@ export async function readUpload(
   if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
   // The form's reader would wait for ever for the end of a body that is closed already.
   if (request.raw.destroyed) throw wentAway();
+  askForBody(request);
   const received: (ReceivedFile & { readonly name: string })[] = [];
   const fields = new Map<string, unknown>();
   try {
@@ -69,9 +71,14 @@ function fileFaults(file: { readonly name: string } | undefined): readonly Fault
     const message = "Field required: send the file in the part `file`, with its name.";
     return [{ location, message, type: "missing" }];
   }
-  if (file.name.length <= nameLengthMax) return [];
-  const message = `The name of the file has ${file.name.length} characters; at most ${nameLengthMax} are kept.`;
-  return [{ location, message, type: "string_too_long" }];
+  if (file.name.length > nameLengthMax) {
+    const message = `The name of the file has ${file.name.length} characters; at most ${nameLengthMax} are kept.`;
+    return [{ location, message, type: "string_too_long" }];
+  }
+  // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
+  if (file.name !== "" && !/[\u0000-\u001f\u007f]/.test(file.name)) return [];
+  const message = `The name of the file is ${quoted(file.name)}; it must not be empty, or hold control characters.`;
+  return [{ location, message, type: "value_error" }];
 }
 
 /** @param field undefined for a part without a name, whatever the form's reader says */

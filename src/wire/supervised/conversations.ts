@@ -154,6 +154,9 @@ function isJson(text: string): boolean {
   }
 }
 
+/** The file that a job names, and one that comes as the part of a form: where their faults stand. */
+const filePlaces = { "conversation file": "training_data_url", "uploaded file": "file" } as const;
+
 /**
  * Reads a file of conversations, one a line as JSON.
  *
@@ -162,8 +165,9 @@ function isJson(text: string): boolean {
 export function readConversationFile(
   bytes: Buffer,
   { trajectoryGroups: countMax, trajectoryJson }: Pick<BodyLimits, "trajectoryGroups" | "trajectoryJson">,
+  kind: keyof typeof filePlaces,
 ): StoredConversations {
-  const findings = newFindings("body", "training_data_url");
+  const findings = newFindings("body", filePlaces[kind]);
   const reader = new ConversationReader(findings);
   let number = 0;
   for (const line of linesOf(bytes)) {

@@ -71,17 +71,29 @@ function faultsIn(
 
 const onDisk = ({ dataFolder }: Server): readonly string[] => readdirSync(join(dataFolder, "files"));
 
-const example = JSON.stringify({
-  messages: [
-    { role: "user", content: "Hi" },
-    { role: "assistant", content: "Ho" },
-  ],
-});
+const exampleOf = (question: string): string =>
+  JSON.stringify({
+    messages: [
+      { role: "user", content: question },
+      { role: "assistant", content: "Ho" },
+    ],
+  });
+const example = exampleOf("Hi");
+
+/** Of so many bytes. */
+const exampleOfBytes = (count: number): string => exampleOf("x".repeat(count - example.length + 2));
+
+/** A file of such bytes, whatever an upload would say of them: limits may have been others. */
+async function kept(server: Server, text: string): Promise<string> {
+  const id = await uploaded(server, example);
+  writeFileSync(join(server.dataFolder, "files", id), text);
+  return id;
+}
 
 test("a file is uploaded, listed, read and deleted, whichever part of the form comes first", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
-  const text = `${example}\n${"é".repeat(100_000)}`;
+  const text = `${example}\n${exampleOf("é".repeat(100_000))}`;
   const answer = await upload(server, [fileOf(text, "träin.jsonl"), purpose]);
   assert.equal(answer.statusCode, 200, answer.body);
   const file = answer.json<{ id: string }>();
@@ -139,6 +151,8 @@ test("a form that is none, or lacks something, is refused and leaves nothing", a
   assert.match((await refused([purpose, fileOf("x"), fileOf("y")]))[0], /one file/);
   assert.match((await refused([purpose, { ...fileOf("x"), name: null }]))[0], /^: A part has no name/);
   assert.match((await refused([purpose, fileOf("x", "n".repeat(256))]))[0], /256 characters; at most 255/);
+  assert.match((await refused([purpose, fileOf(example, "")]))[0], /^file: The name of the file is ""/);
+  assert.match((await refused([purpose, fileOf(example, "a\u0000")]))[0], /^file: The name of the file is/);
   assert.match(
     (await refused([purpose, fileOf("x".repeat(1025))], 413))[0],
     /more than 1024 bytes \(files.fileBytes\)/,
@@ -159,15 +173,15 @@ test("a form that is none, or lacks something, is refused and leaves nothing", a
 
 test("the files of an entity have so much room together", async () => {
   const server = await fakeServer({ fileSettings: { entityBytes: 2048 } });
-  const first = await uploaded(server, "x".repeat(1500));
-  const refused = await upload(server, [purpose, fileOf("x".repeat(1000))]);
+  const first = await uploaded(server, exampleOfBytes(1500));
+  const refused = await upload(server, [purpose, fileOf(exampleOfBytes(1000))]);
   assert.match(
     faultsIn(refused, 413)[0],
     /have 1500 bytes, and this one has 1000.*2048 \(files.entityBytes\)/,
   );
   assert.deepEqual(onDisk(server), [first]);
   await ask(server, "DELETE", `/v1/files/${first}`);
-  await uploaded(server, "x".repeat(1000));
+  await uploaded(server, exampleOfBytes(1000));
   await server.close();
 });
 
@@ -233,29 +247,41 @@ test("what is wrong with a file is told by line and field, small or large the fi
   const modelId = await registeredModel(server);
   for (const padding of ["", "x".repeat(1 << 18)]) {
     const bad = JSON.stringify({ messages: [{ role: "user", content: 1 }], padding });
-    const id = await uploaded(server, [example, "{", bad, "", "[]"].join("\n"));
-    const faults = faultsIn(await createJob(server, modelId, id), 422);
-    assert.deepEqual(
-      faults.map((fault) => fault.split(": ")[0]),
-      [
-        "training_data_url.line 2",
-        "training_data_url.line 3.messages.0.content.str",
-        "training_data_url.line 3.messages.0.content.list[ContentPart]",
-        "training_data_url.line 3.messages",
-        "training_data_url.line 4",
-        "training_data_url.line 5",
-      ],
-    );
+    const text = [example, "{", bad, "", "[]"].join("\n");
+    const atJob = await createJob(server, modelId, await kept(server, text));
+    const before = onDisk(server);
+    const atUpload = await upload(server, [purpose, fileOf(text)]);
+    assert.deepEqual(onDisk(server), before);
+    for (const [answer, field] of [
+      [atJob, "training_data_url"],
+      [atUpload, "file"],
+    ] as const) {
+      assert.deepEqual(
+        faultsIn(answer, 422).map((fault) => fault.split(": ")[0]),
+        [
+          `${field}.line 2`,
+          `${field}.line 3.messages.0.content.str`,
+          `${field}.line 3.messages.0.content.list[ContentPart]`,
+          `${field}.line 3.messages`,
+          `${field}.line 4`,
+          `${field}.line 5`,
+        ],
+      );
+    }
   }
-  const empty = await uploaded(server, "\n\n");
-  assert.match(faultsIn(await createJob(server, modelId, empty), 422)[0], /holds no conversation/);
-  const long = await uploaded(server, Array.from({ length: 9 }, () => example).join("\n"));
-  assert.match(faultsIn(await createJob(server, modelId, long), 422)[0], /more than 8 lines/);
+  const refusals = async (text: string): Promise<readonly string[]> => [
+    faultsIn(await createJob(server, modelId, await kept(server, text)), 422)[0],
+    faultsIn(await upload(server, [purpose, fileOf(text)]), 422)[0],
+  ];
+  for (const text of ["", "\n\n"])
+    for (const fault of await refusals(text)) assert.match(fault, /holds no conversation/);
+  const long = Array.from({ length: 9 }, () => example).join("\n");
+  for (const fault of await refusals(long)) assert.match(fault, /more than 8 lines/);
   const rates = await createJob(server, modelId, await uploaded(server, example), {
     config: { learning_rate: [1, 1] },
   });
   assert.match(faultsIn(rates, 422)[0], /^config.learning_rate: /);
-  const binary = await uploaded(server, Array.from({ length: 8 }, () => "\u0001").join("\n"));
+  const binary = await kept(server, Array.from({ length: 8 }, () => "\u0001").join("\n"));
   assert.equal(faultsIn(await createJob(server, modelId, binary), 422).length, 8);
   await server.close();
 });

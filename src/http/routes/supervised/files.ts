@@ -2,6 +2,7 @@
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { UploadedFile } from "../../../domain/uploads/uploaded-file.ts";
+import type { ReceivedFile } from "../../../files/file-service.ts";
 import { fileIdOf } from "../../../wire/files/file-url.ts";
 import {
   fileBody,
@@ -13,6 +14,8 @@ import {
 } from "../../../wire/files/file.ts";
 import { pageAnswer, pageRequest } from "../../../wire/page.ts";
 import { locate } from "../../../wire/places.ts";
+import type { BodyReader } from "../../bodies/body-reader.ts";
+import type { ByteBudget } from "../../bodies/gather-body.ts";
 import { readUpload } from "../../bodies/read-upload.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
@@ -20,6 +23,12 @@ import { readQuery } from "../../input/query.ts";
 
 const documented = { tags: ["files"], security: [{ bearer: [] }] };
 const path = "/v1/files";
+
+/** What the conversations of a file are read with. */
+export interface FileReaders {
+  readonly bodies: BodyReader;
+  readonly budget: ByteBudget;
+}
 
 interface FilePath {
   Params: { file_id: string };
@@ -31,7 +40,11 @@ const fileParameters = {
 } as const;
 
 /** Forms are read here alone: elsewhere a body of that type is refused. */
-export async function fileRoutes(app: FastifyInstance, dependencies: HttpDependencies): Promise<void> {
+export async function fileRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  readers: FileReaders,
+): Promise<void> {
   const { files } = dependencies;
   await app.register(fastifyMultipart, { throwFileSizeLimit: false });
   const reach = (request: FastifyRequest<FilePath>): Promise<UploadedFile> =>
@@ -41,7 +54,8 @@ export async function fileRoutes(app: FastifyInstance, dependencies: HttpDepende
     {
       schema: {
         summary: "Upload a file",
-        description: "Takes a file of conversations, one a line as JSON; it is on disk when it is answered.",
+        description:
+          "Takes a file of conversations, one a line as JSON, as a job would read it: what no job could use is refused with its lines. It is on disk when it is answered.",
         consumes: ["multipart/form-data"],
         body: uploadSchema,
         response: answered("The file.", { json: fileSchema }),
@@ -51,6 +65,7 @@ export async function fileRoutes(app: FastifyInstance, dependencies: HttpDepende
     async (request) => {
       const { received, name, purpose } = await readUpload(request, files);
       try {
+        await checkConversations(received, request, files, readers);
         return fileBody(await files.keep(received, { entity: request.caller.entity, name, purpose }));
       } catch (error) {
         await files.discard(received);
@@ -121,6 +136,23 @@ export async function fileRoutes(app: FastifyInstance, dependencies: HttpDepende
       return { id: file.id, object: "file", deleted: true };
     },
   );
+}
+
+/** Its bytes count among those of bodies while they are read. */
+async function checkConversations(
+  received: ReceivedFile,
+  { caller, id, headers }: FastifyRequest,
+  files: HttpDependencies["files"],
+  { bodies, budget }: FileReaders,
+): Promise<void> {
+  budget.take(received.byteCount);
+  try {
+    const bytes = await files.look(received);
+    const body = { pieces: [bytes], byteCount: bytes.length };
+    await bodies.read("uploaded file", { body, caller, id, headers });
+  } finally {
+    budget.giveBack(received.byteCount);
+  }
 }
 
 async function reachFile(

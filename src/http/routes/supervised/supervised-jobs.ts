@@ -12,6 +12,7 @@ import type { ByteBudget } from "../../bodies/gather-body.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
+import type { FileReaders } from "./files.ts";
 import { modelCheck, submitJob, submittedBefore } from "../submit-job.ts";
 
 export function supervisedJobRoutes(
@@ -50,7 +51,7 @@ async function create(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
-  readers: Readers,
+  readers: FileReaders,
 ): Promise<object> {
   const read = await readers.bodies.read("supervised job", request);
   nameIgnored(reply, read.ignored);
@@ -64,18 +65,12 @@ async function create(
   return { id: await submitJob(request, dependencies, { ...read, lines, task }) };
 }
 
-/** What the conversations of a job are read with. */
-interface Readers {
-  readonly bodies: BodyReader;
-  readonly budget: ByteBudget;
-}
-
 /** The conversations of a file that the request names; its bytes count among those of bodies while they are read. */
 async function readFile(
   url: string,
   request: FastifyRequest,
   { files }: HttpDependencies,
-  { bodies, budget }: Readers,
+  { bodies, budget }: FileReaders,
 ): Promise<StoredConversations> {
   const file = await findFile(url, request, files);
   budget.take(file.byteCount);
