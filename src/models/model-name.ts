@@ -47,3 +47,11 @@ export function isNamePart(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
   return !/[\s/:\u0000-\u001f\u007f\p{Surrogate}]/u.test(text);
 }
+
+/**
+ * Whether a name reads the same as part of a path or an address, where dots alone mean folders, and a percent sign with two
+ * digits another character: what a new entity has to be.
+ */
+export function isPlainPart(text: string): boolean {
+  return isNamePart(text) && !["", ".", ".."].includes(text) && !/%[0-9a-f]{2}/i.test(text);
+}

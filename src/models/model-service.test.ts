@@ -202,6 +202,8 @@ test("refuses names that no request could spell, other entities and unknown base
     assert.equal(await register({ name }), "invalid name");
   assert.equal(await register({ entity: "rival" }), "forbidden entity");
   assert.equal((await service.register({ ...agent, entity: "rival" }, admin)).entity, "rival");
+  for (const entity of ["..", "x%2f"])
+    assert.equal(await refusal(service.register({ ...agent, entity }, admin)), "invalid entity");
   assert.equal(await register({ baseModel: "huge" }), "not_found baseModel");
 });
 

@@ -1,10 +1,10 @@
 // A trained model comes into being: its name is checked, and its version 0 is the base model itself.
-import { refuseOtherEntity, type Caller } from "../domain/access.ts";
+import { mayReach, refuseOtherEntity, type Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
-import { isNamePart } from "./model-name.ts";
+import { isNamePart, isPlainPart } from "./model-name.ts";
 
 export interface Registration {
   readonly entity: string;
@@ -35,7 +35,9 @@ export async function registerModel(
 ): Promise<TrainedModel> {
   const { entity, project, name, baseModel } = registration;
   refuseBadNames({ entity, project, name });
-  refuseOtherEntity(caller, entity, `The entity ${JSON.stringify(entity)}`, "entity");
+  // An administrator makes entities by naming them; one that is there already is as it is.
+  if (entity !== caller.entity && mayReach(caller, entity)) refuseStrangeEntity(entity);
+  refuseOtherEntity(caller, entity, `The project ${quoted(`${entity}/${project}`)}`, "entity");
   refuseUnknownBase(bases, baseModel);
   const existing = await store.findByName(entity, project, name);
   if (existing !== null) return reuse(existing, registration);
@@ -62,6 +64,15 @@ function refuseBadNames(names: Readonly<Record<string, string>>): void {
   if (faults.length === 0) return;
   const message = faults.map((fault) => `${fault.location.join(".")}: ${fault.message}`).join("; ");
   throw new ServiceError({ code: "invalid", message, faults });
+}
+
+function refuseStrangeEntity(entity: string): void {
+  if (isPlainPart(entity)) return;
+  const message = `Value error, entity is ${quoted(entity)}; it may not be dots alone, or hold what is percent-encoded, such as "%2f".`;
+  throw new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["entity"], message, type: "value_error" }],
+  });
 }
 
 function refuseUnknownBase(bases: readonly string[], baseModel: string): void {

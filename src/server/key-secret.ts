@@ -3,7 +3,7 @@ import { hashSecret, type AccessKey } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { secureBytes } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { isNamePart } from "../models/model-name.ts";
+import { isPlainPart } from "../models/model-name.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** 62^43 > 2^256: as many digits as hold 32 bytes. */
@@ -31,9 +31,8 @@ export function keyOf(
   clock: Clock,
 ): AccessKey {
   const { entity } = about;
-  // Dots alone mean folders where a name is part of a path or an address.
-  if (["", ".", ".."].includes(entity) || !isNamePart(entity)) {
-    const message = `The entity is ${JSON.stringify(entity)}; it is part of model names, so it must not be empty or dots alone, or contain blanks, "/", ":" or control characters.`;
+  if (!isPlainPart(entity)) {
+    const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;
     throw new ServiceError({ code: "invalid", message });
   }
   return { ...about, secretHash: hashSecret(secret), createdAt: clock.now(), revokedAt: null };

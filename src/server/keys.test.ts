@@ -49,11 +49,11 @@ async function place(t: TestContext): Promise<Place> {
 
 test("an entity is a name: what could not stand in a model's name is refused", async (t) => {
   const { data, keys } = await place(t);
-  for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000", ".", ".."])
+  for (const entity of ["", " ", "team a", "a/b", "a:b", "a\nb", "a\u0000", ".", "..", "x%2f", "%2E"])
     await assert.rejects(createKey({ data, entity, role: "member" }), { code: "invalid" }, entity);
   assert.deepEqual(await listKeys({ data }), []);
-  const { key } = await createKey({ data, entity: "team-ä_1.0", role: "member" });
-  assert.equal((await keys.findByHash(key.secretHash))?.entity, "team-ä_1.0");
+  const { key } = await createKey({ data, entity: "team-ä_1.0%", role: "member" });
+  assert.equal((await keys.findByHash(key.secretHash))?.entity, "team-ä_1.0%");
 });
 
 test("a data folder without a database is refused and not made", async (t) => {
