@@ -314,7 +314,8 @@ const uploading = { "content-type": "multipart/form-data; boundary=xYz" } as con
 const partOf = (about: string, value: string): string =>
   `--xYz\r\ncontent-disposition: form-data; ${about}\r\n\r\n${value}\r\n`;
 const purposePart = partOf('name="purpose"', "fine-tune");
-const upload = `${purposePart}${partOf('name="file"; filename="a"', "{}")}--xYz--\r\n`;
+const oneExample = JSON.stringify({ messages: [{ role: "assistant", content: "Hi" }] });
+const upload = `${purposePart}${partOf('name="file"; filename="a"', oneExample)}--xYz--\r\n`;
 
 function teach(body: object, status: number): Attempt {
   return post("/v1/preview/sft-training-jobs", body, status);

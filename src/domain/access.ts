@@ -39,7 +39,7 @@ export function mayReach(caller: Caller, entity: string): boolean {
  */
 export function refuseOtherEntity(caller: Caller, entity: string, what: string, field?: string): void {
   if (mayReach(caller, entity)) return;
-  const message = `${what} belongs to another entity than this key's, ${JSON.stringify(caller.entity)}.`;
+  const message = `${what} belongs to another entity than your key.`;
   const faults = field === undefined ? [] : [{ location: [field], message, type: "forbidden" }];
   throw new ServiceError({ code: "forbidden", message, faults });
 }

@@ -348,10 +348,19 @@ test("the same id with other content is a conflict that names where", async (t) 
 test("another entity's project is forbidden, but not for an admin", async (t) => {
   const { service, store } = await openService(t);
   const foreign = input({ id: "f", projectId: "others/games" });
-  assert.equal((await errorOf(service.createBatch([input({ id: "m" }), foreign], member))).code, "forbidden");
+  const refusal = async (refused: Promise<unknown>): Promise<unknown> => {
+    const { code, faults } = await errorOf(refused);
+    return [code, faults.map(({ location }) => location.join("."))];
+  };
+  assert.deepEqual(await refusal(service.createBatch([input({ id: "m" }), foreign], member)), [
+    "forbidden",
+    ["body.batch.1.project_id"],
+  ]);
   assert.equal(await store.find("team/games", "m"), null);
-  assert.equal((await errorOf(service.replace("f", { ...foreign, id: null }, member))).code, "forbidden");
-  assert.equal((await errorOf(service.history("others/games", "f", firstPage, member))).code, "forbidden");
+  const single = ["forbidden", ["body.project_id"]];
+  assert.deepEqual(await refusal(service.create(foreign, member)), single);
+  assert.deepEqual(await refusal(service.replace("f", { ...foreign, id: null }, member)), single);
+  assert.deepEqual(await refusal(service.history("others/games", "f", firstPage, member)), single);
   assert.equal((await service.create(foreign, admin)).vendorUserId, "Root");
 });
 

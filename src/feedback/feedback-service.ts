@@ -57,7 +57,7 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
         const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
         throw invalid([{ location: ["body", "project_id"], message, type: "value_error" }], 1);
       }
-      refuseForeign([projectId], caller);
+      refuseForeign([projectId], caller, singleLocation);
       const { store } = dependencies;
       if ((await store.find(projectId, id)) === null) throw notFound("feedback record", id);
       return await store.history(projectId, id, page);
@@ -170,6 +170,7 @@ function refuse(
   refuseForeign(
     items.map((item) => item.projectId),
     caller,
+    locationOf,
   );
 }
 
@@ -185,14 +186,17 @@ function invalid(faults: readonly Fault[], itemCount: number): ServiceError {
   });
 }
 
-function refuseForeign(projectIds: readonly string[], caller: Caller): void {
+function refuseForeign(
+  projectIds: readonly string[],
+  caller: Caller,
+  locationOf: (index: number) => readonly string[],
+): void {
   for (const projectId of new Set(projectIds)) {
     const { entity } = present(parseProjectId(projectId), "a checked project id");
     if (mayReach(caller, entity)) continue;
-    throw new ServiceError({
-      code: "forbidden",
-      message: `This key is of the entity ${JSON.stringify(caller.entity)} and may not use the project ${quoted(projectId)}.`,
-    });
+    const location = [...locationOf(projectIds.indexOf(projectId)), "project_id"];
+    const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
+    throw new ServiceError({ code: "forbidden", faults: [{ location, message, type: "forbidden" }] });
   }
 }
 

@@ -93,7 +93,7 @@ function toldAnswer(error: unknown, requestId: string): ErrorAnswer {
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
   };
   const isShown = status < 500 || known.obstacle !== undefined;
-  const text = isShown ? known.message : serverFault(status, retryAfter, requestId);
+  const text = isShown ? known.message : serverFault(known.code, retryAfter, requestId);
   const message = cut(text, textLengthMax);
   const faults = status >= 500 ? [] : firstFaults(faultsOf(known, rule)).map(shortened);
   const first = faults.find(({ type }) => type !== "json_invalid");
@@ -132,12 +132,21 @@ function retryAfterOf(error: ServiceError, rule: CodeRule): number | null {
   return Math.max(1, Math.ceil(error.retryAfterSeconds ?? rule.retryAfterSeconds));
 }
 
-function serverFault(status: number, retryAfter: number | null, requestId: string): string {
-  const what =
-    status === 503
-      ? `The server cannot take or finish this request now: it is starting, stopping, or its engine is down. Try again in ${retryAfter} s.`
-      : "The server failed at this request.";
-  return `${what} Its log has more under the request id ${requestId}.`;
+function serverFault(code: ErrorCode, retryAfter: number | null, requestId: string): string {
+  return `${whatFailed(code, retryAfter)} Its log has more under the request id ${requestId}.`;
+}
+
+function whatFailed(code: ErrorCode, retryAfter: number | null): string {
+  switch (code) {
+    case "internal":
+      return "The server failed at this request.";
+    case "cancelled":
+      return "The server was told to give this request up, by its client or by the end of its connection.";
+    case "timeout":
+      return `The server did not finish this request in time. Try again in ${retryAfter} s.`;
+    default:
+      return `The server cannot take or finish this request now: it is starting, stopping, or its engine is down. Try again in ${retryAfter} s.`;
+  }
 }
 
 function faultsOf(error: ServiceError, rule: CodeRule): readonly Fault[] {

@@ -10,7 +10,7 @@ export function translated(error: unknown, request: FastifyRequest): unknown {
   switch (code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_ERR_CTP_INVALID_TYPE":
-      return wrongContentType(request.headers["content-type"]);
+      return wrongContentType(request);
     case "FST_ERR_BAD_URL":
     case "FST_ERR_MAX_PARAM_LENGTH":
       return located("path", "The path cannot be read; percent-encode it as UTF-8.", error);
@@ -48,16 +48,21 @@ export function codeOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 }
 
-function wrongContentType(given: string | undefined): HttpRefusal {
-  const what =
-    given === undefined
-      ? "There is no Content-Type"
-      : `The Content-Type is ${JSON.stringify(given.slice(0, 100))}`;
-  const message = `${what}; only application/json is read.`;
+/** Names the type that the route's document names. */
+function wrongContentType({ headers, routeOptions }: FastifyRequest): HttpRefusal {
+  const given = headers["content-type"];
+  const [taken = "application/json"] = routeOptions.schema?.consumes ?? [];
+  const what = given === undefined ? "There is no Content-Type" : `The Content-Type is ${quoted(given)}`;
   return new HttpRefusal({
     status: 415,
     code: "invalid",
-    faults: [{ location: ["header", "content-type"], message, type: "unsupported_media_type" }],
+    faults: [
+      {
+        location: ["header", "content-type"],
+        message: `${what}; only ${taken} is read here.`,
+        type: "unsupported_media_type",
+      },
+    ],
   });
 }
 

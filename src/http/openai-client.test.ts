@@ -125,7 +125,7 @@ test("a body over the limit is refused in words even while it is being sent", as
 });
 
 test("uploads, lists, reads and deletes files", async () => {
-  const text = '{"messages": []}\n';
+  const text = '{"messages": [{"role": "assistant", "content": "Hi"}]}\n';
   const file = await client.files.create({
     file: await toFile(Buffer.from(text), "train.jsonl"),
     purpose: "fine-tune",

@@ -34,3 +34,36 @@ export function onceOver(response: ServerResponse, callback: () => void): void {
 export function wentAway(cause?: unknown): ServiceError {
   return new ServiceError({ code: "cancelled", message: "The client went away.", cause });
 }
+
+/**
+ * What to tell of work that a request's signal ended: the signal's reason, since the work knows only that it was cancelled;
+ * any other error as it is.
+ */
+export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unknown {
+  const isCancelled = error instanceof ServiceError && error.code === "cancelled";
+  return aborted && isCancelled ? (reason as unknown) : error;
+}
+
+/** The events; what they throw is told as `tell` says. */
+export async function* toldEvents<Event>(
+  events: AsyncIterable<Event>,
+  tell: (error: unknown) => unknown,
+): AsyncGenerator<Event> {
+  try {
+    yield* events;
+  } catch (error) {
+    throw tell(error);
+  }
+}
+
+/** The result; what it rejects with is told as `tell` says. */
+export async function told<Result>(
+  result: Promise<Result>,
+  tell: (error: unknown) => unknown,
+): Promise<Result> {
+  try {
+    return await result;
+  } catch (error) {
+    throw tell(error);
+  }
+}

@@ -14,6 +14,7 @@ import { codeOf, refuseEncoding, translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
 import { bodyLimits } from "./settings.ts";
 import { BodyReader } from "./bodies/body-reader.ts";
+import { askForBody, leaveBodiesUnasked } from "./bodies/expected-bodies.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { beginInTurn, onceOver } from "./request-end.ts";
@@ -60,9 +61,9 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     forceCloseConnections: true,
     requestTimeout: settings.requestSeconds * 1000,
     http: {
-      headersTimeout: Math.min(60, settings.requestSeconds) * 1000,
+      headersTimeout: Math.min(20, settings.requestSeconds) * 1000,
       // How late a slow request may be noticed: Node looks at all of them so often.
-      connectionsCheckingInterval: Math.min(30, settings.requestSeconds / 4) * 1000,
+      connectionsCheckingInterval: Math.min(5, settings.requestSeconds / 4) * 1000,
       // Answered by us, with a body.
       requireHostHeader: false,
     },
@@ -73,6 +74,9 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     clientErrorHandler: refuseConnection,
   });
   answerBesideRoutes(app);
+  leaveBodiesUnasked(app);
+  // However many there are, none is dropped without a word; their bytes have a limit, and too many are refused.
+  app.server.maxHeadersCount = 0;
   const connections = new Connections(settings.connections, metrics);
   connections.watch(app.server);
   const routes = new RouteTable();
@@ -139,7 +143,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     trajectoryRowRoutes(scope, dependencies);
     trainingJobRoutes(scope, dependencies, bodies);
     supervisedJobRoutes(scope, dependencies, bodies, budget);
-    await scope.register((forms) => fileRoutes(forms, dependencies));
+    await scope.register((forms) => fileRoutes(forms, dependencies, answering));
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, counts);
@@ -165,6 +169,7 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
       bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
       budget,
       onceOver: (giveBack) => onceOver(request.response, giveBack),
+      onReading: () => askForBody(request),
       ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });
     return readsApart === true ? body : parseJsonBody(Buffer.concat(body.pieces), json);

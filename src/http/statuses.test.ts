@@ -411,3 +411,18 @@ test("no refusal repeats credentials, and nothing may stand behind them", async 
   }
   await server.close();
 });
+
+test("a wrong content type is told which one the route takes", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const headers = { authorization: bearer(), "content-type": "text/plain" };
+  const messageOf = async (url: string): Promise<string> => {
+    const answer = await server.ask({ method: "POST", url, headers, payload: "x" });
+    assert.equal(answer.statusCode, 415, url);
+    return answer.json<ErrorBody>().error.message;
+  };
+  const checkpoints = `/v1/preview/models/${modelId}/checkpoints`;
+  assert.match(await messageOf("/v1/chat/completions"), /"text\/plain"; only application\/json is read here/);
+  assert.match(await messageOf(checkpoints), /"text\/plain"; only application\/x-tar is read here/);
+  await server.close();
+});

@@ -57,6 +57,8 @@ export interface GatherOptions {
   /** Calls back when the request is over; what the body took of the budget is then given back. */
   readonly onceOver: (giveBack: () => void) => void;
   readonly head?: HeadCheck;
+  /** Called before the first byte is read, when nothing speaks against reading. */
+  readonly onReading?: () => void;
 }
 
 /**
@@ -83,6 +85,7 @@ export async function gatherBody(stream: Readable, options: GatherOptions): Prom
   const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
   const checkHead = headChecker(options.head);
   let checked: Promise<void> | undefined;
+  options.onReading?.();
   await eachPiece(stream, (piece) => {
     const byteCount = gathered.byteCount + piece.length;
     if (byteCount > bytesMax) throw tooLarge(bytesMax);

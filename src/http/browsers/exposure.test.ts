@@ -1,5 +1,6 @@
 // What reaches the server from where: connections, hosts, sites; over real sockets where a test needs one.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import type { ErrorBody } from "../errors.ts";
@@ -57,6 +58,39 @@ test("what Node would refuse without a word gets the error body", async () => {
   await server.close();
 });
 
+test("a request has one Host header, and so many header lines, or is refused in words", async () => {
+  const { server, port } = await listening();
+  const end = "connection: close\r\n\r\n";
+  const twoHosts = await exchange(port, `GET /health HTTP/1.1\r\nhost: a\r\nHost: b\r\n${end}`);
+  assert.match(twoHosts, /^HTTP\/1.1 400 /);
+  assert.deepEqual(errorOf(twoHosts).detail[0]?.loc, ["header", "host"]);
+  const lines = (count: number): string => Array.from({ length: count }, () => "a: \r\n").join("");
+  const many = await exchange(port, `GET /health HTTP/1.1\r\nhost: a\r\n${lines(2400)}${end}`);
+  assert.match(many, /^HTTP\/1.1 431 /);
+  assert.match(errorOf(many).error.message, /2402 header lines; at most 500/);
+  assert.match(await exchange(port, `GET /health HTTP/1.1\r\nhost: a\r\n${lines(400)}${end}`), / 200 OK/);
+  await server.close();
+});
+
+test("a body whose sender waits to be asked for it is asked for when nothing speaks against the request", async () => {
+  const { server, port } = await listening({ settings: { chatBodyBytes: 4096 } });
+  const head = (length: number, key: string): string =>
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: ${key}\r\ncontent-type: application/json\r\n` +
+    `content-length: ${length}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`;
+  assert.match(await exchange(port, head(1000, "Bearer wrong")), /^HTTP\/1.1 401 /);
+  assert.match(await exchange(port, head(5000, bearer())), /^HTTP\/1.1 413 /);
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hi" }] });
+  const socket = connect(port, "127.0.0.1");
+  socket.write(head(body.length, bearer()));
+  const asked = String((await once(socket, "data"))[0]);
+  assert.equal(asked, "HTTP/1.1 100 Continue\r\n\r\n");
+  socket.write(body);
+  let answer = "";
+  for await (const part of socket) answer += String(part);
+  assert.match(answer, /^HTTP\/1.1 200 OK/);
+  await server.close();
+});
+
 test("a compressed body is refused by the name of its compression", async () => {
   const server = await fakeServer();
   const headers = {
@@ -86,6 +120,15 @@ test("where authentication is off, only this machine and its own pages are serve
   }
   assert.equal(await ask({ host: "localhost", "sec-fetch-site": "cross-site" }), 403);
   assert.equal(await ask({ host: "localhost", "sec-fetch-site": "same-origin" }), 200);
+  await server.close();
+});
+
+test("where authentication is off, an address in the first line of a request counts before its Host", async () => {
+  const { server, port } = await listening({ auth: "off" });
+  const ask = (address: string): Promise<string> =>
+    exchange(port, `GET ${address} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+  assert.match(await ask("http://evil.example/v1/models"), /^HTTP\/1.1 403 /);
+  assert.match(await ask("http://127.0.0.1:1/v1/models"), /^HTTP\/1.1 200 /);
   await server.close();
 });
 

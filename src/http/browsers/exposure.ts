@@ -15,6 +15,9 @@ const headers = {
 /** Answers are data; the documentation, which is a page, has a policy of its own. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
 
+/** Of a request; clients send some twenty, and proxies add a few. */
+const headerLinesMax = 500;
+
 /**
  * @param auth where it is off, other sites' pages are refused, but for origins that the operator names: they could use the
  * server by a name that leads to it
@@ -23,13 +26,24 @@ export function limitExposure(app: FastifyInstance, auth: "on" | "off", { names 
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headers);
     if (!request.url.startsWith("/docs")) reply.header("content-security-policy", dataPolicy);
-    if (request.headers.host === undefined && request.raw.httpVersion === "1.1") throw withoutHost();
+    const { rawHeaders, httpVersion } = request.raw;
+    if (rawHeaders.length > 2 * headerLinesMax) throw tooManyHeaders(rawHeaders.length / 2);
+    const hostCount = countOf("host", rawHeaders);
+    if (hostCount > 1 || (hostCount === 0 && httpVersion === "1.1")) throw notOneHost(hostCount);
     if (auth === "off") refuseForeign(request, names(request.headers.origin));
   });
 }
 
-function refuseForeign({ headers: given }: FastifyRequest, isNamed: boolean): void {
+/** @param rawHeaders names and values in turn */
+function countOf(name: string, rawHeaders: readonly string[]): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+}
+
+function refuseForeign({ headers: given, url }: FastifyRequest, isNamed: boolean): void {
   const { host, origin } = given;
+  // A whole address in the request's first line counts before its Host header.
+  if (!url.startsWith("/") && !isLocal(url))
+    throw foreign("host", `The address ${JSON.stringify(cut(url))} is not this machine's own`);
   if (host !== undefined && !isLocal(`http://${host}`)) {
     throw foreign("host", `The host ${JSON.stringify(cut(host))} is not this machine's own`);
   }
@@ -50,9 +64,18 @@ function foreign(header: string, what: string): HttpRefusal {
   return refusal(403, "forbidden", { location: ["header", header], message, type: "forbidden" });
 }
 
-function withoutHost(): HttpRefusal {
-  const message = "There is no Host header, which HTTP/1.1 asks for.";
-  return refusal(400, "invalid", { location: ["header", "host"], message, type: "missing" });
+function notOneHost(count: number): HttpRefusal {
+  const message =
+    count === 0
+      ? "There is no Host header, which HTTP/1.1 asks for."
+      : `There are ${count} Host headers; a request has one.`;
+  const type = count === 0 ? "missing" : "value_error";
+  return refusal(400, "invalid", { location: ["header", "host"], message, type });
+}
+
+function tooManyHeaders(count: number): HttpRefusal {
+  const message = `The request has ${count} header lines; at most ${headerLinesMax} are read.`;
+  return refusal(431, "invalid", { location: ["header"], message, type: "too_long" });
 }
 
 function refusal(status: number, code: "forbidden" | "invalid", fault: Fault): HttpRefusal {

@@ -53,6 +53,8 @@ export class RevocationWatch {
 
   #end(entry: { readonly keyId: string; readonly end: (reason: ServiceError) => void }): void {
     this.#running.delete(entry);
-    entry.end(new ServiceError({ code: "unauthorized", message: "The key was revoked." }));
+    entry.end(
+      new ServiceError({ code: "unauthorized", message: "This key was revoked; what ran for it has ended." }),
+    );
   }
 }

@@ -2,6 +2,7 @@
 // comes once is a list where the schema wants that.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { nameIgnored } from "./ignored-fields.ts";
+import { report } from "../../validation/findings.ts";
 import type { SchemaNode } from "../../validation/schema.ts";
 import { checked, type ObjectSchema, type ValueOf } from "../../wire/checked.ts";
 
@@ -16,19 +17,25 @@ export function readQuery<Schema extends ObjectSchema>(
   reply: FastifyReply,
 ): ValueOf<Schema> {
   const properties = schema.properties as Readonly<Record<string, SchemaNode>>;
-  const values = Object.entries(request.query as Readonly<Record<string, unknown>>).map(([name, text]) => {
-    return [name, Object.hasOwn(properties, name) ? valueOf(text, properties[name]?.type) : text] as const;
+  const repeated = new Map<string, number>();
+  const values = Object.entries(request.query as Readonly<Record<string, unknown>>).map(([name, given]) => {
+    const isKnown = Object.hasOwn(properties, name);
+    const type = isKnown ? properties[name]?.type : undefined;
+    if (type === "array") return [name, Array.isArray(given) ? given : [given]] as const;
+    if (!Array.isArray(given)) return [name, valueOf(given, type)] as const;
+    if (isKnown) repeated.set(name, given.length);
+    return [name, valueOf(given[0], type)] as const;
   });
-  const { value, ignored } = checked(schema, Object.fromEntries(values), "query");
+  const { value, ignored } = checked(schema, Object.fromEntries(values), "query", (_, findings) => {
+    for (const [name, count] of repeated)
+      report(findings, "value_error", `${name} stands ${count} times in the query; give it once.`, name);
+  });
   nameIgnored(reply, ignored);
   return value;
 }
 
+/** A text that spells a number as JSON does is one. */
 function valueOf(given: unknown, type: SchemaNode["type"]): unknown {
-  if (type === "array") return Array.isArray(given) ? given : [given];
-  if (typeof given !== "string") return given;
-  const isNumber =
-    (type === "integer" && /^-?\d+$/.test(given)) ||
-    (type === "number" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given));
-  return isNumber ? Number(given) : given;
+  if (type !== "integer" && type !== "number") return given;
+  return typeof given === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(given) ? Number(given) : given;
 }

@@ -6,6 +6,7 @@ import type { ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { ByteBudget } from "../bodies/gather-body.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { endedFor, toldEvents } from "../request-end.ts";
 import { firstOrSilence } from "../event-reply.ts";
 import { noted } from "./generated-tokens.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
@@ -57,7 +58,7 @@ export async function answerChat(
   tellNotices(reply, asked.notices);
   const signal = abandonedSignal(reply);
   const answering = dependencies.chat.complete(asked.request, request.caller, { signal });
-  const events = located(noted(answering, request), asked);
+  const events = toldEvents(noted(answering, request), (error) => asked.located(endedFor(error, signal)));
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
     const opening = firstHeader(events).then((header) => {
@@ -71,17 +72,6 @@ export async function answerChat(
     return reply;
   } finally {
     await events.return(undefined);
-  }
-}
-
-async function* located(
-  events: AsyncIterable<ChatEvent>,
-  asked: Pick<AskedChat, "located">,
-): AsyncGenerator<ChatEvent> {
-  try {
-    yield* events;
-  } catch (error) {
-    throw asked.located(error);
   }
 }
 

@@ -435,13 +435,13 @@ test("revoking a key ends what runs for it within a second, and nothing of anoth
   const clock = new FakeClock();
   const server = await fakeServer({ clock });
   server.chat.script.hangs = true;
-  const begin = async (key: string, isStream: boolean) => {
+  const begin = async (key: string, isStream: boolean, path = "chat/completions", more: object = {}) => {
     const seen = server.chat.nextSeen();
     const answer = server.ask({
       method: "POST",
-      url: "/v1/chat/completions",
+      url: `/v1/${path}`,
       headers: { authorization: bearer(key) },
-      payload: { ...helloBody, stream: isStream },
+      payload: { ...helloBody, stream: isStream, ...more },
     });
     // An injected request is sent once it is waited for.
     void answer.then(() => undefined);
@@ -451,13 +451,18 @@ test("revoking a key ends what runs for it within a second, and nothing of anoth
   const other = await begin(keys.other, true);
   const stream = await begin(keys.member, true);
   const whole = await begin(keys.member, false);
+  const text = await begin(keys.member, true, "completions", { prompt: "Hi" });
+  const response = await begin(keys.member, true, "responses", { input: "Hi" });
   await clock.advance(1000);
   assert.equal(server.chat.abortedCount, 0);
   await server.keyStore.revoke("member", clock.now());
   await clock.advance(1000);
-  assert.match((await stream.answer).body, /"code":"unauthorized"\}\}\n\ndata: \[DONE\]\n\n$/);
+  for (const { answer } of [stream, text])
+    assert.match((await answer).body, /"code":"unauthorized"\}\}\n\ndata: \[DONE\]\n\n$/);
+  assert.match((await stream.answer).body, /This key was revoked/);
+  assert.match((await response.answer).body, /This key was revoked/);
   assert.equal((await whole.answer).statusCode, 401);
-  assert.equal(server.chat.abortedCount, 2);
+  assert.equal(server.chat.abortedCount, 4);
   const closed = server.close();
   await clock.advance(2000);
   await closed;

@@ -6,6 +6,7 @@ import { completeTogether } from "../../chat/complete-together.ts";
 import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { endedFor, toldEvents } from "../request-end.ts";
 import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
 import { noted } from "./generated-tokens.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
@@ -46,14 +47,16 @@ async function complete(
   const read = await bodies.read("completion", request);
   nameIgnored(reply, read.ignored);
   const { requests, places, form } = read;
-  const events = completeTogether(
+  const signal = abandonedSignal(reply);
+  const answers = completeTogether(
     requests.length,
     (index, options) => {
       const answering = dependencies.chat.complete(requests[index], request.caller, options);
       return locatedEvents(noted(answering, request, index), places[index]);
     },
-    abandonedSignal(reply),
+    signal,
   );
+  const events = toldEvents(answers, (error) => endedFor(error, signal));
   try {
     if (!form.isStream) {
       const answer = await completionResponse(read, events, answerBytes(reply, budget));

@@ -36,7 +36,8 @@ test("one that cannot says its state and the reason, and when to ask again", asy
   assert.match(String(answer.headers["retry-after"]), /^\d+$/);
   const { status, state, reason, error } = answer.json<Record<string, unknown>>();
   assert.deepEqual([status, state, reason], ["unavailable", "restarting", "its process ended"]);
-  assert.equal((error as { code: string }).code, "unavailable");
+  const { code, message } = error as { readonly code: string; readonly message: string };
+  assert.deepEqual([code, message], ["unavailable", "The server is restarting: its process ended"]);
   assert.equal(
     (await get(server, "/v1/system-check")).json<Record<string, unknown>>()["gpu_queue"],
     "restarting: its process ended",
@@ -60,7 +61,9 @@ test("a part that is not well says why, and is well again when it is", async () 
   const server = await fakeServer();
   server.state.diskFault = new ServiceError({ code: "unavailable", message: "The disk is full." });
   const red = await get(server, "/v1/system-check");
-  assert.deepEqual([red.statusCode, red.json<Record<string, unknown>>()["disk"]], [503, "The disk is full."]);
+  const { disk, error } = red.json<Record<string, unknown>>();
+  const { message } = error as { readonly message: string };
+  assert.deepEqual([red.statusCode, disk, message], [503, "The disk is full.", "disk: The disk is full."]);
   server.state.diskFault = new Error("of /secret/path");
   assert.equal((await get(server, "/v1/system-check")).json<Record<string, unknown>>()["disk"], "failed");
   server.state.diskFault = null;

@@ -1,6 +1,6 @@
 // Whether the server is up and can work, which version it is, and its metrics; all without credentials.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ServiceError } from "../../domain/service-error.ts";
+import { cut, ServiceError } from "../../domain/service-error.ts";
 import { healthSchema, systemCheckSchema, unhealthySchema, versionSchema } from "../../wire/health.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -15,7 +15,9 @@ interface Health {
 export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
   const answerHealth = (request: FastifyRequest, reply: FastifyReply): object => {
     const { state, reason } = healthOf(dependencies);
-    return answer(request, reply, state === "ready", { state, reason });
+    const isWell = state === "ready";
+    const why = `The server is ${state}${reason === "" ? "" : `: ${reason}`}`;
+    return isWell ? { status: "ok", state, reason } : unwell(request, reply, { state, reason }, why);
   };
   for (const url of ["/health", "/v1/health"]) {
     app.get(url, { schema: documentation("Say whether the server can serve", healthSchema) }, answerHealth);
@@ -25,12 +27,9 @@ export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencie
     { schema: documentation("Say how each part of the server is", systemCheckSchema) },
     async (request, reply) => {
       const parts = await checkParts(dependencies);
-      return answer(
-        request,
-        reply,
-        Object.values(parts).every((part) => part === "ok"),
-        parts,
-      );
+      const faults = Object.entries(parts).filter(([, part]) => part !== "ok");
+      if (faults.length === 0) return { status: "ok", ...parts };
+      return unwell(request, reply, parts, faults.map(([name, fault]) => `${name}: ${fault}`).join(" "));
     },
   );
   app.get(
@@ -102,11 +101,12 @@ async function outcomeOf(check: () => Promise<void>): Promise<string> {
   }
 }
 
-/** A failing check has the error body too, for clients that read nothing else. */
-function answer(request: FastifyRequest, reply: FastifyReply, isWell: boolean, parts: object): object {
-  if (isWell) return { status: "ok", ...parts };
-  const unavailable = new ServiceError({ code: "unavailable", message: "not ready" });
-  const { status, headers, body } = errorAnswer(unavailable, request.id);
+/** A failing check has the error body too, for clients that read nothing else; it says what the check found. */
+function unwell(request: FastifyRequest, reply: FastifyReply, parts: object, why: string): object {
+  const { status, headers, body } = errorAnswer(
+    new ServiceError({ code: "unavailable", message: why }),
+    request.id,
+  );
   reply.code(status).headers(headers);
-  return { status: "unavailable", ...parts, ...body };
+  return { status: "unavailable", ...parts, ...body, error: { ...body.error, message: cut(why, 2000) } };
 }

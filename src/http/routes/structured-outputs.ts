@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { endedFor, told } from "../request-end.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import {
@@ -30,8 +31,9 @@ export function structuredOutputRoutes(
       const { constraint, tests, ignored } = await bodies.read("constraint check", request);
       nameIgnored(reply, ignored);
       const values = tests.map(({ data }) => data);
-      const options = { client: request.caller.keyId, signal: abandonedSignal(reply) };
-      return constraintCheckBody(await checkConstraint(constraint, values, options), tests);
+      const signal = abandonedSignal(reply);
+      const checked = checkConstraint(constraint, values, { client: request.caller.keyId, signal });
+      return constraintCheckBody(await told(checked, (error) => endedFor(error, signal)), tests);
     },
   );
 }

@@ -12,6 +12,7 @@ import {
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { endedFor, told } from "../request-end.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 
@@ -31,9 +32,8 @@ export function tokenizationRoutes(
   app.post("/tokenize", { ...options, schema: tokenize }, async (request: FastifyRequest, reply) => {
     const { request: asked, ignored } = await bodies.read("tokenization", request);
     nameIgnored(reply, ignored);
-    return tokenizedBody(
-      await located(tokenization.tokenize(asked, request.caller, { signal: abandonedSignal(reply) })),
-    );
+    const signal = abandonedSignal(reply);
+    return tokenizedBody(await located(tokenization.tokenize(asked, request.caller, { signal }), signal));
   });
   const detokenize = {
     summary: "Say which text tokens are",
@@ -45,15 +45,11 @@ export function tokenizationRoutes(
     const { request: asked, ignored } = await bodies.read("detokenization", request);
     nameIgnored(reply, ignored);
     const signal = abandonedSignal(reply);
-    return { prompt: await located(tokenization.detokenize(asked, request.caller, { signal })) };
+    return { prompt: await located(tokenization.detokenize(asked, request.caller, { signal }), signal) };
   });
 }
 
 /** What is thrown names fields as the client sent them. */
-async function located<Value>(result: Promise<Value>): Promise<Value> {
-  try {
-    return await result;
-  } catch (error) {
-    throw locate(error, tokenizationPlaces);
-  }
+function located<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return told(result, (error) => locate(endedFor(error, signal), tokenizationPlaces));
 }

@@ -62,7 +62,7 @@ export class FakeChat implements ChatPort {
     if (refusal !== null) throw refusal;
     const { unserved } = request;
     if (unserved.length > 0) throw new ServiceError({ code: "unsupported", faults: unserved });
-    signal.throwIfAborted();
+    if (signal.aborted) throw cancelled();
     const wantsLogprobs =
       request.output.logprobs !== null && (request.output.logprobs !== undefined || isTrained);
     yield {
@@ -115,12 +115,16 @@ export class FakeChat implements ChatPort {
       const onAbort = (): void => {
         this.abortedCount += 1;
         this.onAbort();
-        reject(signal.reason as Error);
+        reject(cancelled());
       };
       if (signal.aborted) onAbort();
       else signal.addEventListener("abort", onAbort, { once: true });
     });
   }
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The request was cancelled." });
 }
 
 function logprob(tokenId: number, text: string, topCount: number): ChatLogprob {

@@ -93,7 +93,7 @@ function addFaults(input: FeedbackInput, findings: Findings, caller: Caller): nu
   }
   const project = parseProjectId(input.projectId);
   if (project === null || mayReach(caller, project.entity)) return 0;
-  const message = `This key is of the entity ${quoted(caller.entity)} and may not use the project ${quoted(input.projectId)}.`;
+  const message = `The project ${quoted(input.projectId)} belongs to another entity than your key.`;
   report(findings, "forbidden", message, "project_id");
   return 1;
 }

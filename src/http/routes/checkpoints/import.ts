@@ -6,6 +6,7 @@ import { ServiceError } from "../../../domain/service-error.ts";
 import { checkpointBody, checkpointSchema } from "../../../wire/model.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
+import { askForBody } from "../../bodies/expected-bodies.ts";
 import { refuseEncoding } from "../../framework-errors.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
 import { modelParameters, reachModel } from "../reach.ts";
@@ -31,6 +32,7 @@ export async function checkpointImportRoute(
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/x-tar", async (request: FastifyRequest, body: Readable) => {
       refuseEncoding(request.headers["content-encoding"]);
+      askForBody(request);
       return body;
     });
     scope.post<ImportRequest>(
