@@ -78,7 +78,8 @@ test("the table of keywords has them all, and that of refusals is right", () => 
 
 test("the lists of formats and of kinds of tags are complete", () => {
   const [, named = "", others = ""] =
-    /Formats are kept, not annotations: (.*?)\. Each is .*? included\. (.*?), which OpenAPI/.exec(page) ?? [];
+    /Known formats are kept, not annotations: (.*?)\. Each is .*? included\. (.*?) say nothing/.exec(page) ??
+    [];
   assert.deepEqual(codeIn(named), formatNames);
   assert.deepEqual(codeIn(others), annotations);
   const unknown = constraintOf({ structural_tag: '{"type": "structural_tag", "format": {"type": "no"}}' });
@@ -92,7 +93,7 @@ test("the patterns that are refused are, and the limits are settings", () => {
     const [pattern] = codeIn(example);
     assert.equal(refusalOf(regex(pattern))?.kind, "not-exact", pattern);
   }
-  const [, listed = ""] = /configuration\.md\): (.*?) for what is kept/.exec(page) ?? [];
+  const [, listed = ""] = /configuration\.md\): (.*?) for formats that are not known/.exec(page) ?? [];
   assert.deepEqual([...codeIn(listed)].sort(), Object.keys(constraintSettings).sort());
 });
 
@@ -110,6 +111,22 @@ function asked(block: string): readonly Asked[] {
   const match = /^curl http:\/\/127\.0\.0\.1:8000(\S+) [^]* -d '([^]*)'\n$/.exec(block);
   return match === null ? [] : [{ path: match[1], body: JSON.parse(match[2]) as Asked["body"] }];
 }
+
+test("a format that is not known is named in the header of an answer, whole or as a stream", async () => {
+  const ask = (format: string, more: object = {}) => {
+    const schema = { type: "string", format, maxLength: 3 };
+    const messages = [{ role: "user", content: "Say a word." }];
+    const body = { messages, max_tokens: 20, structured_outputs: { json: schema }, ...more };
+    return call(server(), "POST", "/v1/chat/completions", { body });
+  };
+  const notice = 'The format "color" at #/format is not known here and asks for nothing';
+  for (const more of [{}, { stream: true }]) {
+    const answer = await ask("color", more);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("x-hone-notice"), notice);
+  }
+  assert.equal((await ask("password")).headers.get("x-hone-notice"), null);
+});
 
 test("what the page asks of a server is answered as it says", async () => {
   const requests = blocks("sh").flatMap(asked);

@@ -290,6 +290,15 @@ test("the header waits for the whole prompt, and names the tokens of its log-pro
   assert.equal(silent.header.promptLogprobs, null);
 });
 
+test("what there is to know of the constraint stands in the header", async () => {
+  const noted: GenerationEvent = { kind: "constraint-noted", notices: ["a is so", "b is so"] };
+  const script: Script = [[noted], [prompt, tokens(idsOf("a")), finished("length")]];
+  const { header } = await check(script, { constraint: anyJson }, { features: ["constraint"] });
+  assert.equal(header.notice, "a is so; b is so");
+  const silent = await check(oneByOne(idsOf("a"), finished("length")));
+  assert.equal(silent.header.notice, null);
+});
+
 test("a further end token ends with its id as the reason, and its text is not shown", async () => {
   const [further] = idsOf("b");
   const { text, ids, finishes, engine } = await check(

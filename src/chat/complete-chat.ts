@@ -98,8 +98,9 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
         if (!isHeaderSent) {
           isHeaderSent = true;
           metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
-          const { promptLogprobs, choiceCount } = batch;
-          const header = { ...plan.header, createdAt: clock.now(), promptLogprobs, choiceCount };
+          const { promptLogprobs, choiceCount, notices } = batch;
+          const notice = joinedNotices(plan.header.notice, notices);
+          const header = { ...plan.header, createdAt: clock.now(), promptLogprobs, choiceCount, notice };
           yield { kind: "header", header };
         }
         yield* batch.deltas;
@@ -158,6 +159,12 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
 /** A request's id among all that run: ids belong to their entity, and one entity's say nothing to another. */
 function runningId({ identity }: ChatRequest, { entity }: Caller): string {
   return JSON.stringify([entity, identity.requestId]);
+}
+
+/** What the client should know of its request and of its constraint; null where there is nothing. */
+function joinedNotices(notice: string | null, more: readonly string[]): string | null {
+  const all = notice === null ? more : [notice, ...more];
+  return all.length === 0 ? null : all.join("; ");
 }
 
 function throwIfAborted(signal: AbortSignal): void {

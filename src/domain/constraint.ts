@@ -54,6 +54,8 @@ export interface ConstraintCheck {
   readonly refusal: Refusal | null;
   /** One for each instance, in order; none where the constraint is refused. */
   readonly instances: readonly InstanceCheck[];
+  /** What whoever asks should know of one that is served, a sentence each. */
+  readonly notices: readonly string[];
   /** How long it took to find out whether it is served. */
   readonly compileMs: number;
 }

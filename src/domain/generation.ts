@@ -106,8 +106,10 @@ export type FinishReason = "stop" | "length";
 
 /** What a generation emits, in order; `choice` is the index in [0, choice count). */
 export type GenerationEvent =
+  /** Before all others, and only where whoever asks should know something of the constraint: a sentence each. */
+  | { readonly kind: "constraint-noted"; readonly notices: readonly string[] }
   /**
-   * Only where the request wanted them, and before all others: the next tokens of the prompt, whenever a part of it is
+   * Only where the request wanted them, and before all that follow: the next tokens of the prompt, whenever a part of it is
    * computed. All parts together hold every token of the prompt once, null for the first.
    */
   | { readonly kind: "prompt-logprobs"; readonly tokens: readonly (PromptLogprob | null)[] }

@@ -27,7 +27,7 @@ export function checkConstraint(
   } catch (error) {
     if (!(error instanceof ConstraintRefusal)) throw error;
     const { kind, subject, place, message } = error;
-    return { refusal: { kind, subject, place, message }, instances: [], compileMs: compileMs() };
+    return { refusal: { kind, subject, place, message }, instances: [], notices: [], compileMs: compileMs() };
   }
   const checkedAlone = (instance: string): InstanceCheck => {
     const found = checked(language, instance);
@@ -36,7 +36,8 @@ export function checkConstraint(
     language = readLanguage(constraint, limits);
     return checked(language, instance);
   };
-  return { refusal: null, compileMs: compileMs(), instances: instances.map(checkedAlone) };
+  const { notices } = language;
+  return { refusal: null, notices, compileMs: compileMs(), instances: instances.map(checkedAlone) };
 }
 
 function checked(language: Language, instance: string): InstanceCheck {

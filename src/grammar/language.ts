@@ -20,6 +20,7 @@ import { wholeMatch } from "../regex/express-pattern.ts";
 import { readJsonSchema } from "./schema/json-schema.ts";
 import { compileTags } from "./tags/compile-tags.ts";
 import { readTags } from "./tags/read-tags.ts";
+import { Notices } from "./notices.ts";
 import type { Workshop } from "./workshop.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
 
@@ -37,6 +38,8 @@ export interface Language {
   readonly start: ParserState;
   /** For JSON: a value as the language writes it, with its properties in the schema's order. Null for other texts. */
   readonly textOf: ((value: ExactJson) => string) | null;
+  /** What whoever asks should know of it, a sentence each. */
+  readonly notices: readonly string[];
 }
 
 /**
@@ -53,12 +56,14 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);
   const rules = new Rules(limits);
+  const notices = new Notices();
   const { symbol, grammars, textOf } = read(constraint, {
     limits,
     budget,
     expressions,
     automaton,
     rules,
+    notices,
   });
   const machine = new Machine({ automaton, rules }, limits, budget);
   for (const grammar of grammars) machine.prepare([grammar.symbol], grammar.schemas);
@@ -66,7 +71,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd)
     throw refusal("unsatisfiable", constraint.kind, "No text satisfies the constraint.");
-  return { limits, budget, symbol, rules, machine, start, textOf };
+  return { limits, budget, symbol, rules, machine, start, textOf, notices: notices.sentences };
 }
 
 /**

@@ -1,5 +1,6 @@
 // What one constraint's language is built with.
 import type { GrammarLimits, StepBudget } from "../regex/limits.ts";
+import type { Notices } from "./notices.ts";
 import type { Rules } from "./parser/rules.ts";
 import type { Automaton } from "../regex/automaton.ts";
 import type { Expressions } from "../regex/expressions.ts";
@@ -11,4 +12,6 @@ export interface Workshop {
   readonly expressions: Expressions;
   readonly automaton: Automaton;
   readonly rules: Rules;
+  /** What is found out on the way and is no refusal. */
+  readonly notices: Notices;
 }

@@ -18,6 +18,8 @@ export interface GrammarLimits {
   readonly alternatives: number;
   /** Bytes of the masks that are kept for each constraint. */
   readonly cachedMaskBytes: number;
+  /** Whether a format that is not known is refused, rather than said to ask for nothing. */
+  readonly strictFormats: boolean;
 }
 
 export const defaultGrammarLimits: GrammarLimits = {
@@ -28,6 +30,7 @@ export const defaultGrammarLimits: GrammarLimits = {
   states: 60_000,
   alternatives: 1024,
   cachedMaskBytes: 16 * 1024 * 1024,
+  strictFormats: false,
 };
 
 /** A constraint that is refused; the message names what, where, and what is possible instead. */
@@ -49,7 +52,11 @@ export class ConstraintRefusal extends ServiceError implements Refusal {
 }
 
 /** The refusal of a constraint that exceeds the limit of the given name. */
-export function limitExceeded(limit: keyof GrammarLimits, allowed: number, place = ""): ConstraintRefusal {
+export function limitExceeded(
+  limit: Exclude<keyof GrammarLimits, "strictFormats">,
+  allowed: number,
+  place = "",
+): ConstraintRefusal {
   return new ConstraintRefusal({
     kind: "limit",
     subject: limit,

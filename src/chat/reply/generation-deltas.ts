@@ -25,6 +25,8 @@ export interface DeltaBatch {
   readonly promptLogprobs: ChatHeader["promptLogprobs"];
   /** As in {@link ChatHeader}; the same in every batch. */
   readonly choiceCount: number;
+  /** What the client should know of the constraint; the same in every batch. */
+  readonly notices: readonly string[];
   readonly deltas: readonly ChatDelta[];
   readonly usage: ChatUsage;
 }
@@ -44,11 +46,16 @@ export async function* generationDeltas(
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
   const isSearched = plan.generation.choices.kind === "beam";
+  const notices: string[] = [];
   const scored: (ChatPromptLogprob | null)[] = [];
   const promptLogprobs = plan.generation.outputs.promptLogprobCount === null ? null : scored;
   for await (const batch of generation.events) {
     const deltas: ChatDelta[] = [];
     for (const event of batch) {
+      if (event.kind === "constraint-noted") {
+        notices.push(...event.notices);
+        continue;
+      }
       if (event.kind === "prompt-logprobs") {
         scored.push(...withTexts(event.tokens, options.tokenizer));
         continue;
@@ -83,9 +90,9 @@ export async function* generationDeltas(
       }
     }
     // The prompt is not computed yet, or it is not known yet how many answers there are.
-    if (batch.every(({ kind }) => kind === "prompt-logprobs")) continue;
+    if (batch.every(({ kind }) => kind === "constraint-noted" || kind === "prompt-logprobs")) continue;
     if (isSearched && deltas.length === 0) continue;
-    yield { promptLogprobs, choiceCount: choices.length, deltas, usage };
+    yield { promptLogprobs, choiceCount: choices.length, notices, deltas, usage };
     if (choices.every((choice) => choice.isFinished)) return;
   }
   assert(

@@ -109,10 +109,11 @@ function named<T>(file: string, read: () => T): T {
 }
 
 function show({ name, check, tests }: CheckedCase, instanceFiles: readonly string[]): void {
-  const { refusal, compileMs } = check;
+  const { refusal, notices, compileMs } = check;
   const write = (line: string): void => void process.stdout.write(`${line}\n`);
   if (refusal !== null) return write(`${name}: refused. ${refusal.message}`);
   write(`${name}: served exactly (compiled in ${compileMs.toFixed(1)} ms).`);
+  for (const notice of notices) write(`  note: ${notice}`);
   const testCount = tests.length - instanceFiles.length;
   for (const [index, { valid, accepted }] of tests.entries()) {
     const what = index < testCount ? `test ${index}` : instanceFiles[index - testCount];

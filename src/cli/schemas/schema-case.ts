@@ -48,13 +48,14 @@ export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: S
 
 /** What a case is printed as where programs read it. */
 export function caseFields({ name, check, tests }: CheckedCase): object {
-  const { refusal, compileMs } = check;
+  const { refusal, notices, compileMs } = check;
   return {
     name,
     served: refusal === null,
     reason: refusal?.message ?? null,
     place: refusal?.place ?? null,
     tests,
+    notices,
     compileMs: Math.round(compileMs * 1000) / 1000,
   };
 }

@@ -89,6 +89,7 @@ test("has a status for a schema that is refused, and for a test that does not co
         reason: null,
         place: null,
         tests: [{ valid: false, accepted: true }],
+        notices: [],
       },
     },
   );
@@ -141,7 +142,7 @@ test("prints a line for each line, and a summary beside", async () => {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-  const names = ["name", "served", "reason", "place", "tests", "compileMs"];
+  const names = ["name", "served", "reason", "place", "tests", "notices", "compileMs"];
   assert.deepEqual(
     printed.map((one) => Object.keys(one)),
     [names, names, names],

@@ -24,6 +24,7 @@ test("answers from its thread what a check says", async (t) => {
       { isAccepted: true, limit: null },
       { isAccepted: false, limit: null },
     ],
+    notices: [],
     compileMs: served.compileMs,
   });
   assert.deepEqual([refused.refusal?.kind, refused.instances], ["not-exact", []]);

@@ -13,6 +13,7 @@ const nothing = new Int32Array(new SharedArrayBuffer(4));
 export interface Compiled {
   readonly worker: MaskWorker;
   readonly key: number;
+  readonly notices: readonly string[];
 }
 
 /** Compiles a constraint elsewhere after a refusal; null where that would be refused too. */
@@ -27,6 +28,10 @@ export class HeldConstraint implements PreparedConstraint {
   constructor(compiled: Compiled, recompile: Recompile) {
     this.#first = compiled;
     this.#recompile = recompile;
+  }
+
+  get notices(): readonly string[] {
+    return this.#first.notices;
   }
 
   open(tokenIds: readonly number[] = []): ConstraintCursor {

@@ -35,8 +35,7 @@ export type MaskRequest =
   | { readonly kind: "close"; readonly place: number };
 
 export type MaskAnswer =
-  /** `refusal` says why the constraint cannot be served; null where it can. */
-  | { readonly kind: "prepared"; readonly key: number; readonly refusal: Refusal | null }
+  | { readonly kind: "prepared"; readonly key: number; readonly outcome: Preparation | Refusal }
   /** There is no mask for the place's turn. */
   | {
       readonly kind: "failed";
@@ -44,6 +43,12 @@ export type MaskAnswer =
       readonly turn: number;
       readonly refusal: Refusal;
     };
+
+/** What is known of a constraint that can be served. */
+export interface Preparation {
+  /** What whoever asks should know of it, a sentence each. */
+  readonly notices: readonly string[];
+}
 
 export interface Refusal {
   readonly message: string;

@@ -116,7 +116,8 @@ function prepareOne(): boolean {
     waiting.delete(key);
     const compile = () => new CompiledConstraint(readLanguage(constraint, data.limits), trie);
     const refusal = refusalOf(() => void prepared.set(key, cache.take(JSON.stringify(constraint), compile)));
-    answer({ kind: "prepared", key, refusal });
+    const notices = prepared.get(key)?.compiled.language.notices ?? [];
+    answer({ kind: "prepared", key, outcome: refusal ?? { notices } });
     signals.finish(cache.counts);
     return true;
   }

@@ -7,7 +7,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { CacheCounts } from "./constraint-cache.ts";
 import type { TokenMask } from "./constraints.ts";
 import { MaskBoard } from "./mask-board.ts";
-import type { MaskAnswer, MaskRequest, MaskThreadData, Refusal } from "./mask-protocol.ts";
+import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } from "./mask-protocol.ts";
 import { ThreadSignals } from "./thread-signals.ts";
 
 export interface MaskWorkerOptions {
@@ -38,7 +38,7 @@ export interface MaskPlace {
 }
 
 interface Asked {
-  readonly resolve: (refusal: Refusal | null) => void;
+  readonly resolve: (outcome: Preparation | Refusal) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -94,13 +94,13 @@ export class MaskWorker {
    * Has a constraint compiled.
    *
    * @param options.signal takes it out of the queue; the promise then rejects with the signal's reason
-   * @returns why it cannot be served; null where it can
+   * @returns what is known of it, or why it cannot be served
    */
   async prepare(
     key: number,
     constraint: Constraint,
     { signal }: { readonly signal: AbortSignal },
-  ): Promise<Refusal | null> {
+  ): Promise<Preparation | Refusal> {
     signal.throwIfAborted();
     if (this.#failure !== null) throw this.#failure;
     const drop = (): void => {
@@ -110,7 +110,7 @@ export class MaskWorker {
     };
     signal.addEventListener("abort", drop, { once: true });
     try {
-      return await new Promise<Refusal | null>((resolve, reject) => {
+      return await new Promise<Preparation | Refusal>((resolve, reject) => {
         this.#asked.set(key, { resolve, reject });
         this.#post({ kind: "prepare", key, constraint });
       });
@@ -167,7 +167,7 @@ export class MaskWorker {
 
   #receive(answer: MaskAnswer): void {
     if (answer.kind === "prepared") {
-      this.#asked.get(answer.key)?.resolve(answer.refusal);
+      this.#asked.get(answer.key)?.resolve(answer.outcome);
       this.#asked.delete(answer.key);
       return;
     }

@@ -54,6 +54,12 @@ export const constraintSettings = {
     max: 2 ** 40,
     about: "Masks kept for each constraint, so that they are not computed again.",
   },
+  strictFormats: {
+    kind: "flag",
+    default: defaults.strictFormats,
+    about:
+      "Refuses schemas with a `format` that is not known, which otherwise asks for nothing and is named in the header `x-hone-notice`.",
+  },
   cacheBytes: {
     kind: "integer",
     default: 256 * 1024 * 1024,

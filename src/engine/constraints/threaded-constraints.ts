@@ -89,7 +89,8 @@ export class ThreadedConstraints implements Constraints {
   ): Promise<Compiled | Refusal> {
     const worker = this.#workerOf(pace);
     const key = ++this.#lastKey;
-    return (await worker.prepare(key, constraint, options)) ?? { worker, key };
+    const outcome = await worker.prepare(key, constraint, options);
+    return "notices" in outcome ? { worker, key, notices: outcome.notices } : outcome;
   }
 
   #workerOf(pace: Pace): MaskWorker {

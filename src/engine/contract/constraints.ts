@@ -2,7 +2,7 @@
 // for; an engine that cannot serve one says so before it emits anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choice, regex } from "../../grammar/testing/constraints.ts";
+import { choice, jsonSchema, regex } from "../../grammar/testing/constraints.ts";
 import {
   answerOf,
   ask,
@@ -60,6 +60,14 @@ export function checkConstraints(under: EngineUnderTest): void {
       assert.deepEqual(cut.ids(index), whole.ids(index).slice(0, 3));
     }
     assert.ok(cut.finishes().every((finish) => finish.endsWith("length null")));
+  });
+
+  test(`${name}: what there is to know of a constraint comes before all else`, async () => {
+    const schema = { type: "string", format: "color", maxLength: 3 };
+    const { events } = await answerOf(await shared(), ask({ constraint: jsonSchema(schema), maxTokens: 3 }));
+    const notice = 'The format "color" at #/format is not known here and asks for nothing';
+    assert.deepEqual(events[0], { kind: "constraint-noted", notices: [notice] });
+    assert.equal(events[1].kind, "prompt-computed");
   });
 
   test(`${name}: log-probabilities under a constraint are those of the model`, async () => {

@@ -131,6 +131,9 @@ export class EngineLoop {
       const prepared = await constraints.prepare(request.constraint, { signal });
       if (signal.aborted) return prepared.release();
       this.#preparing.delete(key);
+      const { notices } = prepared;
+      if (notices.length > 0)
+        this.#emit([{ kind: "event", key, event: { kind: "constraint-noted", notices } }]);
       this.#queue(key, request, { constraint: prepared, processors });
       for (const choice of stopped) this.stopChoice(key, choice);
     } catch (error) {

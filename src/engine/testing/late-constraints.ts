@@ -37,6 +37,7 @@ export class LateConstraints implements Constraints {
     this.preparedCount += 1;
     let isReleased = false;
     return {
+      notices: compiled.language.notices,
       open: (tokenIds = []) => this.#open(compiled, tokenIds),
       release: () => {
         if (!isReleased) this.preparedCount -= 1;

@@ -154,6 +154,8 @@ export class NaiveEngine implements Engine {
       const registry = present(this.#processors, "the processors of an engine that is ready");
       const processors = registry.open(request.sampling);
       const adapter = model.loadAdapter(request.prompt.adapter);
+      const notices = noticesOf(request);
+      if (notices.length > 0) stream.push({ kind: "constraint-noted", notices });
       const { promptLogprobCount } = request.outputs;
       if (promptLogprobCount !== null) {
         const { tokenIds } = request.prompt;
@@ -241,6 +243,10 @@ function allowances(
     for (const id of answer) matcher.accept(id);
     return { ids: new Set(allowedByTrying(language, trie, text)), mayEnd: matcher.mayEnd };
   };
+}
+
+function noticesOf({ constraint }: GenerationRequest): readonly string[] {
+  return constraint === null ? [] : readLanguage(constraint, defaultGrammarLimits).notices;
 }
 
 function limitsOf({ config }: NaiveModel): EngineLimits {

@@ -76,6 +76,7 @@ test("says that a constraint is served, and which values could be an answer", as
       place: null,
       reason: null,
       tests: results,
+      notices: [],
     });
     assert.ok(compileMs >= 0);
   }

@@ -88,6 +88,9 @@ export const constraintCheckSchema = Type.Object(
         limit: orNull(Type.String(), { description: "The limit that was reached before it was known." }),
       }),
     ),
+    notices: Type.Array(Type.String(), {
+      description: "What to know of a constraint that is served: formats that are not known here.",
+    }),
     compile_ms: Type.Number({ minimum: 0 }),
   },
   { title: "ConstraintCheck" },
@@ -95,7 +98,7 @@ export const constraintCheckSchema = Type.Object(
 
 /** The answer, in the order in which the tests were sent. */
 export function constraintCheckBody(
-  { refusal, instances, compileMs }: ConstraintCheck,
+  { refusal, instances, notices, compileMs }: ConstraintCheck,
   tests: ReadConstraintCheck["tests"],
 ): object {
   return {
@@ -109,6 +112,7 @@ export function constraintCheckBody(
       accepted: isAccepted,
       limit,
     })),
+    notices,
     compile_ms: Math.round(compileMs * 1000) / 1000,
   };
 }

@@ -47,7 +47,20 @@ function reference(beyond: string, isAbsolute: boolean): string {
   const relativePath = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${first}+(?:/${letter}*)*)?`;
   return isAbsolute ? absolute : `(?:${absolute}|${relativePath}${behind})`;
 }
+/** RFC 6570, section 2. */
+const variable = "(?:\\w|%[0-9A-Fa-f]{2})(?:\\.?(?:\\w|%[0-9A-Fa-f]{2}))*(?::[1-9]\\d{0,3}|\\*)?";
+const template = (beyond: string): string =>
+  `(?:[!#$&-;=?-[\\]_a-z~${beyond}\\ue000-\\uf8ff\\u{f0000}-\\u{10fffd}]|%[0-9A-Fa-f]{2}|\\{[+#./;?&=,!@|]?${variable}(?:,${variable})*\\})*`;
+/** RFC 4632, section 3.1, and RFC 4291, section 2.3: an address and how many of its bits are the network's. */
+const cidrv4 = `${ipv4}/(?:3[0-2]|[12]?\\d)`;
+const cidrv6 = `(?:${ipv6})/(?:12[0-8]|1[01]\\d|[1-9]?\\d)`;
+/** RFC 4648, sections 4 and 5; in the second the padding may be left out. */
+const base64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?";
+const base64url = "(?:[\\w-]{4})*(?:[\\w-]{2}(?:==)?|[\\w-]{3}=?)?";
 const beyondAscii = "\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{efffd}";
+
+const uuidOf = (version: number): string =>
+  `[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-${version}[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}`;
 
 const patterns: Readonly<Record<string, string>> = {
   "date-time": `${date}[Tt]${time}`,
@@ -63,15 +76,38 @@ const patterns: Readonly<Record<string, string>> = {
   "uri-reference": reference("", false),
   iri: reference(beyondAscii, true),
   "iri-reference": reference(beyondAscii, false),
-  /** RFC 4122. */
+  "uri-template": template(beyondAscii),
+  /** RFC 9562, section 4, and of one of its versions. */
   uuid: "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}",
+  uuid1: uuidOf(1),
+  uuid3: uuidOf(3),
+  uuid4: uuidOf(4),
+  uuid5: uuidOf(5),
+  uuid6: uuidOf(6),
+  uuid7: uuidOf(7),
+  uuid8: uuidOf(8),
   /** RFC 6901. */
   "json-pointer": "(?:/(?:[^~/]|~[01])*)*",
   "relative-json-pointer": "(?:0|[1-9]\\d*)(?:#|(?:/(?:[^~/]|~[01])*)*)",
+  /** What OpenAPI's registry of formats, Kubernetes, Pydantic and Zod call so. */
+  byte: base64,
+  base64,
+  base64url,
+  cidr: `(?:${cidrv4}|${cidrv6})`,
+  cidrv4,
+  cidrv6,
+  ipvanyaddress: `(?:${ipv4}|${ipv6})`,
+  /** ITU-T E.164, section 6: at most fifteen digits. */
+  e164: "\\+[1-9]\\d{6,14}",
+  /** github.com/ulid/spec: 128 bits in Crockford's letters, of which the first has three. */
+  ulid: "[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}",
+  nanoid: "[\\w-]{21}",
 };
 
-/** Formats of numbers and of how a text is shown, which OpenAPI documents carry and which say nothing of strings. */
-export const annotations = ["int32", "int64", "float", "double", "password", "binary"];
+const wholeNumbers = ["int", "uint"].flatMap((kind) => ["", 8, 16, 32, 64, 128].map((bits) => kind + bits));
+
+/** Formats of numbers, of any bytes and of how a text is shown: they say nothing of strings. */
+export const annotations = [...wholeNumbers, "float", "double", "password", "binary"];
 
 export const isAnnotation = (format: string): boolean => annotations.includes(format);
 

@@ -1,4 +1,6 @@
 // Keywords of strings: lengths count characters (code points), patterns match anywhere, formats are asserted.
+import { quoted } from "../../../domain/service-error.ts";
+import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { matchAnywhere, wholeMatch } from "../../../regex/express-pattern.ts";
 import type { Wording } from "../../../regex/express-pattern.ts";
@@ -7,7 +9,7 @@ import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { allShapes } from "../shapes.ts";
 import { formatPattern, isAnnotation } from "./formats.ts";
 import { countOf, malformed, ofType, refused } from "./keyword.ts";
-import type { KeywordContext, Keyword, ReadKeyword } from "./keyword.ts";
+import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 
 export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
   minLength(context, value, { pointer, schema }) {
@@ -30,14 +32,34 @@ export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
     if (typeof value !== "string") throw malformed(pointer, "a regular expression", value);
     return bodies(context, patternBodies(context, value, pointer), pointer);
   },
-  format(context, value, { pointer, keyword }) {
+  format(context, value, at) {
+    const { pointer, schema } = at;
     if (typeof value !== "string") throw malformed(pointer, "the name of a format", value);
-    if (isAnnotation(value)) return null;
+    if (isAnnotation(value) || !mayBeString(schema.type)) return null;
     const pattern = formatPattern(value);
-    if (pattern === null) throw refused(keyword, pointer, `has the value ${value}, which is not supported`);
+    if (pattern === null) return unknownFormat(context, value, at);
     return bodies(context, wholeMatch(...patternIn(context, pattern, pointer)), pointer);
   },
 };
+
+/** What a format says of strings alone says nothing where there are none. */
+function mayBeString(type: ExactJson | undefined): boolean {
+  return type === undefined || [type].flat().includes("string");
+}
+
+/** JSON Schema 2020-12, validation, section 7.2.1: an implementation ignores a format that it does not know. */
+function unknownFormat(
+  { workshop }: KeywordContext,
+  format: string,
+  { keyword, pointer }: KeywordPlace,
+): null {
+  if (!workshop.limits.strictFormats) {
+    workshop.notices.addUnknownFormat(format, pointer);
+    return null;
+  }
+  const why = `has the value ${quoted(format)}, which is not known; leave it out, or describe the texts with pattern (constraints.strictFormats refuses what is not known)`;
+  throw refused(keyword, pointer, why);
+}
 
 /** The bodies of the strings in which the pattern matches somewhere. */
 export function patternBodies(context: KeywordContext, pattern: string, pointer: string): Expression {
