@@ -110,3 +110,15 @@ test("every template that knows no developer shows a developer's words as the sy
     assert.equal(shown([system, user, developer]), shown([{ ...system, content: "FIRST\n\nOBEY-ME" }, user]));
   }
 });
+
+test("a template that reads parts shows the words of system and developer alike, a blank line between them", () => {
+  const messages = ["system", "developer", "user"].map((role, index) => ({
+    role,
+    content: `words ${index}`,
+  }));
+  for (const name of ["Mistral-Small-3.2-24B-Instruct-2506", "GLM-4.7-Flash", "ibm-granite-granite-4.0"]) {
+    const source = readFileSync(`${folder}/templates/${name}.jinja`, "utf8");
+    const template = createChatTemplate({ source, toolUseSource: null, specialTokens, clock });
+    assert.match(template.render({ ...plainConversation, messages }), /words 0\n\nwords 1/, name);
+  }
+});

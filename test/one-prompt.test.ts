@@ -31,7 +31,7 @@ const sources: Readonly<Record<string, string>> = {
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
   "shows whole messages": "{% for m in messages %}{{ m | tojson }}{% endfor %}",
   "shows what else it is given":
-    "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort, enable_thinking, mine] | tojson }}" +
+    "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort | d, enable_thinking | d, mine | d] | tojson }}" +
     "{{ messages[-1].content or 'none' }}|{% if add_generation_prompt %}go{% endif %}",
   "thinks unless told not to":
     "{{ messages | length }}{{ messages[-1].content }}{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}" +

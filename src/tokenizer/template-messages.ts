@@ -1,5 +1,6 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
-// objects, null members left out, a developer's instructions as the system's where it knows no developer. Input is in the API's own spelling; nothing here knows a template.
+// objects, null members left out, a developer's instructions as the system's where it knows no developer. Input is in the
+// API's own spelling; nothing here knows a template.
 import { chatFault } from "../domain/chat.ts";
 import { joinedText, textOfPart } from "../domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
@@ -24,26 +25,26 @@ export interface MessageReading {
 export function toTemplateMessages(messages: readonly MessageRecord[], reading: MessageReading): Value[] {
   const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
   if (faults.length > 0) throw unsupported(faults);
-  const prepared = messages.map((message, index) =>
-    toTemplateMessage(message, reading.format, String(index)),
+  const { format, knowsDeveloper } = reading;
+  const isMerged = !knowsDeveloper && messages.some(({ role }) => role === "developer");
+  const prepared = messages.flatMap((message, index) =>
+    isMerged && instructs(message) ? [] : [toTemplateMessage(message, format, String(index))],
   );
-  const hasDeveloper = messages.some(({ role }) => role === "developer");
-  return hasDeveloper && !reading.knowsDeveloper ? withOneSystemMessage(prepared) : prepared;
+  return isMerged ? [systemMessage(messages.filter(instructs), format), ...prepared] : prepared;
 }
 
-/** All of system and developer messages as one system message before the others. */
-function withOneSystemMessage(messages: readonly Dict[]): Value[] {
-  const isSystem = (message: Dict): boolean =>
-    ["system", "developer"].some((role) => message.get("role") === role);
-  const contents = messages.filter(isSystem).map((message) => message.get("content") ?? "");
-  const content = contents.every((one) => typeof one === "string")
-    ? contents.filter((text) => text !== "").join("\n\n")
-    : contents.flat();
-  const system = Dict.of([
-    ["role", "system"],
-    ["content", content],
-  ]);
-  return [system, ...messages.filter((message) => !isSystem(message))];
+function instructs({ role }: MessageRecord): boolean {
+  return role === "system" || role === "developer";
+}
+
+/**
+ * All that instructs as one system message. Its content is one text: of several parts some templates show the first alone,
+ * and others put nothing between them.
+ */
+function systemMessage(messages: readonly MessageRecord[], format: ContentFormat): Dict {
+  const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
+  const content = texts.filter((text) => text !== "").join("\n\n");
+  return toTemplateMessage({ role: "system", content }, format, "0");
 }
 
 function contentFaults(content: Json, index: string): readonly Fault[] {

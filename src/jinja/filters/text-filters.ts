@@ -8,8 +8,9 @@ import { noArguments, type Filter, type Run } from "../run/run.ts";
 import { characterCount, charactersOf, linesOf } from "../values/characters.ts";
 import { isIterable, iterate, lengthOf, numberOf, requireDefined } from "../values/compare.ts";
 import { fixedText } from "../values/float-text.ts";
+import { escaped, toMarkup } from "../values/markup.ts";
 import { textOf, typeName } from "../values/show.ts";
-import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
+import { Dict, Markup, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { wrapLine } from "./wrap-line.ts";
 
 export const textFilters: Readonly<Record<string, Filter>> = {
@@ -98,10 +99,10 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   },
   wordcount: (value, args, run) =>
     BigInt(plain("wordcount", value, args, run).match(/[\p{L}\p{N}\p{M}_]+/gu)?.length ?? 0),
-  escape: (value, args, run) => escaped(plain("escape", value, args, run)),
-  e: (value, args, run) => escaped(plain("e", value, args, run)),
-  forceescape: (value, args, run) => escaped(plain("forceescape", value, args, run)),
-  safe: (value, args, run) => plain("safe", value, args, run),
+  escape: (value, args, run) => toMarkup(value, plain("escape", value, args, run)),
+  e: (value, args, run) => toMarkup(value, plain("e", value, args, run)),
+  forceescape: (value, args, run) => new Markup(escaped(plain("forceescape", value, args, run))),
+  safe: (value, args, run) => new Markup(plain("safe", value, args, run)),
   striptags: (value, args, run) =>
     plain("striptags", value, args, run)
       .replaceAll(/<!--[\s\S]*?-->|<[^>]*>/g, "")
@@ -146,18 +147,6 @@ const entities: Readonly<Record<string, string>> = {
   "#34": '"',
 };
 
-const escapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  "'": "&#39;",
-  '"': "&#34;",
-};
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>'"]/g, (character) => escapes[character]);
-}
-
 function urlEncoded(value: Value, args: CallArguments, { budget }: Run): string {
   requireNone("urlencode", args);
   if (typeof value === "string" || !isIterable(value)) return quotedForUrl(textOf(value, budget), false);
@@ -181,7 +170,9 @@ function quotedForUrl(text: string, isQuery: boolean): string {
 }
 
 function fileSize(value: Value, isBinary: boolean): string {
-  const bytes = typeof value === "string" ? Number(value) : Number(numberOf(value));
+  requireDefined(value);
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : numberOf(value);
+  const bytes = number === null ? NaN : Number(number);
   if (Number.isNaN(bytes)) throw new TemplateFault("could not convert to a size");
   const base = isBinary ? 1024 : 1000;
   if (bytes === 1) return "1 Byte";

@@ -2,7 +2,7 @@
 import { TemplateFault } from "../fault.ts";
 import { formatPercent } from "../format/percent.ts";
 import type { CallNode, Comparison, Expression } from "../syntax/nodes.ts";
-import { calculate, negated, signed } from "../values/arithmetic.ts";
+import { calculate, negated, signed, type Operator } from "../values/arithmetic.ts";
 import {
   contains,
   equals,
@@ -13,6 +13,7 @@ import {
   requireDefined,
 } from "../values/compare.ts";
 import { sliceOf } from "../values/items.ts";
+import { markupSum, withoutMarkup } from "../values/markup.ts";
 import { textOf, typeName } from "../values/show.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import type { Run } from "./run.ts";
@@ -29,8 +30,17 @@ export interface ExpressionRun extends Run {
   readonly blockText: string;
 }
 
-/** @throws TemplateFault, and what the run's limits throw */
+/**
+ * What an expression is worth to whoever does not care which texts are HTML.
+ *
+ * @throws TemplateFault, and what the run's limits throw
+ */
 export function evaluate(node: Expression, scope: Scope, run: ExpressionRun): Value {
+  return withoutMarkup(evaluateMarked(node, scope, run));
+}
+
+/** The same for whoever keeps the value, or adds to it. */
+export function evaluateMarked(node: Expression, scope: Scope, run: ExpressionRun): Value {
   run.budget.spend();
   run.line = node.line;
   // The rule of a kind takes nodes of that kind.
@@ -75,7 +85,8 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
     return run.call(called, given);
   },
   filter: ({ object, name, args, line }, scope, run) => {
-    const value = object === null ? run.blockText : evaluate(object, scope, run);
+    const marked = object === null ? run.blockText : evaluateMarked(object, scope, run);
+    const value = escapingFilters.has(name) ? marked : withoutMarkup(marked);
     const given = callArguments(args, scope, run);
     run.line = line;
     return run.filter(name, value, given);
@@ -92,18 +103,21 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
     return sign === "-" ? negated(value) : signed(value, sign);
   },
   binary: ({ operator, left, right, line }, scope, run) => {
-    const [first, second] = [evaluate(left, scope, run), evaluate(right, scope, run)];
+    const [first, second] = [evaluateMarked(left, scope, run), evaluateMarked(right, scope, run)];
     run.line = line;
-    if (operator === "%" && typeof first === "string") return formatPercent(first, second, run.budget);
-    return calculate(first, operator, second, run.budget);
+    if (operator === "+") {
+      const sum = markupSum(first, second, run.budget);
+      if (sum !== null) return sum;
+    }
+    return combined(withoutMarkup(first), operator, withoutMarkup(second), run);
   },
   and: ({ left, right }, scope, run) => {
-    const value = evaluate(left, scope, run);
-    return isTrue(value) ? evaluate(right, scope, run) : value;
+    const value = evaluateMarked(left, scope, run);
+    return isTrue(withoutMarkup(value)) ? evaluateMarked(right, scope, run) : value;
   },
   or: ({ left, right }, scope, run) => {
-    const value = evaluate(left, scope, run);
-    return isTrue(value) ? value : evaluate(right, scope, run);
+    const value = evaluateMarked(left, scope, run);
+    return isTrue(withoutMarkup(value)) ? value : evaluateMarked(right, scope, run);
   },
   compare: ({ first, rest }, scope, run) => {
     let left = evaluate(first, scope, run);
@@ -120,13 +134,21 @@ const rules: { readonly [K in Kind]: (node: Of<K>, scope: Scope, run: Expression
     return text;
   },
   conditional: ({ test, value, otherwise, line }, scope, run) => {
-    if (isTrue(evaluate(test, scope, run))) return evaluate(value, scope, run);
-    if (otherwise !== null) return evaluate(otherwise, scope, run);
+    if (isTrue(evaluate(test, scope, run))) return evaluateMarked(value, scope, run);
+    if (otherwise !== null) return evaluateMarked(otherwise, scope, run);
     return new Undefined(
       `the inline if-expression on line ${line} evaluated to false and no else section was defined.`,
     );
   },
 };
+
+/** Those that HTML goes into as HTML. */
+const escapingFilters: ReadonlySet<string> = new Set(["escape", "e", "d", "default"]);
+
+function combined(left: Value, operator: Operator, right: Value, { budget }: Run): Value {
+  if (operator === "%" && typeof left === "string") return formatPercent(left, right, budget);
+  return calculate(left, operator, right, budget);
+}
 
 function slice(
   value: Value,

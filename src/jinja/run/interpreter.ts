@@ -8,7 +8,7 @@ import type { Body, Expression, Statement } from "../syntax/nodes.ts";
 import { isTrue, iterate, lengthOf, listOf } from "../values/compare.ts";
 import { textOf, typeName } from "../values/show.ts";
 import { Callable, Namespace, Undefined, type CallArguments, type Value } from "../values/value.ts";
-import { callArguments, evaluate, type ExpressionRun } from "./expressions.ts";
+import { callArguments, evaluate, evaluateMarked, type ExpressionRun } from "./expressions.ts";
 import { requirePublic } from "./globals.ts";
 import { Loop } from "./loop.ts";
 import { bindMacro, type MacroNode } from "./macro.ts";
@@ -101,7 +101,7 @@ export class Interpreter implements ExpressionRun {
     },
     for: (statement, scope, output) =>
       this.#loop(statement, { items: this.#evaluate(statement.iterable, scope), depth0: 0 }, scope, output),
-    set: ({ target, value }, scope) => this.#assign(target, this.#evaluate(value, scope), scope),
+    set: ({ target, value }, scope) => this.#assign(target, evaluateMarked(value, scope, this), scope),
     "set-block": ({ target, filter, body }, scope) => {
       const text = this.render(body, new Scope(scope));
       this.#assign(target, filter === null ? text : this.#filterText(filter, text, scope), scope);

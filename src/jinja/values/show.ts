@@ -9,6 +9,7 @@ import {
   DictView,
   Host,
   isList,
+  Markup,
   Range,
   Stream,
   Tuple,
@@ -20,6 +21,7 @@ import {
 export function textOf(value: Value, budget: Budget): string {
   if (typeof value === "string") return value;
   if (value instanceof Undefined) return "";
+  if (value instanceof Markup) return value.text;
   return reprOf(value, budget);
 }
 
@@ -103,6 +105,7 @@ function scalarRepr(value: Scalar): string {
       : `range(${value.start}, ${value.stop}, ${value.step})`;
   if (value instanceof Undefined) return "Undefined";
   if (value instanceof Stream) return `<${value.kind} object>`;
+  if (value instanceof Markup) return `Markup(${quotedText(value.text)})`;
   if (value instanceof Host) return value.shown();
   return value.typeName === "Macro"
     ? `<Macro ${quotedText(value.name)}>`
@@ -152,6 +155,7 @@ export function typeName(value: Value): string {
   if (value instanceof DictView) return `dict_${value.kind}`;
   if (value instanceof Range) return "range";
   if (value instanceof Stream) return value.kind;
+  if (value instanceof Markup) return "Markup";
   if (value instanceof Undefined) return "Undefined";
   return value instanceof Callable ? value.typeName : value.typeName;
 }

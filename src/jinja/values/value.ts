@@ -14,6 +14,7 @@ export type Value =
   | Range
   | Stream
   | Undefined
+  | Markup
   | Host
   | Callable;
 
@@ -140,6 +141,15 @@ export class Undefined {
   }
 }
 
+/** A str that is HTML already: what is added to it is escaped first. Everything else takes its text. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** An object with attributes of its own, such as `loop` and namespaces. */
 export abstract class Host {
   /** The name of its Python class. */
@@ -205,6 +215,8 @@ export function isList(value: Value): value is Value[] {
 export function hashed(key: Value): unknown {
   if (typeof key === "boolean") return key ? 1n : 0n;
   if (typeof key === "number" && Number.isInteger(key)) return BigInt(key);
+  // What is not defined is alike, as in Python.
+  if (key instanceof Undefined) return Undefined;
   if (key instanceof Tuple) return `\u0000tuple ${key.items.map(tupleItemHash).join("\u0000")}`;
   return key;
 }
