@@ -1,8 +1,10 @@
 // Hone's own times in bench/grammar.ts: compiles a schema, and writes its valid values token by token.
+import { present } from "../src/domain/assert.ts";
 import { readLanguage } from "../src/grammar/language.ts";
 import { CompiledConstraint } from "../src/grammar/matcher.ts";
 import { jsonSchema } from "../src/grammar/testing/constraints.ts";
-import type { TokenTrie, TrieNodes } from "../src/grammar/trie/token-trie.ts";
+import { longestTokens } from "../src/grammar/trie/longest-tokens.ts";
+import type { TokenTrie } from "../src/grammar/trie/token-trie.ts";
 import { defaultGrammarLimits } from "../src/regex/limits.ts";
 import type { Subject } from "./grammar-subjects.ts";
 import { processorMs } from "./grammar-times.ts";
@@ -25,7 +27,9 @@ export function writeSubject(
   const encoder = new TextEncoder();
   const texts = tests
     .filter(({ valid }) => valid)
-    .map(({ data }) => longestTokens(trie, encoder.encode(textOf?.(data) ?? "")));
+    .map(({ data }) =>
+      present(longestTokens(trie, encoder.encode(textOf?.(data) ?? "")), "a token for a byte"),
+    );
   const betweenMasks = texts.flatMap((text) => writeText(constraint, text, mask));
   return { times: { firstMask, betweenMasks }, texts };
 }
@@ -40,37 +44,4 @@ function writeText(constraint: CompiledConstraint, text: TokenText, mask: Uint32
     matcher.mask(mask);
     return processorMs() - before;
   });
-}
-
-/** The longest token that fits, again and again. */
-function longestTokens(trie: TokenTrie, text: Uint8Array): TokenText {
-  const tokens: number[] = [];
-  for (let at = 0; at < text.length;) {
-    const [harmless, other] = [trie.harmless, trie.others].map((nodes) => longestToken(nodes, text, at));
-    const longest = harmless.length > other.length ? harmless : other;
-    tokens.push(longest.token);
-    at += longest.length;
-  }
-  return tokens;
-}
-
-function longestToken(
-  nodes: TrieNodes,
-  text: Uint8Array,
-  start: number,
-): { readonly token: number; readonly length: number } {
-  const { tokens, tokensBefore } = nodes;
-  let longest = { token: -1, length: 0 };
-  let node = childOf(nodes, 0, text[start]);
-  for (let length = 1; node !== null; length++) {
-    if (tokensBefore[node + 1] > tokensBefore[node]) longest = { token: tokens[tokensBefore[node]], length };
-    node = childOf(nodes, node, text[start + length]);
-  }
-  return longest;
-}
-
-function childOf({ byteOf, endOf }: TrieNodes, node: number, byte: number | undefined): number | null {
-  for (let child = node + 1; child < endOf[node]; child = endOf[child])
-    if (byteOf[child] === byte) return child;
-  return null;
 }

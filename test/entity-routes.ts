@@ -43,13 +43,9 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /detokenize": answers(other, "/detokenize", { tokens: [1] }),
     "POST /v1/completions": answers(other, "/v1/completions", { prompt: ["Hi", "Ho"] }),
     "POST /v1/responses": answers(other, "/v1/responses", { input: "Hi" }),
-    "POST /v1/preview/structured-outputs/check": [
-      post(
-        "/v1/preview/structured-outputs/check",
-        { structured_outputs: { json: {} }, model: other.modelId },
-        200,
-      ),
-    ],
+    "POST /v1/preview/structured-outputs/check": answers(other, "/v1/preview/structured-outputs/check", {
+      structured_outputs: { json: {} },
+    }),
     "GET /v1/models": lists("/v1/models", other),
     "GET /v1/models/*": modelNames(other).map(({ name, ...status }) => ({
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),

@@ -13,12 +13,14 @@ import { accepts, readLanguage } from "../src/grammar/language.ts";
 import { annotations, formatNames } from "../src/grammar/schema/keywords/formats.ts";
 import { knownKeywords } from "../src/grammar/schema/keywords/read-keywords.ts";
 import { jsonSchema, regex } from "../src/grammar/testing/constraints.ts";
+import { vocabularyOf } from "../src/grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits as limits } from "../src/regex/limits.ts";
 import { readConstraint } from "../src/wire/chat/chat-constraint.ts";
 import { call, serverOfFile } from "./running-server.ts";
 
 const page = readFileSync("docs/structured-outputs.md", "utf8");
 const readme = readFileSync("README.md", "utf8");
+const trie = vocabularyOf([]);
 const server = serverOfFile();
 
 /** The rows of the table with this head, as the cells are written. */
@@ -51,7 +53,7 @@ function constraintOf(outputs: object): Constraint {
 }
 
 const refusalOf = (constraint: Constraint): Refusal | null =>
-  checkConstraint(constraint, [], { limits, clock: new FakeClock() }).refusal;
+  checkConstraint(constraint, [], { limits, trie, clock: new FakeClock() }).refusal;
 
 test("every member allows what it is said to allow", () => {
   const rows = tableUnder("member | for example | an answer | no answer");

@@ -50,13 +50,13 @@ export interface Refusal {
 
 /** Whether a constraint is served, and what of the instances it was checked with an answer could be. */
 export interface ConstraintCheck {
-  /** Null where it is served exactly. */
+  /** Null where it is served exactly: it is read, and so are the tokens that may come first, and next along every instance. */
   readonly refusal: Refusal | null;
-  /** One for each instance, in order; none where the constraint is refused. */
+  /** One for each instance, in order; none where no answer under the constraint can even begin. */
   readonly instances: readonly InstanceCheck[];
   /** What whoever asks should know of one that is served, a sentence each. */
   readonly notices: readonly string[];
-  /** How long it took to find out whether it is served. */
+  /** How long it took to find out whether it can begin. */
   readonly compileMs: number;
 }
 
@@ -65,4 +65,6 @@ export interface InstanceCheck {
   readonly isAccepted: boolean;
   /** The limit at which checking it was given up; it is then not accepted. Null where there was none. */
   readonly limit: string | null;
+  /** How much of the instance's text stood there by then, for people; empty where no limit was reached along it. */
+  readonly place: string;
 }

@@ -7,14 +7,25 @@ import type { Json } from "../domain/trajectory.ts";
 import { defaultGrammarLimits } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
 import { checkConstraint } from "./check.ts";
+import { readLanguage } from "./language.ts";
 import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
+import { byteLevelTokens, vocabularyOf } from "./testing/vocabularies.ts";
+import { buildTokenTrie, type TokenTrie } from "./trie/token-trie.ts";
 
-function check(constraint: Constraint, instances: readonly Json[] = [], limits: Partial<GrammarLimits> = {}) {
+const large = buildTokenTrie({ bytes: byteLevelTokens(16_384) });
+const small = vocabularyOf([]);
+
+function check(
+  constraint: Constraint,
+  instances: readonly Json[] = [],
+  { trie = small, ...limits }: Partial<GrammarLimits> & { readonly trie?: TokenTrie } = {},
+) {
   return checkConstraint(
     constraint,
     instances.map((instance) => exactJsonText(instance)),
     {
       limits: { ...defaultGrammarLimits, ...limits },
+      trie,
       clock: new FakeClock(),
     },
   );
@@ -41,6 +52,72 @@ test("says what of a schema is refused, where, and why", () => {
   assert.deepEqual(kinds, ["malformed", "unsatisfiable", "limit"]);
 });
 
+const words = "(?=.*alpha)(?=.*beta)(?=.*gamma)(?!.*delta).{0,1000}";
+
+test("does not say served of what is read, and whose first token would cost too much", () => {
+  const shape = (pattern: string): Json => ({ pattern });
+  const either = (...patterns: readonly string[]): Json => ({ anyOf: patterns.map(shape) });
+  const constraints = [
+    regex(words),
+    // As Handwritten---allany13 of MaskBench.
+    jsonSchema({
+      type: "string",
+      allOf: [
+        either("^a", "^b", "^c", "^d", "^e"),
+        either("x$", "y$", "z$"),
+        either("1111111111111111111", "222222222222222222", "3333333333333333333"),
+        shape("[aA][12].*[zZ]"),
+      ],
+      minLength: 10,
+      maxLength: 20,
+    }),
+  ];
+  for (const constraint of constraints) {
+    assert.ok(readLanguage(constraint, defaultGrammarLimits));
+    const { refusal, instances } = check(constraint, ["alpha"], { maskSteps: 1_000, trie: large });
+    assert.deepEqual(refusal, {
+      kind: "limit",
+      subject: "maskSteps",
+      place: "the first token",
+      message:
+        "The constraint exceeds the limit constraints.maskSteps of 1000 at the first token. Make it simpler or raise the limit.",
+    });
+    assert.deepEqual(instances, []);
+  }
+});
+
+test("says where in a value the tokens that may come next cost too much", () => {
+  const schema = jsonSchema({
+    type: "object",
+    properties: { kind: { const: "fqdn" }, value: { pattern: `^${words}$` } },
+    required: ["kind", "value"],
+    additionalProperties: false,
+  });
+  const values: readonly Json[] = [{ kind: "ipv4" }, { kind: "fqdn", value: "alpha beta gamma" }];
+  const place = 'byte 24, behind {"kind":"fqdn","value":"';
+  const { refusal, instances } = check(schema, values, { maskSteps: 1_000, trie: large });
+  assert.deepEqual(instances, [
+    { isAccepted: false, limit: null, place: "" },
+    { isAccepted: false, limit: "maskSteps", place },
+  ]);
+  assert.deepEqual([refusal?.subject, refusal?.place], ["maskSteps", `test 1, ${place}`]);
+  assert.equal(check(schema, values.slice(0, 1), { maskSteps: 1_000, trie: large }).refusal, null);
+  assert.deepEqual(
+    check(schema, values, { trie: large }).instances.map(({ isAccepted }) => isAccepted),
+    [false, true],
+  );
+});
+
+test("takes no value whose bytes the vocabulary cannot write", () => {
+  const letters = buildTokenTrie({ bytes: Array.from("abc", (letter) => new TextEncoder().encode(letter)) });
+  const means = { limits: defaultGrammarLimits, trie: letters, clock: new FakeClock() };
+  const { instances } = checkConstraint(regex("[a-z]+"), ['"abba"', '"abd"'], means);
+  assert.deepEqual(
+    instances.map(({ isAccepted }) => isAccepted),
+    [true, false],
+  );
+});
+
 test("takes values in whatever order their properties come, and numbers however they were written", () => {
   const schema = jsonSchema({
     type: "object",
@@ -64,13 +141,16 @@ test("takes texts for what is not JSON", () => {
 test("names the limit at which an instance was given up", () => {
   const nested = Array.from({ length: 50_000 }).reduce<Json>((inner) => [inner], []);
   const long = "ab".repeat(400);
-  const words = jsonSchema({ pattern: "^(\\S+\\s+){0,90}\\S+$", maxLength: 900 });
-  const { instances } = check(words, [long, nested, "a b"], { states: 2000 });
-  assert.deepEqual(instances, [
-    { isAccepted: false, limit: "states" },
-    { isAccepted: false, limit: "nesting" },
-    { isAccepted: true, limit: null },
-  ]);
+  const spaced = jsonSchema({ pattern: "^(\\S+\\s+){0,90}\\S+$", maxLength: 900 });
+  const { instances } = check(spaced, [long, nested, "a b"], { states: 2000 });
+  assert.deepEqual(
+    instances.map(({ isAccepted, limit }) => [isAccepted, limit]),
+    [
+      [false, "states"],
+      [false, "nesting"],
+      [true, null],
+    ],
+  );
 });
 
 test("looks at a value that many alternatives share once for each of them", () => {
@@ -82,7 +162,7 @@ test("looks at a value that many alternatives share once for each of them", () =
       additionalProperties: false,
     })),
   });
-  assert.deepEqual(check(schema, [value]).instances, [{ isAccepted: false, limit: null }]);
+  assert.deepEqual(check(schema, [value]).instances, [{ isAccepted: false, limit: null, place: "" }]);
 });
 
 test("follows an object of many optional properties", () => {
@@ -96,6 +176,6 @@ test("follows an object of many optional properties", () => {
       { [third]: 3, another: [] },
       { [last]: "1" },
     ]).instances,
-    [true, true, false].map((isAccepted) => ({ isAccepted, limit: null })),
+    [true, true, false].map((isAccepted) => ({ isAccepted, limit: null, place: "" })),
   );
 });

@@ -57,12 +57,19 @@ export interface HttpDependencies {
   readonly checkJobs: () => Promise<void>;
   /** Further parts of the server by name, each with what rejects when it is not well; a ServiceError says it to everybody. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>;
-  /** Checks a constraint, and values against it, apart from this process's event loop; clients take turns. */
+  /**
+   * Checks a constraint, and values against it, as answers of a base model would keep it; apart from this process's event
+   * loop, and clients take turns.
+   */
   readonly checkConstraint: (
+    base: string,
     constraint: Constraint,
-    /** As JSON. */
-    instances: readonly string[],
-    options: { readonly client: string; readonly signal: AbortSignal },
+    options: {
+      /** As JSON. */
+      readonly instances: readonly string[];
+      readonly client: string;
+      readonly signal: AbortSignal;
+    },
   ) => Promise<ConstraintCheck>;
   /** Those that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];

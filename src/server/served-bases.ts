@@ -1,7 +1,7 @@
 // Base models made ready to serve: tokenizer, template, defaults and an engine each.
 import type { Clock } from "../domain/clock.ts";
 import type { BaseModel } from "../domain/model.ts";
-import { packVocabulary, type TokenVocabulary } from "../domain/vocabulary.ts";
+import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
 import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../chat/reply-abilities.ts";
 import type { ServedBase } from "../chat/served-base.ts";
@@ -13,13 +13,14 @@ import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { HoneConfig } from "./config.ts";
+import { vocabularyOf } from "./constraints/vocabularies.ts";
 
 /** A served base whose engine runs in a child process, and whose prompts are made in threads. */
 export type EngineBase = ServedBase & {
   readonly engine: ChildEngine;
   readonly prompts: PromptThreads;
+  readonly vocabulary: TokenVocabulary;
   /** Token ids are below it. */
   readonly vocabularySize: number;
 };
@@ -62,17 +63,19 @@ export async function createServedBases(
         `${model.name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
       );
       const prompts = createPromptThreads(model.folder, config.chat);
+      const vocabulary = vocabularyOf(tokenizer, replies.markIds);
       const engine = createChildEngine({
         modelFolder: model.folder,
         cacheFolder,
-        vocabulary: vocabularyOf(tokenizer, replies),
+        vocabulary,
         settings: config.engine,
         constraints: config.constraints,
         clock,
         logger: logger.child({ model: model.name }),
         log,
       });
-      return { model, engine, prompts, tokenizer, defaults, replies, contextLength, vocabularySize };
+      const facts = { defaults, replies, contextLength, vocabularySize };
+      return { model, engine, prompts, tokenizer, vocabulary, ...facts };
     }),
   );
 }
@@ -103,13 +106,4 @@ export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
     order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
   );
   return { state: state.kind, reason: state.kind === "ready" ? "" : `${name}: ${state.reason}` };
-}
-
-/** Text that an answer may be made of: tokens that mark structure are no text, but for what is read out of answers. */
-function vocabularyOf(tokenizer: Tokenizer, { markIds }: ReplyAbilities): TokenVocabulary {
-  return packVocabulary(
-    Array.from({ length: tokenizer.vocabularySize }, (_, id) =>
-      tokenizer.isSpecial(id) && !markIds.has(id) ? null : tokenizer.tokenBytes(id),
-    ),
-  );
 }

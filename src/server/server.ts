@@ -229,6 +229,7 @@ async function construct(
 
   const checker = createConstraintChecker({
     limits: config.constraints,
+    vocabularies: new Map(bases.map(({ model, vocabulary }) => [model.name, vocabulary])),
     seconds: config.http.checkSeconds,
     secondsSetting: "http.checkSeconds",
   });
@@ -245,7 +246,8 @@ async function construct(
       disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
     },
-    checkConstraint: (constraint, instances, options) => checker.check(constraint, instances, options),
+    checkConstraint: (base, constraint, { instances, ...options }) =>
+      checker.check(base, constraint, instances, options),
     baseModels: () => bases.map(listedBase),
     directory,
     keys: database.keys,

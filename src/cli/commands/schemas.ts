@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ServiceError } from "../../domain/service-error.ts";
 import { isExactObject, type ExactJson } from "../../domain/text/exact-json.ts";
-import type { SchemaChecker } from "../../server/check-schemas.ts";
+import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
 import { checkLines } from "../schemas/check-lines.ts";
 import {
   caseFields,
@@ -18,11 +18,14 @@ interface CheckFlags {
   readonly instance?: readonly string[];
   readonly json?: boolean;
   readonly jsonl?: boolean;
+  readonly tokenizer?: string;
 }
 
 const about = `
 A file holds a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}, each test with a value and
-whether it is valid. Values are taken with their properties in the schema's order, as an answer would have them.
+whether it is valid. Values are taken with their properties in the schema's order, as an answer would have them, and
+written with the tokens of a vocabulary: a built one of 128,000 tokens, about as those of today's models, or that of
+--tokenizer. What costs more than the limits of a server here at any token is told with its place.
 
 The status is 1 where a schema is refused, where a test does not come out as it says, and where a file cannot be read.
 With --jsonl it is 1 only where a line cannot be read: what else there is to say stands in the lines and the summary.`;
@@ -40,10 +43,11 @@ export function addSchemasCommand(program: Command): void {
       "files (or standard input, also as -) hold a line {name, schema, tests} for each schema",
     )
     .option("--json", "as JSON")
+    .option("--tokenizer <path>", "a model folder or a tokenizer.json, to write values with its tokens")
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
-      const { createSchemaChecker } = await import("../../server/check-schemas.ts");
-      const checkSchema = createSchemaChecker();
+      const { createSchemaChecker } = await import("../../server/constraints/check-schemas.ts");
+      const checkSchema = await createSchemaChecker(flags.tokenizer ?? null);
       const isFine =
         flags.jsonl === true
           ? await checkLines(checkSchema, files.length === 0 ? ["-"] : files)
@@ -111,13 +115,14 @@ function named<T>(file: string, read: () => T): T {
 function show({ name, check, tests }: CheckedCase, instanceFiles: readonly string[]): void {
   const { refusal, notices, compileMs } = check;
   const write = (line: string): void => void process.stdout.write(`${line}\n`);
-  if (refusal !== null) return write(`${name}: refused. ${refusal.message}`);
-  write(`${name}: served exactly (compiled in ${compileMs.toFixed(1)} ms).`);
+  if (refusal !== null) write(`${name}: refused. ${refusal.message}`);
+  else write(`${name}: served exactly (compiled in ${compileMs.toFixed(1)} ms).`);
   for (const notice of notices) write(`  note: ${notice}`);
   const testCount = tests.length - instanceFiles.length;
-  for (const [index, { valid, accepted }] of tests.entries()) {
+  for (const [index, { valid, accepted, limit, place }] of tests.entries()) {
     const what = index < testCount ? `test ${index}` : instanceFiles[index - testCount];
     const says = valid === null ? "" : `, said to be ${valid ? "valid" : "invalid"}`;
-    write(`  ${what}${says}: ${accepted ? "could be an answer" : "could not be an answer"}`);
+    const reached = limit === null ? "" : ` (constraints.${limit}${place === "" ? "" : ` at ${place}`})`;
+    write(`  ${what}${says}: ${accepted ? "could be an answer" : `could not be an answer${reached}`}`);
   }
 }

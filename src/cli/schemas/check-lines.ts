@@ -1,7 +1,7 @@
 // Checks the schemas of a file of lines, one JSON document each, as they come: for suites of any size.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import type { SchemaChecker } from "../../server/check-schemas.ts";
+import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { caseFields, checkCase, parsedJson, readCase } from "./schema-case.ts";
 import { Summary } from "./summary.ts";

@@ -8,7 +8,7 @@ import {
   parseExactJson,
   type ExactJson,
 } from "../../domain/text/exact-json.ts";
-import type { SchemaChecker } from "../../server/check-schemas.ts";
+import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
 
 export interface SchemaCase {
   readonly name: string;
@@ -25,13 +25,16 @@ export interface SchemaTest {
 export interface CheckedCase {
   readonly name: string;
   readonly check: ConstraintCheck;
-  /** One for each test; none where the schema is refused. */
+  /** One for each test; none where no answer can even begin. */
   readonly tests: readonly CheckedTest[];
 }
 
 export interface CheckedTest {
   readonly valid: boolean | null;
   readonly accepted: boolean;
+  /** The limit that was reached, and where in the value's text; null and empty where none was. */
+  readonly limit: string | null;
+  readonly place: string;
 }
 
 export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: SchemaCase): CheckedCase {
@@ -39,9 +42,11 @@ export function checkCase(checkSchema: SchemaChecker, { name, schema, tests }: S
     exactJsonText(schema),
     tests.map(({ data }) => exactJsonText(data)),
   );
-  const checked = check.instances.map(({ isAccepted }, index) => ({
+  const checked = check.instances.map(({ isAccepted, limit, place }, index) => ({
     valid: tests[index].valid,
     accepted: isAccepted,
+    limit,
+    place,
   }));
   return { name, check, tests: checked };
 }
@@ -54,7 +59,9 @@ export function caseFields({ name, check, tests }: CheckedCase): object {
     served: refusal === null,
     reason: refusal?.message ?? null,
     place: refusal?.place ?? null,
-    tests,
+    tests: tests.map(({ valid, accepted, limit, place }) =>
+      limit === null ? { valid, accepted } : { valid, accepted, limit, place },
+    ),
     notices,
     compileMs: Math.round(compileMs * 1000) / 1000,
   };

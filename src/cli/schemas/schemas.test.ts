@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 
 const folder = mkdtempSync(join(tmpdir(), "hone-schemas-"));
@@ -100,6 +100,34 @@ test("keeps to the limits that a server here would have", async () => {
   const { status, output } = await check([plain], "", { HONE_CONSTRAINTS_COMPILE_STEPS: "10" });
   assert.equal(status, 1);
   assert.match(output, /^limited\.json: refused\. .*constraints\.compileSteps of 10\./);
+});
+
+test("writes values with the tokens of a vocabulary, and says where they cost more than they may", async () => {
+  const tests = [{ valid: true, data: { kind: "words", text: "alpha beta" } }];
+  const pattern = "^(?=.*alpha)(?=.*beta)(?!.*delta).{0,1000}$";
+  const properties = { kind: { const: "words" }, text: { pattern } };
+  const costly = file("costly.json", { schema: { properties, required: ["kind", "text"] }, tests });
+  const within = { HONE_CONSTRAINTS_MASK_STEPS: "1000" };
+  const { status, output } = await check([costly], "", within);
+  const place = 'byte 24, behind {"kind":"words","text":"';
+  assert.deepEqual(
+    [status, output],
+    [
+      1,
+      `costly.json: refused. The constraint exceeds the limit constraints.maskSteps of 1000 at test 0, ${place}. Make it simpler or raise the limit.\n` +
+        `  test 0, said to be valid: could not be an answer (constraints.maskSteps at ${place})\n`,
+    ],
+  );
+  const tiny = resolve("models/hone-tiny");
+  for (const tokenizer of [tiny, join(tiny, "tokenizer.json")]) {
+    const { output: fewTokens } = await check([costly, "--tokenizer", tokenizer]);
+    assert.match(
+      fewTokens,
+      /^costly\.json: served exactly .*\n {2}test 0, said to be valid: could be an answer\n$/,
+    );
+  }
+  const { errors } = await check([costly, "--tokenizer", "none"]);
+  assert.equal(errors, "hone: none is neither a model folder nor a tokenizer.json.\n");
 });
 
 test("takes a schema with a property called schema for what it is", async () => {

@@ -1,13 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
+import { packVocabulary } from "../../domain/vocabulary.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { jsonSchema, regex } from "../../grammar/testing/constraints.ts";
+import { byteLevelTokens } from "../../grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createConstraintChecker } from "./constraint-checker.ts";
 
+const vocabularies = new Map(
+  [300, 1_024, 512].map((count) => [`tiny-${count}`, packVocabulary(byteLevelTokens(count))]),
+);
+
 function checker(seconds = 60) {
-  return createConstraintChecker({ limits: defaultGrammarLimits, seconds, secondsSetting: "a.b" });
+  return createConstraintChecker({
+    limits: defaultGrammarLimits,
+    vocabularies,
+    seconds,
+    secondsSetting: "a.b",
+  });
 }
 
 test("answers from its thread what a check says", async (t) => {
@@ -15,14 +26,14 @@ test("answers from its thread what a check says", async (t) => {
   t.after(() => constraints.stop());
   const schema: Json = { type: "object", properties: { b: true, a: { type: "integer" } } };
   const [served, refused] = await Promise.all([
-    constraints.check(jsonSchema(schema), ['{"a":1,"b":[]}', '{"a":0.5}']),
-    constraints.check(regex("(a)\\1"), ['"aa"'], { client: "one" }),
+    constraints.check("tiny-300", jsonSchema(schema), ['{"a":1,"b":[]}', '{"a":0.5}']),
+    constraints.check("tiny-300", regex("(a)\\1"), ['"aa"'], { client: "one" }),
   ]);
   assert.deepEqual(served, {
     refusal: null,
     instances: [
-      { isAccepted: true, limit: null },
-      { isAccepted: false, limit: null },
+      { isAccepted: true, limit: null, place: "" },
+      { isAccepted: false, limit: null, place: "" },
     ],
     notices: [],
     compileMs: served.compileMs,
@@ -37,15 +48,15 @@ test("gives up a check that takes longer than it may, and serves the next", asyn
   const random = seededRandom("letters");
   const letters = Array.from({ length: 70_000 }, () => "ab"[random.index(2)]).join("");
   const many = Array.from({ length: 50 }, () => JSON.stringify(letters));
-  await assert.rejects(constraints.check(regex("[ab]*a[ab]{30}"), many), {
+  await assert.rejects(constraints.check("tiny-300", regex("[ab]*a[ab]{30}"), many), {
     code: "too_large",
     message: "Checking this takes longer than 0.2 s (a.b); send fewer or shorter tests.",
   });
-  assert.equal((await constraints.check(regex("a"), ['"a"'])).instances[0]?.isAccepted, true);
+  assert.equal((await constraints.check("tiny-300", regex("a"), ['"a"'])).instances[0]?.isAccepted, true);
 });
 
 test("checks nothing once it is stopped", async () => {
   const constraints = checker();
   await constraints.stop();
-  await assert.rejects(constraints.check(regex("a"), []), { code: "unavailable" });
+  await assert.rejects(constraints.check("tiny-300", regex("a"), []), { code: "unavailable" });
 });

@@ -5,41 +5,42 @@ import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
-import type { GrammarLimits } from "../../regex/limits.ts";
-import type { CheckTask } from "./check-thread.ts";
+import type { CheckTask, CheckThreadData } from "./check-thread.ts";
 
 export interface ConstraintChecker extends Service {
   /**
    * As `checkConstraint` in grammar/.
    *
+   * @param base the base model with whose tokens an answer is written
    * @throws ServiceError `too_large` where that takes longer than it may; what a pool of workers throws
    */
   check(
+    base: string,
     constraint: Constraint,
     instances: readonly string[],
     options?: TaskOptions,
   ): Promise<ConstraintCheck>;
 }
 
-export interface CheckerOptions {
-  readonly limits: GrammarLimits;
+export interface CheckerOptions extends CheckThreadData {
   readonly seconds: number;
   /** The setting that `seconds` is from, for the message. */
   readonly secondsSetting: string;
 }
 
 export function createConstraintChecker(options: CheckerOptions): ConstraintChecker {
+  const { limits, vocabularies } = options;
   const pool = new WorkerPool({
     module: new URL("./check-thread.js", import.meta.url),
-    data: options.limits,
+    data: { limits, vocabularies } satisfies CheckThreadData,
     workerCount: 1,
     stageMs: [options.seconds * 1000],
     memoryMebibytes: 1024,
   });
   return {
     ...serviceOf("constraint checks", { stop: () => pool.close() }),
-    check: async (constraint, instances, taskOptions) => {
-      const task: CheckTask = { constraint, instances };
+    check: async (base, constraint, instances, taskOptions) => {
+      const task: CheckTask = { base, constraint, instances };
       try {
         // The worker's module answers with nothing else.
         return (await pool.run(task, [], taskOptions)) as ConstraintCheck;

@@ -7,13 +7,14 @@ import type { Json } from "../../domain/trajectory.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkConstraint } from "../check.ts";
 import { jsonSchema } from "../testing/constraints.ts";
+import { vocabularyOf } from "../testing/vocabularies.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_122);
 
 /** Reads the schema within the usual limits, and asks another validator about each value. */
 function check(schema: object, values: fc.Arbitrary<Json>): void {
   const samples = fc.sample(values, { seed, numRuns: 40 });
-  const options = { limits: defaultGrammarLimits, clock: systemClock };
+  const options = { limits: defaultGrammarLimits, trie: vocabularyOf([]), clock: systemClock };
   const { refusal, instances } = checkConstraint(
     // Every schema here is written as JSON.
     jsonSchema(schema as Json),

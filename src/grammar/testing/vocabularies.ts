@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createTokenDecoder } from "../../tokenizer/token-bytes.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
-import { grownVocabulary } from "./grown-vocabulary.ts";
+import { grownVocabulary } from "../trie/grown-vocabulary.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
 
 export type Tokens = readonly (Uint8Array | null)[];

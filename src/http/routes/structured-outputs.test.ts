@@ -57,9 +57,9 @@ test("says that a constraint is served, and which values could be an answer", as
     { data: null },
   ];
   const results = [
-    { valid: true, accepted: true, limit: null },
-    { valid: null, accepted: false, limit: null },
-    { valid: null, accepted: false, limit: null },
+    { valid: true, accepted: true, limit: null, place: null },
+    { valid: null, accepted: false, limit: null, place: null },
+    { valid: null, accepted: false, limit: null, place: null },
   ];
   const constraints = [
     { structured_outputs: { json: schema } },
@@ -168,10 +168,22 @@ test("names every fault of what was sent, and what nothing read", async () => {
   );
   const ignored = await check({
     structured_outputs: { json: {} },
-    model: "m",
+    name: "m",
     tests: [{ data: 1, name: "n" }],
   });
-  assert.equal(ignored.headers["x-hone-ignored"], "model, tests.*.name");
+  assert.equal(ignored.headers["x-hone-ignored"], "name, tests.*.name");
+});
+
+test("is asked of a model, the default where none is named", async () => {
+  const server = await fakeServer();
+  const status = async (model: unknown): Promise<number> => {
+    const headers = { authorization: bearer(keys.member), "content-type": "application/json" };
+    const payload = { structured_outputs: { json: {} }, model };
+    return (await server.ask({ method: "POST", url, headers, payload })).statusCode;
+  };
+  const names = [null, "", "tiny", "tiny:step0", "no-such-model", 1];
+  assert.deepEqual(await Promise.all(names.map(status)), [200, 200, 200, 200, 404, 422]);
+  await server.close();
 });
 
 test("is for those with a key", async () => {

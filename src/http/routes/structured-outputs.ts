@@ -14,7 +14,7 @@ import {
 
 export function structuredOutputRoutes(
   app: FastifyInstance,
-  { checkConstraint }: HttpDependencies,
+  { checkConstraint, directory }: HttpDependencies,
   bodies: BodyReader,
 ): void {
   const schema = {
@@ -28,11 +28,13 @@ export function structuredOutputRoutes(
     "/v1/preview/structured-outputs/check",
     { ...readApart, schema },
     async (request: FastifyRequest, reply) => {
-      const { constraint, tests, ignored } = await bodies.read("constraint check", request);
+      const { constraint, model, tests, ignored } = await bodies.read("constraint check", request);
       nameIgnored(reply, ignored);
-      const values = tests.map(({ data }) => data);
       const signal = abandonedSignal(reply);
-      const checked = checkConstraint(constraint, values, { client: request.caller.keyId, signal });
+      const { base } = await directory.resolve(model, request.caller);
+      const instances = tests.map(({ data }) => data);
+      const options = { instances, client: request.caller.keyId, signal };
+      const checked = checkConstraint(base, constraint, options);
       return constraintCheckBody(await told(checked, (error) => endedFor(error, signal)), tests);
     },
   );

@@ -24,6 +24,7 @@ import { fileSettings, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
+import { vocabularyOf } from "../../grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelDirectory } from "../../models/model-directory.ts";
 import { createModelService } from "../../models/model-service.ts";
@@ -142,8 +143,12 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         if (state.diskFault !== null) throw state.diskFault;
       },
     },
-    checkConstraint: async (constraint, instances) =>
-      checkConstraint(constraint, instances, { limits: defaultGrammarLimits, clock: new FakeClock() }),
+    checkConstraint: async (_, constraint, { instances }) =>
+      checkConstraint(constraint, instances, {
+        limits: defaultGrammarLimits,
+        trie: vocabularyOf([]),
+        clock: new FakeClock(),
+      }),
     baseModels: () =>
       baseModels.map((name) => ({ name, contextLength: 1024, vocabularySize: 512, replies: listedReplies })),
     directory: createModelDirectory({

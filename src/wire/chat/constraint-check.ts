@@ -25,6 +25,9 @@ const testSchema = Type.Object(
 
 const checkSchema = Type.Object(
   {
+    model: nullable(Type.String(), {
+      description: "The model whose answers are meant, by any of its names; by default the server's default.",
+    }),
     // What is added to a schema is lost with the mark that it is optional.
     structured_outputs: Type.Optional(documentedField("structured_outputs")),
     response_format: Type.Optional(documentedField("response_format")),
@@ -36,6 +39,7 @@ const checkSchema = Type.Object(
 export const constraintCheckForm: BodyForm<typeof checkSchema, string> = {
   schema: checkSchema,
   fields: {
+    model: "read",
     structured_outputs: chatForm.fields.structured_outputs,
     response_format: chatForm.fields.response_format,
     tests: "read",
@@ -51,6 +55,8 @@ type CheckedTest = Static<typeof testSchema>;
 
 export interface ReadConstraintCheck {
   readonly constraint: Constraint;
+  /** Null means the default. */
+  readonly model: string | null;
   /** The values as JSON. */
   readonly tests: readonly { readonly data: string; readonly valid: boolean | null }[];
   readonly ignored: readonly string[];
@@ -71,12 +77,15 @@ export function readConstraintCheck(
     // It came out of JSON.
     return { data: exactJsonText(data as ExactJson), valid };
   });
-  return { constraint, tests, ignored };
+  return { constraint, model: body.model ?? null, tests, ignored };
 }
 
 export const constraintCheckSchema = Type.Object(
   {
-    served: Type.Boolean({ description: "Whether the constraint is served exactly." }),
+    served: Type.Boolean({
+      description:
+        "Whether the constraint is served exactly, from the first token of an answer on and along every test.",
+    }),
     kind: orNull(Type.String(), { description: "Which kind of refusal." }),
     subject: orNull(Type.String(), { description: "The keyword that is refused." }),
     place: orNull(Type.String(), { description: "Where it stands." }),
@@ -86,6 +95,7 @@ export const constraintCheckSchema = Type.Object(
         valid: orNull(Type.Boolean()),
         accepted: Type.Boolean({ description: "Whether an answer can be this value." }),
         limit: orNull(Type.String(), { description: "The limit that was reached before it was known." }),
+        place: orNull(Type.String(), { description: "How much of the value's text stood there by then." }),
       }),
     ),
     notices: Type.Array(Type.String(), {
@@ -107,10 +117,11 @@ export function constraintCheckBody(
     subject: refusal?.subject ?? null,
     place: refusal?.place ?? null,
     reason: refusal?.message ?? null,
-    tests: instances.map(({ isAccepted, limit }, index) => ({
+    tests: instances.map(({ isAccepted, limit, place }, index) => ({
       valid: tests[index].valid,
       accepted: isAccepted,
       limit,
+      place: place === "" ? null : place,
     })),
     notices,
     compile_ms: Math.round(compileMs * 1000) / 1000,
