@@ -118,3 +118,14 @@ test("refuses what is out of range, and streams", async () => {
     assert.equal(found?.loc.slice(1).join("."), place, JSON.stringify(answer.body));
   }
 });
+
+test("what `echo` puts before an answer is judged as the answer is, but not in a stream", async () => {
+  checkGolden(await promptLogprobs({ echo: true }));
+  const judged = await promptLogprobs({ echo: true, logprobs: true, top_logprobs: 2 });
+  assert.deepEqual(judged, await promptLogprobs({ prompt_logprobs: 2 }));
+  assert.deepEqual(
+    await promptLogprobs({ echo: true, prompt_logprobs: 1 }),
+    await promptLogprobs({ prompt_logprobs: 1 }),
+  );
+  assert.equal(await promptLogprobs({ echo: true, use_beam_search: true }), null);
+});

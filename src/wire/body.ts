@@ -15,7 +15,12 @@ export type AsksNothing = (value: unknown) => boolean;
 export type FieldRule<Use extends string = "read"> =
   | Use
   | "accepted"
-  | { readonly refusedUnless: AsksNothing; readonly read?: Use };
+  | {
+      readonly refusedUnless: AsksNothing;
+      readonly read?: Use;
+      /** What to do instead, where that is more than to leave it out: a clause. */
+      readonly cure?: string;
+    };
 
 /** As what a field is read; null for one that is not. */
 export function useOf<Use extends string>(rule: FieldRule<Use>): Use | null {
@@ -82,23 +87,17 @@ function addUnserved(faults: readonly Fault[], findings: Findings): void {
 }
 
 function unservedIn({ fields, moreUnserved }: BodyForm<TObject, string>, body: object): readonly Fault[] {
-  const faults = unservedFields(fields, body).map((field) => ({
-    location: ["body", field],
-    ...unserved(field),
-  }));
-  return [...faults, ...(moreUnserved?.({ ...body }) ?? [])];
+  return [...unservedFields(fields, body), ...(moreUnserved?.({ ...body }) ?? [])];
 }
 
-function unservedFields(rules: Rules, body: object): readonly string[] {
+function unservedFields(rules: Rules, body: object): readonly Fault[] {
   return Object.entries(body).flatMap(([field, value]) => {
     const rule = Object.hasOwn(rules, field) ? rules[field] : "accepted";
-    return value === null || typeof rule === "string" || rule.refusedUnless(value) ? [] : [field];
+    if (value === null || typeof rule === "string" || rule.refusedUnless(value)) return [];
+    const cure = rule.cure ?? "leave it out or at its default";
+    const message = `${field} is not supported by this server; ${cure}.`;
+    return [{ location: ["body", field], message, type: "unsupported" }];
   });
-}
-
-function unserved(field: string): Pick<Fault, "message" | "type"> {
-  const message = `${field} is not supported by this server; leave it out or at its default.`;
-  return { message, type: "unsupported" };
 }
 
 export const is =

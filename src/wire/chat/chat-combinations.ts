@@ -2,7 +2,7 @@
 // cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
-import { is, isEmpty, type AsksNothing } from "../body.ts";
+import { is, isEmpty, never, type AsksNothing } from "../body.ts";
 import { checkConstraint } from "./chat-constraint.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 
@@ -74,6 +74,7 @@ const plainBesideBeams: Readonly<Record<string, AsksNothing>> = {
   presence_penalty: is(0),
   logit_bias: isEmpty,
   logits_processors: isEmpty,
+  thinking_token_budget: never,
 };
 
 function checkBeams(body: Body, findings: Findings): void {

@@ -5,6 +5,7 @@ import { quoted, type Fault } from "../../domain/service-error.ts";
 import { exactJsonText, parseExactJson, type ExactJson } from "../../domain/text/exact-json.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
+import { constraintSpellings } from "./fields/foreign-fields.ts";
 
 /** The members of `structured_outputs` that are a constraint. */
 const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
@@ -14,48 +15,70 @@ const backends: readonly unknown[] = ["auto", "hone"];
 
 type Members = Readonly<Record<string, unknown>>;
 
+const spellings: Readonly<Record<string, string>> = constraintSpellings;
+
 /** Adds a fault for more than one constraint in all. */
 export function checkConstraint(body: Members, findings: Findings): void {
   const given = constraintsIn(body);
   if (given.length < 2) return;
-  const place =
-    given.length === 2 && given[1] === "response_format" ? "response_format" : "structured_outputs";
+  const last = given[given.length - 1];
+  const isLast = isGiven(body[last]) && (given.length === 2 || !isGiven(body["structured_outputs"]));
   const message = `Value error, You can only use one kind of structured outputs constraint but multiple are specified: ${given.join(", ")}.`;
-  report(findings, "value_error", message, place);
+  report(findings, "value_error", message, isLast ? last : "structured_outputs");
 }
 
 /** The faults of constraints that say too little, or ask for what is not there. */
 export function unservedConstraint(body: Members): readonly Fault[] {
   const { structured_outputs: outputs, response_format: format } = body;
+  const spelled = Object.entries(spellings).flatMap(([field, member]) =>
+    unservedMember(member, body[field], [field]),
+  );
   return [
     ...(isObject(outputs) ? unservedOutputs(outputs, constraintsIn(body).length > 0) : []),
     ...(isObject(format) && format["type"] === "json_schema" ? unservedFormat(format) : []),
+    ...spelled,
   ];
 }
 
 function unservedOutputs(outputs: Members, isConstrained: boolean): readonly Fault[] {
-  const { json, choice, grammar, json_object: isAnyObject, structural_tag: tag, _backend: backend } = outputs;
-  const faults: Fault[] = [];
-  const fault = (message: string, ...below: readonly string[]): void =>
-    void faults.push(unserved(message, "structured_outputs", ...below));
-  if (!isConstrained)
-    fault(`${noneGiven}; give one of ${constraintNames.join(", ")}, or leave structured_outputs out.`);
-  if (isAnyObject === false)
-    fault(`${noneGiven}: json_object is false; send true, or leave it out.`, "json_object");
-  if (Array.isArray(choice) && choice.length === 0) fault("Choice '[]' cannot be an empty list", "choice");
-  if (typeof grammar === "string" && grammar.trim() === "")
-    fault("structured_outputs.grammar cannot be an empty string", "grammar");
-  for (const [name, text] of Object.entries({ json, structural_tag: tag })) {
-    if (typeof text === "string" && parsed(text) === undefined)
-      fault(`structured_outputs.${name} is a text that is not JSON.`, name);
-  }
-  if (isGiven(backend) && !backends.includes(backend))
-    fault(
-      `_backend is ${quoted(String(backend))}; this server has one of its own, which "auto" and "hone" name.`,
-      "_backend",
-    );
-  return faults;
+  const place = "structured_outputs";
+  const faults = Object.entries(outputs).flatMap(([member, value]) =>
+    unservedMember(member, value, [place, member]),
+  );
+  if (isConstrained) return faults;
+  const message = `${noneGiven}; give one of ${constraintNames.join(", ")}, or leave structured_outputs out.`;
+  return [unserved(message, place), ...faults];
 }
+
+/** What of a member of `structured_outputs` is not served, wherever it was sent. */
+function unservedMember(member: string, value: unknown, place: readonly string[]): readonly Fault[] {
+  const name = place.join(".");
+  const fault = (message: string): readonly Fault[] => [unserved(message, ...place)];
+  switch (member) {
+    case "json_object":
+      return value === false ? fault(`${noneGiven}: json_object is false; send true, or leave it out.`) : [];
+    case "choice":
+      return Array.isArray(value) && value.length === 0 ? fault("Choice '[]' cannot be an empty list") : [];
+    case "grammar":
+      return typeof value === "string" && value.trim() === ""
+        ? fault(`${name} cannot be an empty string`)
+        : [];
+    case "json":
+    case "structural_tag":
+      if (typeof value !== "string" || value === anyObject[name] || parsed(value) !== undefined) return [];
+      return fault(`${name} is a text that is not JSON.`);
+    case "_backend":
+      if (!isGiven(value) || backends.includes(value)) return [];
+      return fault(
+        `${place[place.length - 1]} is ${quoted(String(value))}; this server has one of its own, which "auto" and "hone" name.`,
+      );
+    default:
+      return [];
+  }
+}
+
+/** The values of fields that ask for any JSON object rather than for JSON of a schema. */
+const anyObject: Readonly<Record<string, string>> = { format: "json" };
 
 function unservedFormat({ json_schema: described }: Members): readonly Fault[] {
   const needed = "When response_format type is 'json_schema', the 'json_schema' field must be provided.";
@@ -70,33 +93,58 @@ function unserved(message: string, ...place: readonly string[]): Fault {
   return { location: ["body", ...place], message, type: "unsupported" };
 }
 
-/** The members of `structured_outputs`, and `response_format`, that ask for a constraint, whatever they say. */
-export function constraintsIn({
-  structured_outputs: outputs,
-  response_format: format,
-}: Members): readonly string[] {
+/** The members of `structured_outputs`, their other spellings and `response_format`, that ask for a constraint, whatever they say. */
+export function constraintsIn(body: Members): readonly string[] {
+  const { structured_outputs: outputs, response_format: format } = body;
+  const isConstraint = ([field, member]: readonly [string, string]): boolean =>
+    isGiven(body[field]) && constraintNames.some((name) => name === member);
   return [
     ...(isObject(outputs) ? constraintNames.filter((name) => isGiven(outputs[name])) : []),
+    ...Object.entries(spellings)
+      .filter(isConstraint)
+      .map(([field]) => field),
     ...(isObject(format) && format["type"] !== "text" ? ["response_format"] : []),
   ];
 }
 
+type Outputs = NonNullable<ChatRequestBody["structured_outputs"]>;
+type ConstraintBody = Pick<
+  ChatRequestBody,
+  "structured_outputs" | "response_format" | keyof typeof constraintSpellings
+>;
+
 /** Reads the constraint of a checked body, which has the digits of its numbers; null where there is none. */
-export function readConstraint(
-  body: Pick<ChatRequestBody, "structured_outputs" | "response_format">,
-): Constraint | null {
-  const { structured_outputs: outputs, response_format: format } = body;
-  const rule = ruleOfOutputs(outputs ?? {}) ?? ruleOfFormat(format ?? null);
+export function readConstraint(body: ConstraintBody): Constraint | null {
+  const outputs = outputsOf(body);
+  const rule = ruleOfOutputs(outputs) ?? ruleOfFormat(body.response_format ?? null);
   if (rule === null) return null;
   return {
     ...rule,
-    allowsAnyWhitespace: outputs?.disable_any_whitespace !== true,
-    whitespacePattern: outputs?.whitespace_pattern ?? null,
-    allowsAdditionalProperties: outputs?.disable_additional_properties !== true,
+    allowsAnyWhitespace: outputs.disable_any_whitespace !== true,
+    whitespacePattern: outputs.whitespace_pattern ?? null,
+    allowsAdditionalProperties: outputs.disable_additional_properties !== true,
   };
 }
 
-function ruleOfOutputs(outputs: NonNullable<ChatRequestBody["structured_outputs"]>): ConstraintRule | null {
+/** With what was sent under other names. */
+function outputsOf(body: ConstraintBody): Outputs {
+  const { format } = body;
+  return {
+    ...body.structured_outputs,
+    ...given("json", body.guided_json ?? body.json_schema ?? (format === "json" ? null : format)),
+    ...given("json_object", format === "json" ? true : null),
+    ...given("regex", body.guided_regex),
+    ...given("choice", body.guided_choice),
+    ...given("grammar", body.guided_grammar ?? body.grammar),
+    ...given("whitespace_pattern", body.guided_whitespace_pattern),
+  };
+}
+
+function given<Name extends keyof Outputs>(name: Name, value: Outputs[Name]): Pick<Outputs, Name> | object {
+  return isGiven(value) ? { [name]: value } : {};
+}
+
+function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {
   const { json, regex, choice, grammar, json_object: isAnyObject, structural_tag: tag } = outputs;
   if (isGiven(json)) return { kind: "json-schema", schema: jsonTextOf(json) };
   if (isGiven(regex)) return { kind: "regex", pattern: regex };

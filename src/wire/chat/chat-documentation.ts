@@ -1,25 +1,10 @@
 // What the API's own description and docs/api.md say of a chat request: a row for every field, with its default and an
 // example, and whether it is served. Types and ranges are the schema's, which has the fields of objects in these too. After
 // a change here `npm run docs` writes the page anew. Checks nothing.
-import type { Json } from "../../domain/trajectory.ts";
 import { chatRequestSchema, type ChatRequestBody } from "./chat-request.ts";
 import { chatForm } from "./chat-fields.ts";
-
-/** What is said of a field; its type and its range are the schema's. */
-export interface FieldRow {
-  /** What it does, in a sentence or two. */
-  readonly about: string;
-  /** What leaving it out means, where that is a value. */
-  readonly default?: Json;
-  /** What leaving it out means, where no value says it. */
-  readonly otherwise?: string;
-  /** What the schema cannot say of the values that are taken. */
-  readonly range?: string;
-  /** A value that asks for something. */
-  readonly example: Json;
-  /** An engine may lack it. */
-  readonly isEngines?: true;
-}
+import { rowText, type FieldRow } from "./fields/field-row.ts";
+import { foreignRows } from "./fields/foreign-fields.ts";
 
 const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
   messages: {
@@ -248,7 +233,7 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
   },
   echo: {
     about:
-      "Puts the last message's text before the answer's where both have one role, as with continue_final_message; else it changes nothing.",
+      "Puts the last message's text before the answer's where both have one role, as with continue_final_message; else it changes no text. Answers that are no stream then have prompt_logprobs, as many as top_logprobs.",
     default: false,
     example: true,
   },
@@ -352,6 +337,7 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     default: {},
     example: { thinking_budget: 200 },
   },
+  ...foreignRows,
 };
 
 /**
@@ -375,17 +361,6 @@ export function documentedField<Field extends keyof ChatRequestBody>(field: Fiel
     ...chatRequestSchema.properties[field],
     ...rowText(fields[field]),
     ...servedOf(field),
-  };
-}
-
-/** A row as keywords of the schema. */
-export function rowText({ about, otherwise, range, example, ...row }: FieldRow): object {
-  return {
-    description: about,
-    ...(row.default === undefined ? {} : { default: row.default }),
-    ...(otherwise === undefined ? {} : { "x-default": otherwise }),
-    ...(range === undefined ? {} : { "x-range": range }),
-    examples: [example],
   };
 }
 

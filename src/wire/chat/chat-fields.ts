@@ -7,6 +7,7 @@ import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint } from "./chat-constraint.ts";
 import { chatRequestSchema } from "./chat-request.ts";
+import { foreignRules } from "./fields/foreign-fields.ts";
 
 /** Of the fields that are read as one the first that was sent is the one that counts. */
 export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer form"> = {
@@ -78,6 +79,8 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     stream: "answer form",
     stream_options: "answer form",
     return_tokens_as_token_ids: "answer form",
+
+    ...foreignRules,
   },
 };
 

@@ -3,6 +3,7 @@
 // (`chat-documentation.ts`), and which of them we can honour is said there too (`chat-fields.ts`).
 import { Type, type Static } from "typebox";
 import { nullable } from "../nullable.ts";
+import { foreignSchemas } from "./fields/foreign-fields.ts";
 
 /** An object whose unknown keys are kept. */
 const open = { additionalProperties: true };
@@ -270,6 +271,7 @@ export const chatRequestSchema = Type.Object(
     kv_transfer_params: nullable(anyObject),
     vendor_xargs: nullable(extraArguments),
     vllm_xargs: nullable(extraArguments),
+    ...foreignSchemas,
   },
   { title: "ChatCompletionRequest" },
 );

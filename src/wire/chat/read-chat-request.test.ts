@@ -237,7 +237,8 @@ test("reads every field into its place", () => {
   reads({ logit_bias: { "07": 3, 7: 2 } }, { sampling: { logitBias: [[7, 3]] } });
   reads({ include_stop_str_in_output: true }, { stopping: { includeStopText: true } });
   reads({ skip_special_tokens: false }, { output: { skipSpecialTokens: false } });
-  reads({ echo: true }, { prompt: { echo: true } });
+  reads({ echo: true }, { prompt: { echo: true }, output: { promptLogprobCount: 0 } });
+  reads({ echo: true, stream: true }, { prompt: { echo: true } });
   reads({ max_tokens: 1, max_completion_tokens: 2 }, { stopping: { maxTokens: 2 } });
   reads({ n: 128 }, { output: { choices: { kind: "sample", count: 128 } } });
   reads(

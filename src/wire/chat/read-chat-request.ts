@@ -86,11 +86,18 @@ function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatReq
     stopping: { ...stopping, maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null },
     output: {
       ...output,
+      promptLogprobCount: output.promptLogprobCount ?? echoedLogprobCount(body),
       logprobs:
         logprobs === true ? { topCount: body.top_logprobs ?? 0 } : logprobs === false ? null : undefined,
       includeReasoning: body.include_reasoning ?? true,
     },
   };
+}
+
+/** What is put before an answer is judged as the answer is; null where nothing is, and in streams and searches. */
+function echoedLogprobCount(body: ChatRequestBody): number | null {
+  const isJudged = body.echo === true && body.stream !== true && body.use_beam_search !== true;
+  return isJudged ? (body.top_logprobs ?? 0) : null;
 }
 
 /** What a request says of how answers are drawn, ended and written, whatever they answer. */
@@ -170,7 +177,7 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
 }
 
 function samplingOf(body: GenerationBody): ChatSampling {
-  const { logit_bias: bias, logits_processors: processors, top_k: topK } = body;
+  const { logit_bias: bias, top_k: topK } = body;
   return {
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
@@ -184,11 +191,20 @@ function samplingOf(body: GenerationBody): ChatSampling {
     logitBias: bias ? [...new Map(Object.entries(bias).map(([id, value]) => [Number(id), value]))] : null,
     allowedTokenIds: body.allowed_token_ids ?? null,
     badWords: body.bad_words ?? null,
-    processors: processors?.map(processorOf) ?? null,
+    processors: processorsOf(body),
     // Both came out of JSON.
     extraArguments: (body.vendor_xargs ?? body.vllm_xargs ?? null) as JsonObject | null,
     seed: body.seed ?? null,
   };
+}
+
+function processorsOf({
+  logits_processors: given,
+  thinking_token_budget: budget,
+}: GenerationBody): readonly LogitsProcessorCall[] | null {
+  const named = given?.map(processorOf) ?? null;
+  if (budget === null || budget === undefined) return named;
+  return [...(named ?? []), { name: "thinking-budget", args: [budget], kwargs: {} }];
 }
 
 function processorOf(

@@ -2,7 +2,8 @@
 // other, and the schemas of its answers. Checks nothing.
 import { Type } from "typebox";
 import { finish, header, promptLogprobsSchema, tokenIds, usageSchema } from "../chat/chat-answer-schema.ts";
-import { documentedField, rowText, type FieldRow } from "../chat/chat-documentation.ts";
+import { documentedField } from "../chat/chat-documentation.ts";
+import { rowText, type FieldRow } from "../chat/fields/field-row.ts";
 import { generationSchemas } from "../chat/generation-fields.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { completionSchema, defaultMaxTokens, type CompletionBody } from "./completion-request.ts";

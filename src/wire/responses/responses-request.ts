@@ -2,6 +2,7 @@
 // What has an equal in a chat request is read as that; fields of a chat request that have no equal here may be sent too.
 import { Type, type Static } from "typebox";
 import { documentedField } from "../chat/chat-documentation.ts";
+import { foreignFieldNames } from "../chat/fields/foreign-fields.ts";
 import { nullable } from "../nullable.ts";
 
 /** An object whose unknown keys are kept. */
@@ -184,6 +185,7 @@ export const chatFieldNames = [
   "priority",
   "request_id",
   "cache_salt",
+  ...foreignFieldNames,
 ] as const;
 
 type ChatFieldName = (typeof chatFieldNames)[number];
