@@ -47,7 +47,7 @@ const chat = createChatService({
         modelId: null,
         step: null,
       }),
-    refuseDeleted: () => assert.fail("nothing of a refused request is loaded"),
+    adapterFault: () => assert.fail("nothing of a refused request is loaded"),
   },
   bases: [
     {

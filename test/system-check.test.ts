@@ -60,7 +60,7 @@ test("only the newest version keeps its optimizer's state, and a job without one
   ]);
 });
 
-test("an adapter that cannot be read is named by the system check, and a chat on it fails without internals", async () => {
+test("an adapter that cannot be read is named by the system check, and a chat on it says which, without internals", async () => {
   const server = serverOfTests();
   const { dataFolder } = server;
   const modelId = await registerModel(server, "cut");
@@ -70,7 +70,11 @@ test("an adapter that cannot be read is named by the system check, and a chat on
   assert.equal(red.status, 503);
   assert.match(red.body.adapters, new RegExp(`${modelId}:step1`));
   const failed = await chat(server, "p/cut");
-  assert.equal(failed.status, 500);
+  assert.equal(failed.status, 409);
+  assert.match(
+    failed.body.error.message,
+    /^Version 1 of the model "p\/cut" cannot be used\. The adapter on disk/,
+  );
   for (const body of [red.body, failed.body]) assert.ok(!JSON.stringify(body).includes(dataFolder));
   assert.equal((await chat(server, "p/cut:step0")).status, 200);
 });

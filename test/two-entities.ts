@@ -101,6 +101,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Database) {
   const directory = createModelDirectory({
     store,
     bases: ["tiny"],
+    weightsOf: () => null,
     defaultBase: "tiny",
     dataFolder: folder,
     build: "test",

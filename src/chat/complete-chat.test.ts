@@ -171,9 +171,8 @@ function serve(
   return createChatService({
     directory: {
       resolve: () => Promise.resolve(model),
-      refuseDeleted: async () => {
-        if (options.isDeleted === true) throw new ServiceError({ code: "not_found", message: "deleted" });
-      },
+      adapterFault: async (_model, refusal) =>
+        options.isDeleted === true ? new ServiceError({ code: "not_found", message: "deleted" }) : refusal,
     },
     bases: [served],
     clock: systemClock,
@@ -409,14 +408,14 @@ test("a trained model's adapter reaches the engine", async () => {
   assert.equal(header.model, "agent");
 });
 
-test("an adapter that cannot be read is the server's fault, unless its version was deleted meanwhile", async () => {
-  const unreadable = new ServiceError({ code: "internal", message: "cannot be read" });
+test("a version whose adapter an engine refuses is refused by name, unless it was deleted meanwhile", async () => {
+  const unreadable = new ServiceError({ code: "conflict", message: "cannot be read" });
   const codeOf = async (error: ServiceError, isDeleted: boolean): Promise<string> => {
     const { signal } = new AbortController();
     const engine = new ScriptedEngine([error]);
     return (await refused(engine, {}, signal, { model: trained, isDeleted })).code;
   };
-  assert.equal(await codeOf(unreadable, false), "internal");
+  assert.equal(await codeOf(unreadable, false), "conflict");
   assert.equal(await codeOf(unreadable, true), "not_found");
   assert.equal(await codeOf(new ServiceError({ code: "unavailable", message: "" }), true), "unavailable");
 });

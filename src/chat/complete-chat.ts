@@ -39,7 +39,7 @@ export interface CompleteOptions {
 }
 
 export interface ChatDependencies {
-  readonly directory: ModelDirectory;
+  readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: readonly ServedBase[];
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -107,8 +107,8 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
       }
       yield { kind: "usage", usage };
     } catch (error) {
-      const mayLackAdapter = !isHeaderSent && error instanceof ServiceError && error.code === "internal";
-      if (mayLackAdapter) await dependencies.directory.refuseDeleted(model);
+      const isAdapters = !isHeaderSent && error instanceof ServiceError && error.code === "conflict";
+      if (isAdapters) throw await dependencies.directory.adapterFault(model, error);
       throw locateRefusal(error, request, plan.reply);
     } finally {
       signal.removeEventListener("abort", abort);

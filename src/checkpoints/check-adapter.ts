@@ -4,11 +4,17 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../domain/service-error.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { openLoraAdapter } from "../model/peft-folder.ts";
+import { adapterFiles, adapterHash } from "../model/adapter-hash.ts";
+import { baseWeightsOf, openLoraAdapter } from "../model/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../model/safetensors.ts";
 
-/** The files of a PEFT folder. */
-export const adapterFiles = { config: "adapter_config.json", matrices: "adapter_model.safetensors" } as const;
+/** An adapter that can be served. */
+export interface CheckedAdapter {
+  /** Hex SHA-256 of its files. */
+  readonly hash: string;
+  /** The base's weights that it was trained over, where its configuration says so. */
+  readonly baseWeights: string | null;
+}
 
 export interface AdapterCheckRequest {
   readonly folder: string;
@@ -27,7 +33,7 @@ const valuesAtOnce = 1 << 20;
  * @throws ServiceError `invalid` for files that lack or cannot be read, matrices that do not fit the base, numbers that are
  *   not finite and a rank that is too great; `unsupported` naming every option that is not applied
  */
-export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): void {
+export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
   refuseMissing(folder);
   try {
     const adapter = openLoraAdapter(folder, readModelConfig(baseFolder));
@@ -38,6 +44,7 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
     }
     refuseMissingTargets(folder, adapter.targets);
     for (const matrix of adapter.stored.values()) refuseUnusable(matrix);
+    return { hash: adapterHash(folder), baseWeights: baseWeightsOf(folder) };
   } catch (error) {
     throw withoutFolder(error, folder);
   }

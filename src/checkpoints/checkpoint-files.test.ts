@@ -1,6 +1,7 @@
 // A version's files: its PEFT folder byte for byte, and a model with the adapter in its weights, against the formula.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   cpSync,
   existsSync,
@@ -14,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { adapterHash } from "../model/adapter-hash.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
@@ -29,11 +31,18 @@ import { CheckpointFiles } from "./checkpoint-files.ts";
 const base = "test/fixtures/goldens/models/qwen3";
 const adapterFolder = "test/fixtures/goldens/training/adapter";
 const config = readModelConfig(base);
+const weights = createHash("sha256")
+  .update(readFileSync(join(base, "model.safetensors")))
+  .digest("hex");
 const scratch = mkdtempSync(join(tmpdir(), "hone-checkpoints-"));
 after(() => rmSync(scratch, { recursive: true }));
 
 const model = sampleModel("m");
-const version = sampleVersion("m", 1, { adapterFolder: "." });
+const version = sampleVersion("m", 1, {
+  adapterFolder: ".",
+  base: null,
+  adapterHash: adapterHash(adapterFolder),
+});
 
 /** Over a base that is called `tiny`, and what is stored of models. */
 function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
@@ -177,18 +186,49 @@ test("version 0 is exported as the base itself, and has no PEFT folder", async (
   await assert.rejects(exported(base, "peft", true), { code: "unsupported" });
 });
 
-test("what cannot be read is the server's fault, and a base that is not served the setting's", async () => {
+test("a version that cannot be read is refused by its step, and a base that is not served by the setting", async () => {
   const { files } = openFiles(base, scratch);
-  const lost = sampleVersion("m", 3, { adapterFolder: "nowhere" });
-  for (const format of ["peft", "merged"] as const) {
-    await assert.rejects(files.export(model, lost, format), (error: Error & { code?: string }) => {
-      assert.equal(error.code, "internal");
-      assert.doesNotMatch(error.message, /nowhere|hone-checkpoints/);
-      return true;
-    });
-  }
+  const lost = sampleVersion("m", 3, { adapterFolder: "nowhere", base: null });
+  for (const hash of [null, "of its files"])
+    for (const format of ["peft", "merged"] as const) {
+      const exporting = files.export(model, { ...lost, adapterHash: hash }, format);
+      await assert.rejects(exporting, (error: Error & { code?: string }) => {
+        assert.equal(error.code, "conflict");
+        assert.match(error.message, /^Version 3 cannot be exported\. .*files cannot be read/);
+        assert.doesNotMatch(error.message, /nowhere|hone-checkpoints/);
+        return true;
+      });
+    }
   const strange = sampleModel("n", { baseModel: "huge" });
   await assert.rejects(files.export(strange, version, "merged"), { code: "unsupported" });
+  await files.close();
+});
+
+test("a version in which a byte changed on disk leaves in no format, one over other weights as no model of its own", async () => {
+  const dataFolder = mkdtempSync(join(scratch, "data-"));
+  const { files } = openFiles(base, dataFolder);
+  cpSync(adapterFolder, join(dataFolder, "own"), { recursive: true });
+  const stored = { ...version, adapterFolder: "own" };
+  const codeOf = (changes: Partial<typeof version>, format: "peft" | "merged"): Promise<string> =>
+    files.export(model, { ...stored, ...changes }, format).then(
+      () => "fine",
+      (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
+    );
+  for (const format of ["peft", "merged"] as const) assert.equal(await codeOf({}, format), "fine");
+  assert.match(
+    await codeOf({ base: "a".repeat(64) }, "merged"),
+    /^conflict: Version 1 was trained over other/,
+  );
+  assert.equal(await codeOf({ base: "a".repeat(64) }, "peft"), "fine");
+  const file = join(dataFolder, "own", "adapter_model.safetensors");
+  const bytes = readFileSync(file);
+  bytes[bytes.length - 3] ^= 1;
+  writeFileSync(file, bytes);
+  for (const format of ["peft", "merged"] as const)
+    assert.match(
+      await codeOf({}, format),
+      /^conflict: Version 1 cannot be exported\. The adapter on disk is not/,
+    );
   await files.close();
 });
 
@@ -248,6 +288,8 @@ test("an adapter that PEFT made becomes the next version, with its files as they
     const { version, ...rest } = await imported;
     assert.deepEqual(rest, { ignored });
     assert.deepEqual([version.step, version.adapterFolder, version.jobId], [1, "adapters/m/1", null]);
+    assert.equal(version.base, weights);
+    assert.equal(version.adapterHash, adapterHash(folder));
     assert.deepEqual(await store.newestVersion("m"), version);
     assert.deepEqual(newVersions, ["m"]);
     const placed = join(dataFolder, "adapters/m/1");
@@ -256,6 +298,18 @@ test("an adapter that PEFT made becomes the next version, with its files as they
       assert.deepEqual(readFileSync(join(placed, name)), readFileSync(join(folder, name)));
     assert.deepEqual(readdirSync(join(dataFolder, "imports")), []);
   }
+});
+
+test("an adapter that says which weights it was trained over is taken over these alone", async (t) => {
+  const said = (weights: string): string => changedAdapter({ config: { base_model_sha256: weights } });
+  assert.equal((await (await importing(t, said(weights))).imported).version.base, weights);
+  const { imported, store } = await importing(t, said("a".repeat(64)));
+  await assert.rejects(imported, (error: Error & { code?: string }) => {
+    assert.equal(error.code, "conflict");
+    assert.match(error.message, /trained over weights aaaaaaaaaaaa \(base_model_sha256\)/);
+    return true;
+  });
+  assert.equal(await store.greatestStep("m"), 0);
 });
 
 test("what cannot be served is refused by name, and leaves nothing", async (t) => {

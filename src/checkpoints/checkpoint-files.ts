@@ -3,8 +3,17 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
-import { adapterId, type ModelStore, type ModelVersion, type TrainedModel } from "../domain/model.ts";
+import {
+  adapterId,
+  type BaseHashes,
+  type ModelStore,
+  type ModelVersion,
+  shownBase,
+  type TrainedModel,
+} from "../domain/model.ts";
+import { otherWeights } from "../domain/other-weights.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { baseHashes } from "../model/base-hashes.ts";
 import { AdaptersInUse } from "../models/adapters-in-use.ts";
 import type { ModelSettings } from "../models/settings.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
@@ -55,23 +64,24 @@ export class CheckpointFiles {
    * The files of a version, as a PEFT folder or as a model of its own.
    *
    * @throws ServiceError `unsupported` for the PEFT folder of version 0, which has no adapter, and for a base that is not
-   *   served; `internal` when the files cannot be read
+   *   served; `conflict` when the files cannot be read or are not what was stored, and for a model of its own over other
+   *   weights than those the version was trained over
    */
   async export(
     model: TrainedModel,
-    { step, adapterFolder }: ModelVersion,
+    version: ModelVersion,
     format: ExportFormat,
   ): Promise<readonly ExportedFile[]> {
+    const { step, adapterFolder, adapterHash } = version;
     if (adapterFolder === null && format === "peft") throw noAdapter();
-    const { baseFolders, dataFolder } = this.#options;
-    const baseFolder = baseFolders.get(model.baseModel);
-    if (baseFolder === undefined) throw noBase(model);
+    const { dataFolder } = this.#options;
+    const baseFolder = this.#baseFolderOf(model);
+    if (format === "merged") await this.#requireBase(version, baseFolder);
     const folder = adapterFolder === null ? null : join(dataFolder, adapterFolder);
-    const plan = await this.#run("plan", { format, baseFolder, adapterFolder: folder }).catch(
-      (cause: unknown) => {
-        throw unreadable(step, cause);
-      },
-    );
+    const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
+    const plan = await this.#run("plan", wanted).catch((cause: unknown) => {
+      throw unreadable(step, cause);
+    });
     const id = adapterFolder === null ? null : adapterId(model.id, step);
     return plan.map((file) => this.#exported(file, id));
   }
@@ -83,21 +93,30 @@ export class CheckpointFiles {
    *   imported already as the settings allow
    */
   async import(model: TrainedModel, archive: AsyncIterable<Uint8Array>): Promise<ImportedVersion> {
-    const { baseFolders, dataFolder, store, clock, settings } = this.#options;
-    const baseFolder = baseFolders.get(model.baseModel);
-    if (baseFolder === undefined) throw noBase(model);
+    const { dataFolder, store, clock, settings } = this.#options;
+    const baseFolder = this.#baseFolderOf(model);
     if (this.#importCount >= settings.importsAtOnce) throw tooManyImports(settings.importsAtOnce);
     this.#importCount += 1;
     try {
       const rankMax = settings.adapterRankMax;
-      const check = (folder: string) => this.#run("check", { folder, baseFolder, rankMax });
-      const dependencies = { store, dataFolder, check, bytesMax: settings.adapterBytesMax };
+      const { weights: base } = await this.#hashesOf(baseFolder);
+      const check = async (folder: string) => {
+        const checked = await this.#run("check", { folder, baseFolder, rankMax });
+        refuseOtherBase(model, checked.baseWeights, base);
+        return checked;
+      };
+      const dependencies = { store, dataFolder, check, base, bytesMax: settings.adapterBytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
       await this.#options.onNewVersion(model.id);
       return imported;
     } finally {
       this.#importCount -= 1;
     }
+  }
+
+  /** Hex SHA-256 of the files of an adapter, whose folder is relative to the data folder. */
+  hashOf(adapterFolder: string): Promise<string> {
+    return this.#run("hash", { folder: join(this.#options.dataFolder, adapterFolder) });
   }
 
   /** The adapters that are read at this moment. */
@@ -107,6 +126,23 @@ export class CheckpointFiles {
 
   async close(): Promise<void> {
     await this.#pool.close();
+  }
+
+  #baseFolderOf(model: TrainedModel): string {
+    const folder = this.#options.baseFolders.get(model.baseModel);
+    if (folder === undefined) throw noBase(model);
+    return folder;
+  }
+
+  #hashesOf(baseFolder: string): Promise<BaseHashes> {
+    return baseHashes(baseFolder, join(this.#options.dataFolder, "cache"));
+  }
+
+  async #requireBase({ step, base }: ModelVersion, baseFolder: string): Promise<void> {
+    if (base === null) return;
+    const { weights } = await this.#hashesOf(baseFolder);
+    if (base === weights) return;
+    throw new ServiceError({ code: "conflict", message: `Version ${step} ${otherWeights(base, weights)}` });
   }
 
   #exported({ name, byteCount, parts }: PlannedFile, adapter: string | null): ExportedFile {
@@ -173,9 +209,25 @@ function noBase({ baseModel }: TrainedModel): ServiceError {
 }
 
 function unreadable(step: number, cause: unknown): ServiceError {
+  // Only what is said of an adapter that changed since is for callers.
+  const why =
+    cause instanceof ServiceError && cause.code === "conflict"
+      ? cause.message
+      : "Its files cannot be read; the server's log says why.";
   return new ServiceError({
-    code: "internal",
-    message: `The files of version ${step} cannot be read; the server's log says why.`,
+    code: "conflict",
+    message: `Version ${step} cannot be exported. ${why}`,
     cause,
+  });
+}
+
+function refuseOtherBase({ baseModel }: TrainedModel, said: string | null, weights: string): void {
+  if (said === null || said === weights) return;
+  throw new ServiceError({
+    code: "conflict",
+    message:
+      `adapter_config.json says that the adapter was trained over ${shownBase(said)} (base_model_sha256); the base model ` +
+      `${JSON.stringify(baseModel)} has ${shownBase(weights)} here, over which it would answer otherwise. Import it over ` +
+      "the weights that it was trained on, or leave the field out to have it as it is.",
   });
 }

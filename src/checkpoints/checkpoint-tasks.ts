@@ -1,12 +1,14 @@
 // What the worker does with the files of versions, by kind: each a function of files.
-import { checkAdapter, type AdapterCheckRequest } from "./check-adapter.ts";
+import { adapterHash } from "../model/adapter-hash.ts";
+import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
 
 /** What each kind of task takes and gives. */
 export interface CheckpointTasks {
   readonly plan: { readonly task: ExportPlanRequest; readonly result: readonly PlannedFile[] };
-  readonly check: { readonly task: AdapterCheckRequest; readonly result: void };
+  readonly check: { readonly task: AdapterCheckRequest; readonly result: CheckedAdapter };
+  readonly hash: { readonly task: { readonly folder: string }; readonly result: string };
   readonly merge: { readonly task: RowsToMerge; readonly result: Uint8Array };
 }
 
@@ -19,5 +21,6 @@ export const checkpointTasks: {
 } = {
   plan: planExport,
   check: checkAdapter,
+  hash: ({ folder }) => adapterHash(folder),
   merge: mergeRows,
 };

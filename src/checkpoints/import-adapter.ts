@@ -12,14 +12,16 @@ import {
   type TrainedModel,
   type VersionDraft,
 } from "../domain/model.ts";
-import { adapterFiles } from "./check-adapter.ts";
+import { adapterFiles } from "../model/adapter-hash.ts";
 import { flush, writeWholeFolder } from "./whole-folder.ts";
 
 export interface ImportDependencies {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly dataFolder: string;
-  /** Throws what is wrong with the PEFT folder. */
-  readonly check: (folder: string) => Promise<void>;
+  /** Throws what is wrong with the PEFT folder; tells its hash otherwise. */
+  readonly check: (folder: string) => Promise<{ readonly hash: string }>;
+  /** Hex SHA-256 of the weights that the adapter is imported over. */
+  readonly base: string;
   /** Most bytes of its files. */
   readonly bytesMax: number;
 }
@@ -39,7 +41,7 @@ export const importsFolder = "imports";
  * @throws ServiceError as `unpackInto`, `check` and `addVersion`; `unavailable` when the disk is full
  */
 export async function importAdapter(
-  { store, dataFolder, check, bytesMax }: ImportDependencies,
+  { store, dataFolder, check, base, bytesMax }: ImportDependencies,
   { id: modelId }: Pick<TrainedModel, "id">,
   { archive, createdAt }: { readonly archive: AsyncIterable<Uint8Array>; readonly createdAt: Date },
 ): Promise<ImportedVersion> {
@@ -52,9 +54,9 @@ export async function importAdapter(
       bytesMax,
       takes: (name) => wanted.includes(name),
     });
-    await check(folder);
+    const { hash: adapterHash } = await check(folder);
     for (const name of taken) await flush(join(folder, name));
-    const draft = { id, modelId, metrics: {}, createdAt };
+    const draft = { id, modelId, metrics: {}, base, adapterHash, createdAt };
     return { version: await store.addVersion(draft, placing({ folder, dataFolder, draft })), ignored: left };
   } catch (error) {
     throw fullDiskError(error) ?? error;

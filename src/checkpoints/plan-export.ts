@@ -3,6 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../domain/assert.ts";
+import { requireAdapter } from "../model/adapter-hash.ts";
 import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
@@ -29,14 +30,18 @@ export interface ExportPlanRequest {
   readonly baseFolder: string;
   /** Null for the base itself, which has no PEFT folder. */
   readonly adapterFolder: string | null;
+  /** Hex SHA-256 of its files; null where that was not recorded. */
+  readonly adapterHash: string | null;
 }
 
 /**
  * Plans the files of a version.
  *
- * @throws ServiceError as `openLoraAdapter` and `readSafetensorsFolder`
+ * @throws ServiceError as `requireAdapter`, `openLoraAdapter` and `readSafetensorsFolder`
  */
-export function planExport({ format, baseFolder, adapterFolder }: ExportPlanRequest): readonly PlannedFile[] {
+export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
+  const { format, baseFolder, adapterFolder } = request;
+  if (adapterFolder !== null) requireAdapter(adapterFolder, request.adapterHash);
   if (format === "merged") return planMerged(baseFolder, adapterFolder);
   const folder = present(adapterFolder, "a PEFT folder");
   return ["adapter_config.json", "adapter_model.safetensors"].map((name) => copied(join(folder, name)));

@@ -1,5 +1,6 @@
 // Typed calls to the server's API: chat, models, training jobs, logs. Runs wherever there is `fetch`.
 import type {
+  AcceptedBaseResource,
   ChatAnswer,
   ChatBody,
   ChatChunk,
@@ -111,6 +112,12 @@ export class HoneClient {
   /** The live versions, oldest first. */
   listCheckpoints(modelId: string, options: Cancellable = {}): Promise<readonly CheckpointResource[]> {
     return this.#all(`/v1/preview/models/${encodeURIComponent(modelId)}/checkpoints`, {}, options);
+  }
+
+  /** Has versions that were trained over other weights of the model's base answer over those of now. */
+  acceptBase(modelId: string, options: Cancellable = {}): Promise<AcceptedBaseResource> {
+    const path = `/v1/preview/models/${encodeURIComponent(modelId)}/accept-base`;
+    return this.#transport.json("POST", path, options);
   }
 
   /** Pins a version, so that it is kept until it is unpinned, or unpins it. */

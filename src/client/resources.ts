@@ -94,6 +94,16 @@ export interface CheckpointResource {
   /** Null for the base, and for what was imported. */
   readonly job_id: string | null;
   readonly pinned: boolean;
+  /** SHA-256 of the base's weights that it was trained over; null for the base, and where nothing is known. */
+  readonly base_hash: string | null;
+  readonly adapter_hash: string | null;
+}
+
+export interface AcceptedBaseResource {
+  readonly base_model: string;
+  readonly base_hash: string;
+  /** The versions that were trained over other weights. */
+  readonly accepted_steps: readonly number[];
 }
 
 /** What became of versions that were to be deleted. */

@@ -2,6 +2,7 @@
 // The embedded engine and remote engines implement it. Text never passes here.
 import type { Constraint } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
+import type { RecordedBase } from "./model.ts";
 import type { SamplingParameters } from "./sampling.ts";
 import type { JsonObject } from "./trajectory.ts";
 
@@ -11,6 +12,10 @@ export interface AdapterReference {
   readonly id: string;
   /** A PEFT folder. */
   readonly folder: string;
+  /** What it was trained over: an engine of other weights refuses it with `conflict`. Absent where nothing is known of it. */
+  readonly base?: RecordedBase;
+  /** Hex SHA-256 of its files: one that is another now is refused with `conflict`. Absent where it was not recorded. */
+  readonly hash?: string;
 }
 
 /** Data throughout, so that it can be sent to another process or machine. */
@@ -233,7 +238,12 @@ export function positionCountMaxOf(limits: EngineLimits, choices: ChoiceRequest)
 export type EngineState =
   /** `reason` is for people. */
   | { readonly kind: "starting" | "restarting" | "stopped" | "failed"; readonly reason: string }
-  | { readonly kind: "ready"; readonly limits: EngineLimits };
+  | {
+      readonly kind: "ready";
+      readonly limits: EngineLimits;
+      /** Hex SHA-256 of the weights that it computes with; absent where an engine cannot say. */
+      readonly weights?: string;
+    };
 
 /** A number that an engine shows of itself. */
 export interface EngineGauge {

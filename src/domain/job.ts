@@ -359,6 +359,10 @@ export interface JobOutcome {
   readonly adapterFolder: string;
   /** What the trainer goes on from beside the adapter; see {@link ModelVersion.trainerState}. */
   readonly trainerState: string | null;
+  /** The weights of the base model that it trained over; see {@link ModelVersion.base}. */
+  readonly base: string;
+  /** Hex SHA-256 of the adapter's files. */
+  readonly adapterHash: string;
   readonly counts: JobCounts;
   /** Of a replay. */
   readonly comparison?: ReplayComparison;
@@ -372,8 +376,8 @@ export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">
 export interface JobRunner {
   /** What it can run jobs over; those of other models wait. */
   readonly baseModels: readonly string[];
-  /** What a job of this model that begins now is pinned to. Throws a ServiceError as `run` does. */
-  pinsFor(model: TrainedModel): Promise<RunnerPins>;
+  /** What a job of this model that begins now, from this version, is pinned to. Throws a ServiceError as `run` does. */
+  pinsFor(model: TrainedModel, from: ModelVersion): Promise<RunnerPins>;
   /**
    * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
    * died) and another may succeed, or, with an obstacle, when the job has to wait; `cancelled` when the signal aborted;

@@ -34,11 +34,41 @@ export interface ModelVersion {
   readonly metrics: Readonly<Record<string, number>>;
   /** Somebody wants to keep it: it is not deleted until it is unpinned. */
   readonly isPinned: boolean;
+  /** What it was trained over; null for step 0, and where nothing is known of it. */
+  readonly base: RecordedBase | null;
+  /** Hex SHA-256 of the adapter's files; null for step 0, and where it was not recorded yet. */
+  readonly adapterHash: string | null;
   readonly createdAt: Date;
 }
 
+/** What a base model is, by its files; each a hex SHA-256. */
+export interface BaseHashes {
+  readonly weights: string;
+  /** Of all that decides what it computes: configuration, tokenizer, template and weights. */
+  readonly files: string;
+}
+
+/**
+ * What is known of the base that a version was trained over: the hash of its weights; or `files:` and the hash of all its
+ * files, where older programs recorded that alone.
+ */
+export type RecordedBase = string;
+
+/** What is recorded where only the hash of all files is known. */
+export function baseOfFiles(filesHash: string): RecordedBase {
+  return `files:${filesHash}`;
+}
+
+/** A recorded base for people: as much of its hash as tells one from another. */
+export function shownBase(base: RecordedBase): string {
+  return base.startsWith("files:") ? `files ${base.slice(6, 18)}` : `weights ${base.slice(0, 12)}`;
+}
+
 /** A version that no job makes; its step is the next. */
-export type VersionDraft = Pick<ModelVersion, "id" | "modelId" | "metrics" | "createdAt">;
+export type VersionDraft = Pick<
+  ModelVersion,
+  "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt"
+>;
 
 /** What became of versions that were to be deleted, by step. */
 export interface VersionDeletion {
@@ -130,6 +160,19 @@ export interface ModelStore {
    * not counted; returns what was taken away.
    */
   dropTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
+  /**
+   * Records the base of versions, of all models over it, of which less was known: those that were made over these files,
+   * and those of which nothing is known, which are taken to be.
+   *
+   * @returns of how many nothing was known
+   */
+  adoptBase(baseModel: string, hashes: BaseHashes): Promise<number>;
+  /** Versions of models over this base that were trained over other weights, at most `limit`. */
+  versionsOverOthers(baseModel: string, weights: string, limit: number): Promise<readonly ModelVersion[]>;
+  /** Records these weights for all versions of the model that were trained over others; returns their steps. */
+  acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
+  /** Records the hash of a version's adapter where none is. */
+  recordAdapterHash(modelId: string, step: number, hash: string): Promise<void>;
   /** Lays these metrics over those the version has, but for those it came with, which stay. */
   updateVersionMetrics(
     modelId: string,

@@ -1,9 +1,10 @@
 // Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
 // Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
 import type { AdapterReference } from "../domain/generation.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { overOtherWeights } from "../domain/other-weights.ts";
 import { float32Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
+import { requireAdapter, unreadableAdapter } from "../model/adapter-hash.ts";
 import { servingLoraInputs, type LoraAdapter } from "../model/lora.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
 import type { LoadedAdapter } from "./model-runner.ts";
@@ -11,17 +12,26 @@ import type { LoadedAdapter } from "./model-runner.ts";
 export class AdapterCache {
   readonly #config: ModelConfig;
   readonly #countMax: number;
+  readonly #weights: string | undefined;
   /** Least recently used first. */
   readonly #adapters = new Map<string, LoadedAdapter>();
 
-  constructor(config: ModelConfig, countMax: number) {
+  /** @param weights hex SHA-256 of the base model's: adapters of others are refused */
+  constructor(config: ModelConfig, countMax: number, weights?: string) {
     this.#config = config;
     this.#countMax = countMax;
+    this.#weights = weights;
   }
 
-  /** @throws ServiceError `internal` when the folder does not hold an adapter of this model: this server wrote it, or lost it */
-  load({ id, folder }: AdapterReference): LoadedAdapter {
-    const adapter = this.#adapters.get(id) ?? this.#read(id, folder);
+  /**
+   * @throws ServiceError `conflict` when the adapter was trained over other weights, or the folder does not hold what was
+   *   stored there
+   */
+  load(reference: AdapterReference): LoadedAdapter {
+    const { id, base } = reference;
+    if (base !== undefined && this.#weights !== undefined && base !== this.#weights)
+      throw overOtherWeights(base, this.#weights);
+    const adapter = this.#adapters.get(id) ?? this.#read(reference);
     this.#adapters.delete(id);
     this.#adapters.set(id, adapter);
     for (const oldest of this.#adapters.keys()) {
@@ -35,15 +45,12 @@ export class AdapterCache {
     this.#adapters.delete(id);
   }
 
-  #read(id: string, folder: string): LoadedAdapter {
+  #read({ id, folder, hash }: AdapterReference): LoadedAdapter {
+    requireAdapter(folder, hash ?? null);
     try {
       return adapterInMemory(id, this.#config, readLoraAdapter(folder, this.#config));
     } catch (cause) {
-      throw new ServiceError({
-        code: "internal",
-        message: `The adapter ${id} cannot be read; the server's log says why.`,
-        cause,
-      });
+      throw unreadableAdapter("it cannot be read; the server's log says why", cause);
     }
   }
 }

@@ -260,14 +260,14 @@ class ProcessEngine implements ChildEngine {
       { signal },
     );
     this.#process = launched;
-    const { contextLength, vocabularySize, bytesPerPosition } = launched.ready;
+    const { contextLength, vocabularySize, bytesPerPosition, weights } = launched.ready;
     const counts = Array.from({ length: settings.slotCountMax }, (_, index) =>
       Math.min(contextLength, positionsThatFit(index + 1, { ...settings, bytesPerPosition })),
     );
     const beamPositionCountsMax = counts.filter((count) => count > 0);
     const [positionCountMax = 0] = counts;
     const limits = { contextLength, vocabularySize, positionCountMax, beamPositionCountsMax };
-    this.#enter({ kind: "ready", limits });
+    this.#enter({ kind: "ready", limits, weights });
     void launched.exited.then((how) => this.#lose(how, signal));
   }
 

@@ -9,6 +9,7 @@ import { EventOutbox } from "./events/event-outbox.ts";
 import { packOutputs } from "./events/packed-outputs.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
+import { baseHashes } from "../model/base-hashes.ts";
 import { openGraphRunner } from "./graph-runner.ts";
 import { positionBytes } from "./cache/kv-lane.ts";
 import type { ModelRunner } from "./model-runner.ts";
@@ -22,7 +23,7 @@ async function load(
   emit: (events: EngineEvents) => Promise<void>,
 ): Promise<Loaded<EngineProtocol>> {
   const logger = createLogger(options.log).child({ component: "engine" });
-  const runner = await openModel(options, logger);
+  const { runner, weights } = await openModel(options, logger);
   const registrations = readRegistrations(options.settings.logitsProcessors);
   const { vocabularySize, contextLength } = runner.shape;
   const processors = await loadProcessors(registrations, { vocabulary: options.vocabulary, vocabularySize });
@@ -54,7 +55,7 @@ async function load(
   });
   const finished = loop.run().catch(breakDown);
   return {
-    ready: { contextLength, vocabularySize, bytesPerPosition: positionBytes(runner.shape) },
+    ready: { contextLength, vocabularySize, bytesPerPosition: positionBytes(runner.shape), weights },
     receive: (request) => receive(loop, request),
     stop: async () => {
       loop.stop();
@@ -66,10 +67,15 @@ async function load(
   };
 }
 
-async function openModel(options: EngineLoad, logger: Logger): Promise<ModelRunner> {
+async function openModel(
+  options: EngineLoad,
+  logger: Logger,
+): Promise<{ readonly runner: ModelRunner; readonly weights: string }> {
   const { settings, modelFolder, cacheFolder } = options;
   try {
-    return await openGraphRunner({ modelFolder, cacheFolder, settings, clock: systemClock });
+    const { weights } = await baseHashes(modelFolder, cacheFolder);
+    const model = { modelFolder, cacheFolder, weightsHash: weights };
+    return { runner: await openGraphRunner({ ...model, settings, clock: systemClock }), weights };
   } catch (error) {
     logger.error({ err: error, modelFolder }, "the model cannot be loaded");
     if (error instanceof ServiceError) throw error;

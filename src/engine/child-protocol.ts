@@ -31,6 +31,8 @@ export interface LoadedModel {
   readonly vocabularySize: number;
   /** Bytes in the cache for one position of one choice. */
   readonly bytesPerPosition: number;
+  /** Hex SHA-256 of its weights. */
+  readonly weights: string;
 }
 
 /** What has gathered of one step or several; see `EventOutbox`. */

@@ -1,8 +1,11 @@
 // The engine's loop over real models: the reference folders and their recorded answers.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { choiceCountOf, type AdapterReference, type GenerationRequest } from "../domain/generation.ts";
+import { adapterFiles, adapterHash } from "../model/adapter-hash.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraParameters, modelParameters } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
@@ -15,6 +18,8 @@ import { requestOf, runTogether, smallLimits, withAdapter, type Transcript } fro
 
 const goldens = "test/fixtures/goldens";
 const modelNames = ["llama", "llama3-rope", "qwen2", "qwen3", "mistral-sliding", "gemma3"];
+/** Of every model here, as far as adapters are asked. */
+const weightsHash = "b".repeat(64);
 const runners = new Map<string, ModelRunner>();
 
 after(async () => {
@@ -27,7 +32,7 @@ const runnerOf = async (name: string): Promise<ModelRunner> => {
   const folder = `${goldens}/models/${name}`;
   const config = readModelConfig(folder);
   const weights = readModelWeights(folder, config, { cacheFolder: null });
-  const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 2 });
+  const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 2, weightsHash });
   runners.set(name, runner);
   return runner;
 };
@@ -177,10 +182,41 @@ test("requests of a base model and of an adapter run side by side and do not mix
   check(third, aloneAdapted, 1);
 });
 
-test("an adapter of another model fails its request by name", async () => {
-  const [transcript] = await runTogether(await runnerOf("llama"), [requestOf([1, 2], { adapter })]);
-  assert.equal(
-    transcript.failure,
-    `internal: The adapter ${adapter.id} cannot be read; the server's log says why.`,
-  );
+const failureOf = async (reference: AdapterReference, runner: ModelRunner): Promise<string> =>
+  (await runTogether(runner, [requestOf([1, 2], { adapter: reference })]))[0].failure ?? "";
+
+test("an adapter of another model fails its request", async () => {
+  assert.match(await failureOf(adapter, await runnerOf("llama")), /^conflict: .*it cannot be read/);
+});
+
+test("an adapter that was trained over other weights fails its request, also when it is loaded already", async () => {
+  const runner = await runnerOf("qwen3");
+  assert.equal(await failureOf({ ...adapter, base: weightsHash }, runner), "");
+  for (const base of ["a".repeat(64), "files:" + "c".repeat(64)])
+    assert.match(
+      await failureOf({ ...adapter, base }, runner),
+      /^conflict: It was trained over other weights/,
+    );
+});
+
+test("an adapter in which a byte changed on disk fails its request", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(adapter.folder, folder, { recursive: true });
+  const runner = await runnerOf("qwen3");
+  const stored = { id: "stored", folder, hash: adapterHash(folder) };
+  assert.equal(await failureOf(stored, runner), "");
+  for (const name of Object.values(adapterFiles)) {
+    const bytes = readFileSync(join(folder, name));
+    // A digit of a number, and a blank behind the configuration: both stay readable.
+    const changed = Buffer.concat([bytes, Buffer.from(name === adapterFiles.config ? " " : "")]);
+    if (name === adapterFiles.matrices) changed[bytes.length - 3] ^= 1;
+    writeFileSync(join(folder, name), changed);
+    assert.match(
+      await failureOf({ ...stored, id: name }, runner),
+      /^conflict: .* is not the one that was stored/,
+    );
+    assert.equal(await failureOf({ id: `unchecked ${name}`, folder }, runner), "", "it could be served");
+    writeFileSync(join(folder, name), bytes);
+  }
 });

@@ -23,6 +23,8 @@ export interface FolderRunnerOptions {
   /** With the zeros that mean "by the machine" replaced. */
   readonly settings: EngineSettings;
   readonly clock: Clock;
+  /** Hex SHA-256 of the folder's weights. */
+  readonly weightsHash: string;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface FolderRunnerOptions {
  * @throws ServiceError when the folder does not hold a model that can be served
  */
 export async function openGraphRunner(options: FolderRunnerOptions): Promise<ModelRunner> {
-  const { modelFolder, cacheFolder, settings, clock } = options;
+  const { modelFolder, cacheFolder, settings, clock, weightsHash } = options;
   const stored = readModelConfig(modelFolder);
   const contextLength = Math.min(stored.contextLength, settings.contextLengthMax);
   const config = { ...stored, contextLength };
@@ -42,11 +44,14 @@ export async function openGraphRunner(options: FolderRunnerOptions): Promise<Mod
     threads: settings.threads,
     adapterCountMax: settings.adapterCountMax,
     clock,
+    weightsHash,
   });
 }
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
+  /** Of the weights: adapters of others are refused. Without it none is. */
+  readonly weightsHash?: string;
   /** With it, what only some requests need is prepared in moments without calls; without, at its first use. */
   readonly clock?: Clock;
 }
@@ -72,13 +77,13 @@ class GraphRunner implements ModelRunner {
   readonly #adapters: AdapterCache;
 
   constructor(
-    { config, adapterCountMax }: GraphRunnerOptions,
+    { config, adapterCountMax, weightsHash }: GraphRunnerOptions,
     sessions: ServingSessions,
     idleWork: IdleWork | null,
   ) {
     this.#sessions = sessions;
     this.#idleWork = idleWork;
-    this.#adapters = new AdapterCache(config, adapterCountMax);
+    this.#adapters = new AdapterCache(config, adapterCountMax, weightsHash);
     this.shape = {
       layerCount: config.layers.length,
       kvHeadCount: config.kvHeadCount,

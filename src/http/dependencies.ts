@@ -74,7 +74,7 @@ export interface HttpDependencies {
   /** Those that are served, the default first. */
   readonly baseModels: () => readonly ListedBase[];
   /** What names of models stand for. */
-  readonly directory: Pick<ModelDirectory, "resolve">;
+  readonly directory: Pick<ModelDirectory, "find" | "resolve">;
   readonly keys: KeyStore;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;

@@ -43,7 +43,7 @@ async function pin(
   return jobs.pin(id, owner, {
     startStep,
     resultStep: (await models.greatestStep(model.id)) + 1,
-    ...(await ofRunner(() => runner.pinsFor(model))),
+    ...(await ofRunner(() => runner.pinsFor(model, newest))),
     seed: createHash("sha256")
       .update(JSON.stringify([contentHash, startStep]))
       .digest("hex"),

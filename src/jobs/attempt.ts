@@ -250,7 +250,7 @@ function successOf(
   { job, model, pins }: JobAssignment,
   { owner, at }: Pick<JobSuccess, "owner" | "at">,
 ): JobSuccess {
-  const { metrics, counts, comparison, adapterFolder, trainerState } = outcome;
+  const { metrics, counts, comparison, adapterFolder, trainerState, base, adapterHash } = outcome;
   if (comparison !== undefined) {
     const data = { ...metrics, matrices: comparison.matrixCount, different: comparison.differentCount };
     return { owner, at, counts, version: null, comparison, data };
@@ -264,6 +264,8 @@ function successOf(
     jobId: job.id,
     metrics,
     isPinned: false,
+    base,
+    adapterHash,
     createdAt: at,
   };
   return { owner, at, counts, version, data: { ...metrics, step: pins.resultStep } };

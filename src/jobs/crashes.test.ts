@@ -135,6 +135,8 @@ function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
       return {
         adapterFolder: `adapters/${job.modelId}/${pins.resultStep}`,
         trainerState: null,
+        base: "weights",
+        adapterHash: "hash",
         counts,
         metrics: {},
       };

@@ -32,6 +32,8 @@ const counts = {
 const outcome: JobOutcome = {
   adapterFolder: "adapters/x",
   trainerState: null,
+  base: "weights",
+  adapterHash: "hash",
   counts,
   metrics: { loss: 0.5 },
 };
@@ -158,7 +160,7 @@ class Bench {
         models,
         runner: {
           baseModels: this.baseModels,
-          pinsFor: (model) => this.pinsFor(model),
+          pinsFor: (model, from) => this.pinsFor(model, from),
           run,
           discard: async ({ job }) => void this.discarded.push(job.id),
           discardWork: async (id) => void this.discardedWork.push(id),

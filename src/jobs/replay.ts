@@ -103,7 +103,7 @@ async function requireSameMachinery(
   model: TrainedModel,
   runs: readonly TrainingRun[],
 ): Promise<void> {
-  const now = await runner.pinsFor(model);
+  const now = await runner.pinsFor(model, runs[0].from);
   for (const { pins } of runs) {
     const version = `Version ${pins.resultStep} was`;
     if (pins.trainerBuild !== now.trainerBuild)

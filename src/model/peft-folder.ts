@@ -99,13 +99,9 @@ function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedMo
   return wide;
 }
 
-/**
- * Writes an adapter; the configuration comes last, so that a folder which has one is whole.
- *
- * @param baseModelName what `base_model_name_or_path` says
- */
+/** Writes an adapter; the configuration comes last, so that a folder which has one is whole. */
 export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
-  const { config, baseModelName } = options;
+  const { config } = options;
   mkdirSync(folder, { recursive: true });
   const tensors = loraParameters(config, adapter).map(({ name, shape }) => ({
     name: namePrefix + name,
@@ -114,13 +110,30 @@ export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: 
   }));
   writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
   const file = join(folder, "adapter_config.json");
-  writeFileSync(`${file}.partial`, `${JSON.stringify(adapterConfig(adapter, baseModelName), null, 2)}\n`);
+  writeFileSync(`${file}.partial`, `${JSON.stringify(adapterConfig(adapter, options), null, 2)}\n`);
   renameSync(`${file}.partial`, file);
 }
 
 export interface WriteLoraOptions {
   readonly config: ModelConfig;
+  /** What `base_model_name_or_path` says. */
   readonly baseModelName: string;
+  /** Hex SHA-256 of the base's weights, which PEFT has no field for. */
+  readonly baseWeights?: string;
+}
+
+/** In adapter_config.json, the weights that the adapter was trained over. Programs that do not know it leave it aside. */
+const baseWeightsField = "base_model_sha256";
+
+/**
+ * The weights that an adapter says it was trained over.
+ *
+ * @returns null where it does not say
+ * @throws ServiceError as {@link readLoraAdapter} for a configuration that is missing or no JSON
+ */
+export function baseWeightsOf(folder: string): string | null {
+  const said = readAdapterConfig(folder)[baseWeightsField];
+  return typeof said === "string" ? said : null;
 }
 
 function refuseWhatIsNotApplied(reader: ConfigReader): void {
@@ -178,11 +191,15 @@ function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
   return matrices;
 }
 
-function adapterConfig(adapter: LoraAdapter, baseModelName: string): JsonObject {
+function adapterConfig(
+  adapter: LoraAdapter,
+  { baseModelName, baseWeights }: Omit<WriteLoraOptions, "config">,
+): JsonObject {
   return {
     alpha_pattern: {},
     auto_mapping: null,
     base_model_name_or_path: baseModelName,
+    ...(baseWeights === undefined ? {} : { [baseWeightsField]: baseWeights }),
     bias: "none",
     fan_in_fan_out: false,
     inference_mode: true,

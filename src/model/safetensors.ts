@@ -81,6 +81,17 @@ export function readSafetensorsFolder(folder: string): ReadonlyMap<string, Store
 }
 
 /**
+ * The names of the files that hold a model's weights, in their order.
+ *
+ * @throws ServiceError for an index that cannot be read
+ */
+export function weightFilesIn(folder: string): readonly string[] {
+  const indexFile = join(folder, "model.safetensors.index.json");
+  if (existsSync(join(folder, "model.safetensors")) || !existsSync(indexFile)) return ["model.safetensors"];
+  return [...new Set(readIndex(indexFile).values())].toSorted();
+}
+
+/**
  * Rows of a tensor of rank 2, as a tensor of its own in the same place.
  *
  * @param from index of the first row

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import type { ModelVersion, TrainedModel } from "../domain/model.ts";
-import type { ErrorCode, ServiceError } from "../domain/service-error.ts";
+import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import type { ModelDirectoryDependencies } from "./model-directory.ts";
 
@@ -36,6 +36,8 @@ const version = (modelId: string, step: number): ModelVersion => ({
   jobId: null,
   metrics: {},
   isPinned: false,
+  base: step === 0 ? null : "weights",
+  adapterHash: step === 0 ? null : "hash",
   createdAt,
 });
 const store: ModelDirectoryDependencies["store"] = {
@@ -58,10 +60,13 @@ const store: ModelDirectoryDependencies["store"] = {
   newestVersion: (id) => Promise.resolve(version(id, 10)),
   findVersion: (id, step) => Promise.resolve(steps.includes(step) ? version(id, step) : null),
 };
+/** Of the weights that every base is served with; null where none is up. */
+let weights: string | null = "weights";
 const directory = createModelDirectory({
   store,
   bases: ["tiny", "org/big"],
   defaultBase: "tiny",
+  weightsOf: () => weights,
   dataFolder: "/data",
   build: "b1",
 });
@@ -134,8 +139,13 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.deepEqual(await directory.resolve("agent:step2", member), {
     base: "tiny",
     name: "agent:step2",
-    fingerprint: `tiny@${uuid(1)}:step2+b1`,
-    adapter: { id: `${uuid(1)}:2`, folder: `/data/adapters/${uuid(1)}/2` },
+    fingerprint: `tiny#weights@${uuid(1)}:step2+b1`,
+    adapter: {
+      id: `${uuid(1)}:2`,
+      folder: `/data/adapters/${uuid(1)}/2`,
+      base: "weights",
+      hash: "hash",
+    },
     isTrained: true,
     modelId: uuid(1),
     step: 2,
@@ -143,7 +153,7 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.deepEqual(await directory.resolve(null, member), {
     base: "tiny",
     name: "tiny",
-    fingerprint: "tiny@base+b1",
+    fingerprint: "tiny#weights@base+b1",
     adapter: null,
     isTrained: false,
     modelId: null,
@@ -152,19 +162,39 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.equal((await directory.resolve("agent:step0", member)).adapter, null);
 });
 
-test("a version that is deleted after it was resolved is refused by name, and only then", async () => {
+test("a version that was trained over other weights is refused by name, never served with those of now", async (t) => {
+  t.after(() => (weights = "weights"));
+  weights = "7257dac0f8b2c2d049e7";
+  await assert.rejects(directory.resolve("games/agent:step2", member), (error: ServiceError) => {
+    assert.equal(error.code, "conflict");
+    assert.match(
+      error.message,
+      /^Version 2 of the model "games\/agent:step2" was trained over other weights .*\(weights weights\).*\(weights 7257dac0f8b2\).*hone models accept-base/,
+    );
+    assert.deepEqual(error.faults[0].location, ["model"]);
+    return true;
+  });
+  assert.equal((await directory.find("games/agent:step2", member)).step, 2, "it can be described");
+  const zero = await directory.resolve("agent:step0", member);
+  assert.equal(zero.fingerprint, `tiny#7257dac0f8b2@${uuid(1)}:step0+b1`);
+  weights = null;
+  const starting = await directory.resolve("agent:step2", member);
+  assert.equal(starting.fingerprint, `tiny@${uuid(1)}:step2+b1`);
+  assert.equal(starting.adapter?.base, "weights", "the engine compares once it is up");
+});
+
+test("an engine's refusal of an adapter names the version, and says so where that was deleted meanwhile", async () => {
   const found = await directory.resolve("agent:step2", member);
-  await directory.refuseDeleted(found);
-  await directory.refuseDeleted(await directory.resolve(null, member));
-  await assert.rejects(
-    directory.refuseDeleted({ ...found, name: "agent", step: 1 }),
-    (error: ServiceError) => {
-      assert.equal(error.code, "not_found");
-      assert.match(error.message, /^Version 1 of the model "agent" was deleted/);
-      assert.deepEqual(error.faults[0].location, ["model"]);
-      return true;
-    },
-  );
+  const refusal = new ServiceError({ code: "conflict", message: "It is damaged.", cause: "why" });
+  const deleted = await directory.adapterFault({ ...found, name: "agent", step: 1 }, refusal);
+  assert.equal(deleted.code, "not_found");
+  assert.match(deleted.message, /^Version 1 of the model "agent" was deleted/);
+  assert.deepEqual(deleted.faults[0].location, ["model"]);
+  const damaged = await directory.adapterFault(found, refusal);
+  assert.deepEqual([damaged.code, damaged.cause], ["conflict", "why"]);
+  assert.equal(damaged.message, 'Version 2 of the model "agent:step2" cannot be used. It is damaged.');
+  assert.deepEqual(damaged.faults[0].location, ["model"]);
+  assert.equal(await directory.adapterFault(await directory.resolve(null, member), refusal), refusal);
 });
 
 test("a refusal names the model, the cure and the field", async () => {

@@ -6,6 +6,7 @@ import { assert } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { isUuid } from "../domain/ids.ts";
 import { adapterId, type ModelStore, type ModelVersion, type TrainedModel } from "../domain/model.ts";
+import { otherWeights } from "../domain/other-weights.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 
@@ -26,14 +27,20 @@ export interface ResolvedModel {
 }
 
 export interface ModelDirectory {
+  /** As `resolve`, but for versions that are refused: what the name stands for, to be described or changed. */
+  find(name: string | null, caller: Caller): Promise<ResolvedModel>;
   /**
    * @param name as in the request; null and empty mean the default base model
    * @throws ServiceError, at the field `model`: `not_found` for an unknown model, version or alias; `forbidden` for another
-   * entity's; `invalid` for a name that fits several models; `unsupported` for a base that is not served
+   * entity's; `invalid` for a name that fits several models; `unsupported` for a base that is not served; `conflict` for a
+   * version that was trained over other weights of its base
    */
   resolve(name: string | null, caller: Caller): Promise<ResolvedModel>;
-  /** @throws ServiceError `not_found`, at the field `model`, when the version was deleted since it was resolved */
-  refuseDeleted(model: ResolvedModel): Promise<void>;
+  /**
+   * An engine's refusal of a version's adapter, as whoever asked for it has to hear it: at the field `model` and by name;
+   * `not_found` when the version was deleted since it was resolved.
+   */
+  adapterFault(model: ResolvedModel, refusal: ServiceError): Promise<ServiceError>;
 }
 
 export interface ModelDirectoryDependencies {
@@ -43,6 +50,8 @@ export interface ModelDirectoryDependencies {
   >;
   /** Short names of the base models. */
   readonly bases: readonly string[];
+  /** Hex SHA-256 of the weights that a base's engine computes with; null while it is not up, or cannot say. */
+  readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
   /** Adapter folders are relative to it. */
   readonly dataFolder: string;
@@ -51,17 +60,22 @@ export interface ModelDirectoryDependencies {
 }
 
 export function createModelDirectory(dependencies: ModelDirectoryDependencies): ModelDirectory {
-  const { store, bases, defaultBase, build } = dependencies;
+  const { store, bases, defaultBase, build, weightsOf } = dependencies;
   assert(bases.includes(defaultBase), "the default base model is served");
 
+  /** Names the base with what tells its weights from others. */
+  const named = (base: string): string => {
+    const weights = weightsOf(base);
+    return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
+  };
   const ofBase = (base: string, name: string): ResolvedModel => {
-    const fingerprint = `${base}@base+${build}`;
+    const fingerprint = `${named(base)}@base+${build}`;
     return { base, name, fingerprint, adapter: null, isTrained: false, modelId: null, step: null };
   };
   const ofVersion = (model: TrainedModel, version: ModelVersion, name: string): ResolvedModel => ({
     base: model.baseModel,
     name,
-    fingerprint: `${model.baseModel}@${model.id}:step${version.step}+${build}`,
+    fingerprint: `${named(model.baseModel)}@${model.id}:step${version.step}+${build}`,
     adapter: adapterOf(version, dependencies.dataFolder),
     isTrained: true,
     modelId: model.id,
@@ -83,35 +97,44 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     );
   };
 
-  return {
-    resolve: async (name, caller) => {
-      if (name === null || name === "") return ofBase(defaultBase, defaultBase);
-      if (bases.includes(name)) return ofBase(name, name);
-      const reference = parseModelName(name);
-      if (reference === null) throw unknown(name);
-      const path = reference.path.join("/");
-      if (bases.includes(path)) {
-        if (reference.version === "newest" || reference.version === 0) return ofBase(path, name);
-        throw fault(
-          "not_found",
-          `${quoted(path)} is a base model, which has no version like that of ${quoted(name)}. ${howToList}`,
-        );
-      }
-      const model = await findModel(store, reference, name, caller);
-      if (!bases.includes(model.baseModel)) {
-        throw fault(
-          "unsupported",
-          `The model ${quoted(name)} is trained over ${quoted(model.baseModel)}, which this server does not serve.`,
-        );
-      }
-      return ofVersion(model, await findVersion(model, reference, name), name);
-    },
-    refuseDeleted: async ({ modelId, step, name }) => {
-      if (modelId === null || step === null || (await store.findVersion(modelId, step)) !== null) return;
+  const find: ModelDirectory["find"] = async (name, caller) => {
+    if (name === null || name === "") return ofBase(defaultBase, defaultBase);
+    if (bases.includes(name)) return ofBase(name, name);
+    const reference = parseModelName(name);
+    if (reference === null) throw unknown(name);
+    const path = reference.path.join("/");
+    if (bases.includes(path)) {
+      if (reference.version === "newest" || reference.version === 0) return ofBase(path, name);
       throw fault(
         "not_found",
-        `Version ${step} of the model ${quoted(name)} was deleted just now. ${howToList}`,
+        `${quoted(path)} is a base model, which has no version like that of ${quoted(name)}. ${howToList}`,
       );
+    }
+    const model = await findModel(store, reference, name, caller);
+    if (!bases.includes(model.baseModel)) {
+      throw fault(
+        "unsupported",
+        `The model ${quoted(name)} is trained over ${quoted(model.baseModel)}, which this server does not serve.`,
+      );
+    }
+    return ofVersion(model, await findVersion(model, reference, name), name);
+  };
+  return {
+    find,
+    resolve: async (name, caller) => {
+      const found = await find(name, caller);
+      const trained = found.adapter?.base;
+      const weights = weightsOf(found.base);
+      if (trained === undefined || weights === null || trained === weights) return found;
+      throw fault("conflict", `${versionOf(found.step, found.name)} ${otherWeights(trained, weights)}`);
+    },
+    adapterFault: async ({ modelId, step, name }, refusal) => {
+      if (modelId === null || step === null) return refusal;
+      const version = await store.findVersion(modelId, step);
+      const named = versionOf(step, name);
+      return version === null
+        ? fault("not_found", `${named} was deleted just now. ${howToList}`)
+        : fault("conflict", `${named} cannot be used. ${refusal.message}`, refusal.cause);
     },
   };
 }
@@ -156,8 +179,18 @@ function matching(
 }
 
 function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
-  if (version.adapterFolder === null) return null;
-  return { id: adapterId(version.modelId, version.step), folder: resolve(dataFolder, version.adapterFolder) };
+  const { modelId, step, adapterFolder, base, adapterHash: hash } = version;
+  if (adapterFolder === null) return null;
+  return {
+    id: adapterId(modelId, step),
+    folder: resolve(dataFolder, adapterFolder),
+    ...(base === null ? {} : { base }),
+    ...(hash === null ? {} : { hash }),
+  };
+}
+
+function versionOf(step: number | null, name: string): string {
+  return `Version ${step} of the model ${quoted(name)}`;
 }
 
 const howToList = "GET /v1/models lists the models you can use.";
@@ -181,11 +214,12 @@ function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError
   );
 }
 
-function fault(code: ErrorCode, message: string): ServiceError {
+function fault(code: ErrorCode, message: string, cause?: unknown): ServiceError {
   return new ServiceError({
     code,
     message,
     faults: [{ location: ["model"], message, type: "value_error" }],
+    cause,
   });
 }
 

@@ -70,6 +70,7 @@ async function open(
       log.push(`drop ${id}`);
       onDrop(dataFolder);
     },
+    weightsOf: (base) => (base === "tiny" ? "newer weights" : null),
     adaptersInUse: () => inUse,
     dataFolder,
     settings: { checkpointsKept },

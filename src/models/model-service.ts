@@ -15,8 +15,9 @@ import {
   type VersionDeletion,
 } from "../domain/model.ts";
 import { allItems, type Page, type PageRequest } from "../domain/page.ts";
-import { notFound } from "../domain/service-error.ts";
+import { notFound, ServiceError } from "../domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";
+import type { ModelDirectoryDependencies } from "./model-directory.ts";
 import { registerModel, type RegisterDependencies, type Registration } from "./register-model.ts";
 import type { ModelSettings } from "./settings.ts";
 
@@ -24,6 +25,7 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
   /** Cancels every job of a model that has not ended. */
   readonly cancelJobs: (modelId: string) => Promise<void>;
+  readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
   /** Has engines forget an adapter. Requests that run on it go on: an engine reads an adapter once. */
   readonly dropAdapter: (adapterId: string) => void;
   /** The adapters that requests run on, or are about to. */
@@ -31,6 +33,13 @@ export interface ModelDependencies extends RegisterDependencies {
   /** Adapters lie in it. */
   readonly dataFolder: string;
   readonly settings: Pick<ModelSettings, "checkpointsKept">;
+}
+
+/** What became of versions that were trained over other weights of their base. */
+export interface AcceptedBase {
+  /** Hex SHA-256 of the base's weights now. */
+  readonly weights: string;
+  readonly steps: readonly number[];
 }
 
 /** A name that a chat request may use for a trained model. */
@@ -68,6 +77,12 @@ export interface ModelService {
    * @throws ServiceError `not_found` when there is no such version
    */
   pinVersion(model: TrainedModel, step: number, isPinned: boolean): Promise<ModelVersion>;
+  /**
+   * Accepts the weights that the model's base has now for the versions that were trained over others.
+   *
+   * @throws ServiceError `unavailable` while the base's engine is not up
+   */
+  acceptBase(model: TrainedModel): Promise<AcceptedBase>;
   /** See {@link ModelStore.deleteVersions}. Requests that run on a version end on it. */
   deleteVersions(model: TrainedModel, steps: readonly number[]): Promise<VersionDeletion>;
   /** Deletes what is older than the settings want kept; to be called when the model has a new version. */
@@ -122,6 +137,11 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return steps.length;
     },
     findVersion: async ({ id }, step) => present(await store.findVersion(id, step), step),
+    acceptBase: async ({ id, baseModel }) => {
+      const weights = dependencies.weightsOf(baseModel);
+      if (weights === null) throw baseIsNotUp(baseModel);
+      return { weights, steps: await store.acceptBase(id, weights) };
+    },
     pinVersion: async ({ id }, step, isPinned) => present(await store.pinVersion(id, step, isPinned), step),
     deleteOlderVersions,
     deleteAllOlderVersions: async () => {
@@ -134,6 +154,11 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return result;
     },
   };
+}
+
+function baseIsNotUp(baseModel: string): ServiceError {
+  const message = `The base model ${JSON.stringify(baseModel)} is not served or not up yet; try again when it is.`;
+  return new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
 }
 
 function present(version: ModelVersion | null, step: number): ModelVersion {

@@ -107,6 +107,8 @@ function versionZero(model: TrainedModel): ModelVersion {
     jobId: null,
     metrics: {},
     isPinned: false,
+    base: null,
+    adapterHash: null,
     createdAt: model.createdAt,
   };
 }

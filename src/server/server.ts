@@ -25,6 +25,7 @@ import { JobQueue } from "../jobs/job-queue.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
+import { createBaseCheck } from "./checks/base-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
@@ -37,6 +38,7 @@ import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
 import { sweepDataFolder } from "./sweep.ts";
 import { createServedBases, engineHealth, listedBase, type EngineBase } from "./served-bases.ts";
+import { createVersionRecords, type VersionRecords } from "./version-records.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -107,7 +109,7 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   });
   let isDraining = false;
   const parts = await construct(config, { database, log, logger, audit, isDraining: () => isDraining });
-  const { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep } = parts;
+  const { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep, records } = parts;
   await sweep();
   await start(checker);
   await start(runner);
@@ -116,8 +118,10 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(http, { host, port });
   await start(listener);
+  await records.completeBases();
   await Promise.all(bases.map((base) => start(base.prompts)));
   await Promise.all(bases.map((base) => start(base.engine)));
+  await start(records.adapters);
   await start(jobQueue);
   const finishChats = async (): Promise<void> => {
     isDraining = true;
@@ -139,6 +143,7 @@ interface Parts {
   readonly http: Awaited<ReturnType<typeof createHttpServer>>;
   /** Removes what an earlier run left behind. */
   readonly sweep: () => Promise<void>;
+  readonly records: VersionRecords;
 }
 
 /** What the parts stand on. */
@@ -165,10 +170,16 @@ async function construct(
 
   const cacheFolder = join(dataFolder, "cache");
   const bases = await createServedBases(models, { cacheFolder, config, clock, log, logger });
+  /** Of the weights that a base's engine computes with. */
+  const weightsOf = (name: string): string | null => {
+    const state = bases.find(({ model }) => model.name === name)?.engine.status().state;
+    return state?.kind === "ready" ? (state.weights ?? null) : null;
+  };
   const directory = createModelDirectory({
     store: database.models,
     bases: baseNames,
     defaultBase: models[0].name,
+    weightsOf,
     dataFolder,
     build: `hone-${version}`,
   });
@@ -213,6 +224,7 @@ async function construct(
     bases: baseNames,
     clock,
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
+    weightsOf,
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
     adaptersInUse: () => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()],
     dataFolder,
@@ -245,6 +257,7 @@ async function construct(
     checks: {
       disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
+      bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
     },
     checkConstraint: (base, constraint, { instances, ...options }) =>
       checker.check(base, constraint, instances, options),
@@ -276,7 +289,8 @@ async function construct(
     await modelService.deleteAllOlderVersions();
     await sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
   };
-  return { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep };
+  const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });
+  return { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep, records };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

@@ -81,6 +81,9 @@ export interface ModelVersionTable {
   readonly own_metrics: Generated<string>;
   readonly created_at: string;
   readonly is_pinned: Generated<number>;
+  /** What it was trained over; null for step 0, and where nothing is known of it. */
+  readonly base: string | null;
+  readonly adapter_hash: string | null;
   /** The row stays after deletion, so that its step is not used again and cursors at it hold. */
   readonly is_deleted: number;
 }

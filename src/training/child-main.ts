@@ -62,12 +62,13 @@ interface Context {
 }
 
 async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
-  let { from } = request.earlier[0] ?? request;
+  let { from, fromHash } = request.earlier[0] ?? request;
   for (const earlier of request.earlier) {
-    const { adapterFolder, trainerState } = await train(context, { ...earlier, from }, unread(context));
-    from = { adapterFolder, trainerState };
+    const made = await train(context, { ...earlier, from, fromHash }, unread(context));
+    from = { adapterFolder: made.adapterFolder, trainerState: made.trainerState };
+    fromHash = made.adapterHash;
   }
-  const outcome = await train(context, { ...request, from }, reportTo(context));
+  const outcome = await train(context, { ...request, from, fromHash }, reportTo(context));
   const { comparedWith } = request;
   if (comparedWith === null) return { kind: "finished", outcome };
   const { dataFolder } = context.options;
@@ -80,12 +81,13 @@ function train(
   { task, linesFile, ...described }: RunDescription,
   report: JobReport,
 ): Promise<JobOutcome> {
-  const { dataFolder, settings } = options;
+  const { dataFolder, settings, baseModel } = options;
   return runTrainingJob(
     { ...model, report, clock: systemClock },
     {
       ...described,
       work: workOf(task, linesFile),
+      base: baseModel.weights,
       settings: pinnedSettings(settings),
       snapshotShare: settings.snapshotShare,
       dataFolder,
@@ -125,7 +127,7 @@ function letOut(): Promise<void> {
 
 async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<LoadedModel> {
   setPriority(settings.niceness);
-  const { folder, name } = baseModel;
+  const { folder, name, weights } = baseModel;
   const whole = readModelConfig(folder);
   // The rotary tables need no more rows than the longest sequence.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
@@ -149,6 +151,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       weights: readModelWeights(folder, config, { cacheFolder: join(dataFolder, "cache") }),
       lora: { rank: settings.loraRank, alpha: settings.loraAlpha, targets: projectionNames },
       baseModelName: name,
+      baseWeights: weights,
       dataFolder,
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,

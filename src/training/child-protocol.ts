@@ -6,7 +6,12 @@ import type { TrainerStart } from "./trainer.ts";
 
 /** What holds for every job of a process: it works for one base model, with one set of settings. */
 export interface TrainingLoad {
-  readonly baseModel: { readonly name: string; readonly folder: string };
+  readonly baseModel: {
+    readonly name: string;
+    readonly folder: string;
+    /** Hex SHA-256 of its weights: a process that has loaded others is none for these. */
+    readonly weights: string;
+  };
   readonly settings: TrainingSettings;
   readonly dataFolder: string;
 }
@@ -28,6 +33,8 @@ export interface RunDescription {
   readonly linesFile: string;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
+  /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
+  readonly fromHash: string | null;
   /** That version's number. */
   readonly startStep: number;
   /** What kind of job made that version; null when none did. */

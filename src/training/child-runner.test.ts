@@ -141,6 +141,19 @@ async function assignmentOf(
   const createdAt = new Date(0);
   const model = { id: "m", entity: "e", project: "p", name: "n", baseModel, createdAt };
   const adapterFolder = from === 0 ? null : join("adapters", "m", String(from));
+  const version = {
+    id: "v",
+    modelId: "m",
+    step: from,
+    adapterFolder,
+    trainerState: withState && adapterFolder !== null ? join(adapterFolder, "optimizer.safetensors") : null,
+    jobId: null,
+    metrics: {},
+    isPinned: false,
+    base: null,
+    adapterHash: null,
+    createdAt,
+  };
   return {
     job: {
       id: jobId,
@@ -168,24 +181,14 @@ async function assignmentOf(
       comparison: null,
     },
     model,
-    from: {
-      id: "v",
-      modelId: "m",
-      step: from,
-      adapterFolder,
-      trainerState: withState && adapterFolder !== null ? join(adapterFolder, "optimizer.safetensors") : null,
-      jobId: null,
-      metrics: {},
-      isPinned: false,
-      createdAt,
-    },
+    from: version,
     fromKind: from === 0 ? null : "rl",
     replay: null,
     pins: {
       startStep: from,
       resultStep: step,
       seed: "seed",
-      ...(await runner.pinsFor(model)),
+      ...(await runner.pinsFor(model, version)),
       ...pins,
     },
   };

@@ -10,10 +10,11 @@ import { unfolded } from "../domain/text/folded-lines.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError, missingFilesError } from "../domain/missing-base.ts";
-import type { TrainedModel } from "../domain/model.ts";
+import type { BaseHashes, ModelVersion, TrainedModel } from "../domain/model.ts";
+import { waitsForWeights } from "../domain/other-weights.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
+import { baseHashes } from "../model/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { baseHash } from "./base-hash.ts";
 import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
 import { requestOf, resultFolderOf, workFolderOf } from "./folders/run-request.ts";
 import { removeTrainerState, removeUnfinished, removeUnpublished } from "./folders/publish.ts";
@@ -69,12 +70,16 @@ class ProcessJobRunner implements ChildJobRunner {
     return this.#life.stop();
   }
 
-  async pinsFor({ baseModel }: TrainedModel): Promise<RunnerPins> {
-    return withFullDiskNamed(async () => ({
-      settings: pinnedSettings(this.#options.settings),
-      baseHash: await this.#hashOf(baseModel),
-      trainerBuild: this.#build,
-    }));
+  async pinsFor({ baseModel }: TrainedModel, from: ModelVersion): Promise<RunnerPins> {
+    return withFullDiskNamed(async () => {
+      const { files, weights } = await this.#hashesOf(baseModel);
+      requireWeights(from, weights);
+      return {
+        settings: pinnedSettings(this.#options.settings),
+        baseHash: files,
+        trainerBuild: this.#build,
+      };
+    });
   }
 
   async run(
@@ -150,17 +155,18 @@ class ProcessJobRunner implements ChildJobRunner {
     throw missingBaseError(baseModel);
   }
 
-  async #hashOf(baseModel: string): Promise<string> {
+  async #hashesOf(baseModel: string): Promise<BaseHashes> {
     const folder = this.#folderOf(baseModel);
     if (!existsSync(join(folder, "config.json"))) throw missingFilesError(baseModel);
-    return baseHash(folder, join(this.#options.dataFolder, "cache"));
+    return baseHashes(folder, join(this.#options.dataFolder, "cache"));
   }
 
   /** What the job's process has loaded; refuses another base than the one the job began with. */
-  async #loadFor({ job, model, pins }: JobAssignment): Promise<TrainingLoad> {
+  async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
     const { settings, dataFolder, logger } = this.#options;
     const folder = this.#folderOf(model.baseModel);
-    const hash = await this.#hashOf(model.baseModel);
+    const { files: hash, weights } = await this.#hashesOf(model.baseModel);
+    requireWeights(from, weights);
     if (hash !== pins.baseHash) {
       throw new ServiceError({
         code: "conflict",
@@ -174,7 +180,7 @@ class ProcessJobRunner implements ChildJobRunner {
         { jobId: job.id, began: pins.trainerBuild, now: this.#build },
         "a job goes on in another build",
       );
-    const baseModel = { name: model.baseModel, folder };
+    const baseModel = { name: model.baseModel, folder, weights };
     return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
   }
 
@@ -218,6 +224,11 @@ class ProcessJobRunner implements ChildJobRunner {
     this.#idle.set(baseModel, training);
     training.endAfter(idleMs);
   }
+}
+
+/** Training would go on over weights that the version was not trained over. */
+function requireWeights(from: ModelVersion, weights: string): void {
+  if (from.base !== null && from.base !== weights) throw waitsForWeights(from, weights);
 }
 
 /** Work that writes files: one that finds the disk full rejects with an obstacle. */

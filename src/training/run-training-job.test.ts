@@ -97,6 +97,8 @@ class Bench {
         },
         settings: { ...pinnedSettings(defaultsOf(trainingSettings)), ...few },
         from: null,
+        fromHash: null,
+        base: "weights",
         fromKind: null,
         dataFolder: this.dataFolder,
         adapterFolder: "adapters/m/1",
@@ -541,10 +543,10 @@ test("a model that its last step broke becomes no version, and the job names the
 
 test("a version that cannot be read is not blamed on the job, and no path is shown", async (t) => {
   const from = { adapterFolder: "adapters/m/7", trainerState: null };
-  const job = new Bench(t).run({ input: { from } });
+  const job = new Bench(t).run({ input: { from, startStep: 7 } });
   await assert.rejects(job, {
     code: "internal",
-    message: /^The version that training starts from cannot be read; [^/]*$/,
+    message: /^Version 7, which training starts from, cannot be read; [^/]*$/,
   });
 });
 

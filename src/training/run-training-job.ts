@@ -1,8 +1,10 @@
 // One training job from its trajectories to a published version. The story alone: who computes, where files lie and
 // how progress becomes durable are given.
+import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { adapterHash, requireAdapter } from "../model/adapter-hash.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 import type { TrainingPlan } from "./plans/plan.ts";
@@ -32,6 +34,10 @@ export interface TrainingJobInput {
   readonly settings: PinnedSettings;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
+  /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
+  readonly fromHash: string | null;
+  /** Hex SHA-256 of the base model's weights. */
+  readonly base: string;
   /** That version's number. */
   readonly startStep: number;
   /** What kind of job made that version; null when none did. */
@@ -73,7 +79,8 @@ export async function runTrainingJob(
   const start = startOf(input);
   if (start.freshBecause !== null) await report.warned(start.freshBecause);
   const snapshots = snapshotsOf(dependencies, input, { start, plan });
-  const { trainer, past } = await openWhereLeft(trainers, snapshots, { start, plan });
+  const opened = () => openTrainer(trainers, start, input);
+  const { trainer, past } = await openWhereLeft(trainers, snapshots, { start, plan, opened });
   try {
     const context = { report, clock, snapshots, secondsSpent, signal };
     await tellAgain(past, plan, { report, toldCount: input.stepsTold });
@@ -84,7 +91,8 @@ export async function runTrainingJob(
     if (batches.length > 0) await requireServable(trainer, plan, input);
     const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
     const metrics = told.version(steps.metrics, past.seconds + secondsSpent());
-    return { adapterFolder, trainerState, counts, metrics };
+    const hash = adapterHash(join(input.dataFolder, adapterFolder));
+    return { adapterFolder, trainerState, base: input.base, adapterHash: hash, counts, metrics };
   } finally {
     await trainer.close();
   }
@@ -134,29 +142,45 @@ function snapshotsOf(
 async function openWhereLeft(
   trainers: TrainerProvider,
   snapshots: JobSnapshots,
-  { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
+  {
+    start,
+    plan,
+    opened,
+  }: {
+    readonly start: TrainerStart;
+    readonly plan: TrainingPlan;
+    /** A trainer on the version to start from. */
+    readonly opened: () => Promise<Trainer>;
+  },
 ): Promise<{ readonly trainer: Trainer; readonly past: PastSteps }> {
   const snapshot = await snapshots.newest(neededArrays(plan));
-  if (snapshot === null) return { trainer: await openTrainer(trainers, start), past: noSteps };
+  if (snapshot === null) return { trainer: await opened(), past: noSteps };
   const { from, past } = snapshot;
   try {
     return { trainer: await trainers.open({ from, seed: start.seed }), past };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     await snapshots.discard(`The steps taken before are taken again: ${error.message}`);
-    return { trainer: await openTrainer(trainers, start), past: noSteps };
+    return { trainer: await opened(), past: noSteps };
   }
 }
 
-/** What cannot be read of a version is this server's own: whoever sent the job is told no more than that. */
-async function openTrainer(trainers: TrainerProvider, { from, seed }: TrainerStart): Promise<Trainer> {
+/** What cannot be read of a version is this server's own: whoever sent the job is told no more than which it is. */
+async function openTrainer(
+  trainers: TrainerProvider,
+  { from, seed }: TrainerStart,
+  { dataFolder, fromHash, startStep }: TrainingJobInput,
+): Promise<Trainer> {
   try {
+    if (from !== null) requireAdapter(join(dataFolder, from.adapterFolder), fromHash);
     return await trainers.open({ from, seed });
   } catch (cause) {
     if (from === null || !(cause instanceof ServiceError)) throw cause;
     throw new ServiceError({
       code: "internal",
-      message: "The version that training starts from cannot be read; the server's log says why.",
+      message:
+        `Version ${startStep}, which training starts from, cannot be read; the server's log says why. ` +
+        "Put its files back from a copy, or delete the version.",
       cause,
     });
   }

@@ -103,6 +103,14 @@ export const checkpointSchema = Type.Object(
     }),
     has_optimizer_state: Type.Boolean({ description: "Whether training goes on from where it was." }),
     pinned: Type.Boolean({ description: "Whether it stays until it is unpinned." }),
+    base_hash: orNull(Type.String(), {
+      description:
+        "SHA-256 of the base model's weights that it was trained over; over others it is refused with 409. `files:` stands before a hash of all files, of which it is known alone; null for step 0, and where nothing is known.",
+    }),
+    adapter_hash: orNull(Type.String(), {
+      description:
+        "SHA-256 over the adapter's two files, which is compared whenever they are loaded or exported; null for step 0, and until it is recorded.",
+    }),
   },
   { title: "Checkpoint" },
 );
@@ -133,6 +141,13 @@ export function checkpointDeletionBody({ deleted, notFound, pinned, inUse }: Ver
   };
 }
 
+export const acceptedBaseSchema = Type.Object({
+  model_id: Type.String({ format: "uuid" }),
+  base_model: Type.String(),
+  base_hash: Type.String({ description: "SHA-256 of its weights now." }),
+  accepted_steps: Type.Array(Type.Integer(), { description: "The versions that were trained over others." }),
+});
+
 export function checkpointBody(version: ModelVersion): object {
   return {
     id: version.id,
@@ -142,6 +157,8 @@ export function checkpointBody(version: ModelVersion): object {
     job_id: version.jobId,
     has_optimizer_state: version.trainerState !== null,
     pinned: version.isPinned,
+    base_hash: version.base,
+    adapter_hash: version.adapterHash,
   };
 }
 

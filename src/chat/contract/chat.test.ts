@@ -72,7 +72,7 @@ checkChat("the chat over an engine", async (behaviour) =>
         modelId: null,
         step: null,
       }),
-      refuseDeleted: async () => undefined,
+      adapterFault: async (_model, refusal) => refusal,
     },
     bases: [
       {

@@ -1,4 +1,4 @@
-// `hone models versions`, `pin` and `unpin`: the versions of a trained model.
+// `hone models versions`, `pin`, `unpin` and `accept-base`: the versions of a trained model.
 import type { Command } from "commander";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed, findNamedStep } from "../named-version.ts";
@@ -17,6 +17,19 @@ export function addVersionCommands(models: Command): void {
       const versions = (await client.listCheckpoints(model.id)).map((version) => ({ ...version }));
       printRows(versions, { ...flags, columns: ["step", "created_at", "pinned", "job_id", "metrics"] });
     });
+  addConnectionFlags(
+    models
+      .command("accept-base <name>")
+      .description(
+        "Accept the weights that a model's base has now, for versions that were trained over others: they answer otherwise than before.",
+      ),
+  ).action(async (name: string, flags: ConnectionFlags) => {
+    const client = connect(flags);
+    const { model } = await findNamed(client, name);
+    const { base_model: base, base_hash: hash, accepted_steps: steps } = await client.acceptBase(model.id);
+    const which = steps.length === 0 ? "no version was refused" : `versions ${steps.join(", ")}`;
+    process.stdout.write(`${name} is over ${base} ${hash.slice(0, 12)} now: ${which}\n`);
+  });
   for (const { verb, pinned, description } of [
     {
       verb: "pin",

@@ -157,7 +157,10 @@ export function checkEvents(under: EngineUnderTest): void {
       read(engine.submit(withAdapter(ask({ choiceCount: 2 }), missing))),
       read(engine.submit(ask({ id: "fine", maxTokens: 4 }))),
     ]);
-    assert.match(failed.failure ?? "", /^internal: The adapter missing:1 cannot be read/);
+    assert.match(
+      failed.failure ?? "",
+      /^conflict: The adapter on disk is not the one that was stored: it cannot be read/,
+    );
     assert.doesNotMatch(failed.failure ?? "", /fixtures/);
     assert.deepEqual(failed.events, []);
     assert.deepEqual(fine.ids(), recorded.answer.slice(0, 4));

@@ -9,6 +9,7 @@ import { readBody } from "../input/read-body.ts";
 import { readQuery } from "../input/query.ts";
 import { answered } from "../documentation/document-routes.ts";
 import {
+  acceptedBaseSchema,
   modelBody,
   modelCreateForm,
   modelDeletionSchema,
@@ -77,6 +78,29 @@ export function modelRoutes(app: FastifyInstance, dependencies: HttpDependencies
       },
     },
     async (request) => modelBody(await reachModel(dependencies, request.caller, request.params.model_id)),
+  );
+  app.post<ModelPath>(
+    "/v1/preview/models/:model_id/accept-base",
+    {
+      schema: {
+        summary: "Accept that a model's base has other weights now",
+        params: modelParameters,
+        response: answered("The versions that answer over other weights from now on.", {
+          json: acceptedBaseSchema,
+        }),
+        ...documented,
+      },
+    },
+    async (request) => {
+      const model = await reachModel(dependencies, request.caller, request.params.model_id);
+      const { weights, steps } = await models.acceptBase(model);
+      return {
+        model_id: model.id,
+        base_model: model.baseModel,
+        base_hash: weights,
+        accepted_steps: steps,
+      };
+    },
   );
   app.delete<ModelPath>(
     "/v1/preview/models/:model_id",

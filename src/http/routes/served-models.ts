@@ -60,7 +60,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       try {
         // Without a name a chat is answered by the default model, but that is none here.
         if (name === "") throw notFound("model", name);
-        const { base, modelId, step } = await dependencies.directory.resolve(name, caller);
+        const { base, modelId, step } = await dependencies.directory.find(name, caller);
         if (modelId === null || step === null) return baseCard(name, base);
         return trainedCard(await servedName(dependencies, name, { modelId, step, caller }));
       } catch (error) {

@@ -155,6 +155,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       store: models,
       bases: baseModels,
       defaultBase: "tiny",
+      weightsOf: () => "weights",
       dataFolder: "test/fixtures/no-such-folder",
       build: "test",
     }),
@@ -166,6 +167,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
       dropAdapter: (id) => void droppedAdapters.push(id),
       adaptersInUse: () => [],
+      weightsOf: () => "weights",
       dataFolder: "test/fixtures/no-such-folder",
       settings: defaultsOf(modelSettings),
     }),
@@ -173,7 +175,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       export: async (_model, _version, format) => [fileOf(`${format}.json`, "{}")],
       import: async ({ id: modelId }, archive) => {
         for await (const _ of archive);
-        const draft = { id: newUuid(), modelId, metrics: {}, createdAt: new Date(1000) };
+        const draft = {
+          id: newUuid(),
+          modelId,
+          metrics: {},
+          base: null,
+          adapterHash: null,
+          createdAt: new Date(1000),
+        };
         const version = await models.addVersion(draft, async (step) => `adapters/${modelId}/${step}`);
         return { version, ignored: ["README.md"] };
       },
@@ -333,6 +342,8 @@ export async function playJob(
       jobId: job.id,
       metrics,
       isPinned: false,
+      base: null,
+      adapterHash: null,
       createdAt: at,
     },
     counts,

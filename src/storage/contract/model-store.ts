@@ -202,8 +202,9 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await storeVersions({ models, jobs, ...rest }, 2);
     await models.deleteVersions("m", [2]);
     const steps: number[] = [];
+    const draft = { metrics: { a: 1 }, base: "weights", adapterHash: "own hash", createdAt: moment(5) };
     const add = (id: string, modelId = "m") =>
-      models.addVersion({ id, modelId, metrics: { a: 1 }, createdAt: moment(5) }, async (step) => {
+      models.addVersion({ ...draft, id, modelId }, async (step) => {
         steps.push(step);
         return `folder ${step}`;
       });
@@ -212,6 +213,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
       adapterFolder: "folder 3",
       trainerState: null,
       metrics: { a: 1 },
+      adapterHash: "own hash",
       createdAt: moment(5),
     });
     assert.deepEqual(await add("own"), added);
@@ -231,7 +233,14 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   test("a version whose adapter cannot be put in its place is none", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");
-    const draft = { id: "v", modelId: "m", metrics: {}, createdAt: moment(5) };
+    const draft = {
+      id: "v",
+      modelId: "m",
+      metrics: {},
+      base: null,
+      adapterHash: null,
+      createdAt: moment(5),
+    };
     await assert.rejects(
       models.addVersion(draft, () => Promise.reject(new Error("no room"))),
       /no room/,
@@ -254,6 +263,40 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.dropTrainerStates("m", 1), ["state of m:4"]);
     assert.deepEqual(await statesOf(), [null, null, null, third]);
     assert.deepEqual(await models.dropTrainerStates("nobody", 1), []);
+  });
+
+  test("versions of whose base less is known get it recorded, those made over other files stay as they are", async (t) => {
+    const { models, jobs, ...rest } = await (await makeStorage(t))();
+    const bases = [null, "files:same", "files:other", "weights", "others"] as const;
+    await storeVersions({ models, jobs, ...rest }, bases.length + 1, (step) => bases[step - 1] ?? null);
+    await models.deleteVersions("m", [6]);
+    await models.create(sampleModel("n", { baseModel: "another" }), sampleVersion("n", 0));
+    const hashes = { weights: "weights", files: "same" };
+    assert.equal(await models.adoptBase("another", hashes), 0);
+    assert.equal(await models.adoptBase("tiny", hashes), 1);
+    const basesOf = async () => (await models.listVersions("m", firstPage)).items.map(({ base }) => base);
+    assert.deepEqual(await basesOf(), [null, "weights", "weights", "files:other", "weights", "others"]);
+    assert.equal(await models.adoptBase("tiny", hashes), 0);
+    const others = async (limit = 9) =>
+      (await models.versionsOverOthers("tiny", "weights", limit)).map(({ step }) => step);
+    assert.deepEqual(await others(), [5, 3]);
+    assert.deepEqual(await others(1), [5]);
+    assert.deepEqual(await models.versionsOverOthers("another", "weights", 9), []);
+    assert.deepEqual(await models.acceptBase("m", "weights"), [3, 5]);
+    assert.deepEqual(await models.acceptBase("m", "weights"), []);
+    assert.deepEqual(await others(), []);
+    assert.equal((await basesOf())[0], null, "version 0 is the base itself");
+  });
+
+  test("an adapter's hash is recorded once", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    const draft = { id: "v", modelId: "m", metrics: {}, base: null, adapterHash: null, createdAt: moment(5) };
+    await models.addVersion(draft, async () => "folder");
+    await models.recordAdapterHash("m", 1, "first");
+    await models.recordAdapterHash("m", 1, "second");
+    await models.recordAdapterHash("m", 7, "of none");
+    assert.equal((await models.findVersion("m", 1))?.adapterHash, "first");
   });
 
   test("metrics are laid over those a version has, but for those it came with", async (t) => {
@@ -294,6 +337,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
 async function storeVersions(
   { models, jobs }: Pick<Awaited<ReturnType<Awaited<ReturnType<MakeStorage>>>>, "models" | "jobs">,
   lastStep: number,
+  baseOf: (step: number) => string | null = () => "weights",
 ): Promise<void> {
   await storeModel(models, "m");
   for (let step = 1; step <= lastStep; step++) {
@@ -302,7 +346,7 @@ async function storeVersions(
     await jobs.claim("server", moment(step), moment(step + 60));
     await jobs.succeed(jobId, {
       owner: "server",
-      version: sampleVersion("m", step, { jobId }),
+      version: sampleVersion("m", step, { jobId, base: baseOf(step) }),
       counts: sampleCounts,
       at: moment(step + 1),
       data: {},

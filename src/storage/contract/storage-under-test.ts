@@ -71,6 +71,8 @@ export function sampleVersion(
     jobId: null,
     metrics: {},
     isPinned: false,
+    base: step === 0 ? null : "weights",
+    adapterHash: step === 0 ? null : `hash of ${modelId}:${step}`,
     createdAt: moment(step),
     ...changes,
   };

@@ -13,6 +13,7 @@ import { addVersion8 } from "./version-8.ts";
 import { addVersion9 } from "./version-9.ts";
 import { addVersion10 } from "./version-10.ts";
 import { addVersion11 } from "./version-11.ts";
+import { addVersion12 } from "./version-12.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -27,6 +28,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion9,
   addVersion10,
   addVersion11,
+  addVersion12,
 ];
 
 export const newestDatabaseVersion = migrations.length;

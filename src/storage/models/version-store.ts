@@ -1,7 +1,14 @@
 // The versions of trained models. A deleted version keeps its row: its step is never used again.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { JobPins } from "../../domain/job.ts";
-import type { ModelStore, ModelVersion, VersionDeletion, VersionDraft } from "../../domain/model.ts";
+import {
+  baseOfFiles,
+  type BaseHashes,
+  type ModelStore,
+  type ModelVersion,
+  type VersionDeletion,
+  type VersionDraft,
+} from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import { readPage } from "../paging.ts";
 import type { ModelVersionTable, Schema } from "../schema.ts";
@@ -18,6 +25,10 @@ type VersionQueries = Pick<
   | "addVersion"
   | "dropTrainerStates"
   | "updateVersionMetrics"
+  | "adoptBase"
+  | "versionsOverOthers"
+  | "acceptBase"
+  | "recordAdapterHash"
 >;
 
 /** What the model store does with versions. */
@@ -68,7 +79,70 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
       database.transaction().execute((transaction) => dropTrainerStates(transaction, modelId, keptCount)),
     updateVersionMetrics: (modelId, step, metrics) =>
       database.transaction().execute((transaction) => layMetrics(transaction, modelId, step, metrics)),
+    ...baseQueries(database),
   };
+}
+
+/** What is kept of the base that versions were trained over, and of their adapters. */
+function baseQueries(
+  database: Kysely<Schema>,
+): Pick<ModelStore, "adoptBase" | "versionsOverOthers" | "acceptBase" | "recordAdapterHash"> {
+  return {
+    adoptBase: (baseModel, hashes) =>
+      database.transaction().execute((transaction) => adoptBase(transaction, baseModel, hashes)),
+    versionsOverOthers: async (baseModel, weights, limit) => {
+      const rows = await database
+        .selectFrom("model_versions")
+        .selectAll()
+        .where("is_deleted", "=", 0)
+        .where("base", "!=", weights)
+        .where("model_id", "in", modelsOver(database, baseModel))
+        .orderBy("created_at", "desc")
+        .orderBy("id")
+        .limit(limit)
+        .execute();
+      return rows.map(versionOf);
+    },
+    acceptBase: async (modelId, weights) => {
+      const rows = await database
+        .updateTable("model_versions")
+        .set({ base: weights })
+        .where("model_id", "=", modelId)
+        .where("base", "!=", weights)
+        .returning(["step", "is_deleted"])
+        .execute();
+      const live = rows.filter(({ is_deleted: isDeleted }) => isDeleted === 0);
+      return live.map(({ step }) => step).sort((one, other) => one - other);
+    },
+    recordAdapterHash: async (modelId, step, hash) => {
+      await database
+        .updateTable("model_versions")
+        .set({ adapter_hash: hash })
+        .where("model_id", "=", modelId)
+        .where("step", "=", step)
+        .where("adapter_hash", "is", null)
+        .execute();
+    },
+  };
+}
+
+function modelsOver(database: Kysely<Schema>, baseModel: string) {
+  return database.selectFrom("models").select("models.id").where("models.base_model", "=", baseModel);
+}
+
+async function adoptBase(
+  transaction: Transaction<Schema>,
+  baseModel: string,
+  { weights, files }: BaseHashes,
+): Promise<number> {
+  const adopted = transaction
+    .updateTable("model_versions")
+    .set({ base: weights })
+    .where("adapter_folder", "is not", null)
+    .where("model_id", "in", modelsOver(transaction, baseModel));
+  await adopted.where("base", "=", baseOfFiles(files)).execute();
+  const unknown = await adopted.where("base", "is", null).returning("is_deleted").execute();
+  return unknown.filter(({ is_deleted: isDeleted }) => isDeleted === 0).length;
 }
 
 async function deleteVersions(
@@ -241,6 +315,8 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
       own_metrics: JSON.stringify(version.metrics),
       created_at: version.createdAt.toISOString(),
       is_pinned: version.isPinned ? 1 : 0,
+      base: version.base,
+      adapter_hash: version.adapterHash,
       is_deleted: 0,
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -292,6 +368,8 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
     jobId: row.job_id,
     metrics: JSON.parse(row.metrics) as ModelVersion["metrics"],
     isPinned: row.is_pinned === 1,
+    base: row.base,
+    adapterHash: row.adapter_hash,
     createdAt: new Date(row.created_at),
   };
 }

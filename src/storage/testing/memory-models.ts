@@ -1,6 +1,6 @@
 // For tests: the model store in memory.
 import { isTerminal } from "../../domain/job.ts";
-import type { ModelStore, ModelVersion } from "../../domain/model.ts";
+import { baseOfFiles, type ModelStore, type ModelVersion } from "../../domain/model.ts";
 import { notFound } from "../../domain/service-error.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
 import { versionIsTaken } from "../models/version-store.ts";
@@ -108,7 +108,49 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
       }),
     updateVersionMetrics: (modelId, step, metrics) =>
       exclusively((tables) => layMetrics(tables, modelId, step, metrics)),
+    adoptBase: (baseModel, { weights, files }) =>
+      exclusively((tables) => {
+        const mayBe = ({ base }: ModelVersion) => base === null || base === baseOfFiles(files);
+        const isAdopted = (version: ModelVersion) =>
+          version.adapterFolder !== null && isOver(tables, version, baseModel) && mayBe(version);
+        const adopted = tables.versions.filter(isAdopted);
+        setBase(tables, adopted, weights);
+        return adopted.filter(({ base, isDeleted }) => base === null && !isDeleted).length;
+      }),
+    versionsOverOthers: (baseModel, weights, limit) =>
+      exclusively((tables) =>
+        [...new Set(tables.versions.map(({ modelId }) => modelId))]
+          .flatMap((modelId) => liveVersions(tables, modelId))
+          .filter((version) => isOver(tables, version, baseModel))
+          .filter(({ base }) => base !== null && base !== weights)
+          .toSorted((one, other) => +other.createdAt - +one.createdAt || (one.id < other.id ? -1 : 1))
+          .slice(0, limit),
+      ),
+    acceptBase: (modelId, weights) =>
+      exclusively((tables) => {
+        const others = allVersions(tables, modelId).filter(({ base }) => base !== null && base !== weights);
+        setBase(tables, others, weights);
+        return others.filter(({ isDeleted }) => !isDeleted).map(({ step }) => step);
+      }),
+    recordAdapterHash: (modelId, step, hash) =>
+      exclusively((tables) => {
+        tables.versions = tables.versions.map((version) =>
+          version.modelId === modelId && version.step === step
+            ? { ...version, adapterHash: version.adapterHash ?? hash }
+            : version,
+        );
+      }),
   };
+}
+
+function isOver({ models }: Tables, { modelId }: ModelVersion, baseModel: string): boolean {
+  return models.some((model) => model.id === modelId && model.baseModel === baseModel);
+}
+
+function setBase(tables: Tables, changed: readonly ModelVersion[], base: string): void {
+  tables.versions = tables.versions.map((version) =>
+    changed.includes(version) ? { ...version, base } : version,
+  );
 }
 
 type NameFilter = { readonly [Part in "entity" | "project" | "name"]: string | null };

@@ -63,6 +63,8 @@ export interface EmbeddedTrainerOptions {
   };
   /** What the saved adapter names as its base. */
   readonly baseModelName: string;
+  /** Hex SHA-256 of that base's weights, which the saved adapter carries. */
+  readonly baseWeights?: string;
   /** The root of all data, where versions lie. */
   readonly dataFolder: string;
   readonly sequenceLengthMax: number;
@@ -236,9 +238,13 @@ class EmbeddedTrainer implements Trainer {
 
   save({ folder, adapterFolder }: SaveTarget, call: TrainerCall): Promise<SavedVersion> {
     return this.#calls.run("save", call, async () => {
-      const { config, baseModelName } = this.#options;
+      const { config, baseModelName, baseWeights } = this.#options;
       requireFiniteAdapter(this.#adapter.matrices);
-      writeLoraAdapter(folder, this.#adapter, { config, baseModelName });
+      writeLoraAdapter(folder, this.#adapter, {
+        config,
+        baseModelName,
+        ...(baseWeights === undefined ? {} : { baseWeights }),
+      });
       writeOptimizerState(join(folder, optimizerFileName), this.#optimizerState);
       return { trainerState: join(adapterFolder, optimizerFileName) };
     });

@@ -46,12 +46,13 @@ function descriptionOf(
   { job, from, fromKind, pins }: TrainingRun,
   places: Pick<RunDescription, "workFolder" | "adapterFolder" | "linesFile" | "stepsTold">,
 ): RunDescription {
-  const { adapterFolder, trainerState } = from;
+  const { adapterFolder, trainerState, adapterHash } = from;
   return {
     jobId,
     seed: pins.seed,
     task: job.task,
     from: adapterFolder === null ? null : { adapterFolder, trainerState },
+    fromHash: adapterHash,
     fromKind,
     startStep: pins.startStep,
     ...places,

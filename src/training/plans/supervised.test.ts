@@ -93,6 +93,8 @@ async function run(
       settings: pinnedSettings(defaultsOf(trainingSettings)),
       from: null,
       fromKind: null,
+      fromHash: null,
+      base: "weights",
       dataFolder,
       adapterFolder,
       workFolder: "jobs/job",

@@ -30,7 +30,7 @@ export function checkpointExportRoute(app: FastifyInstance, dependencies: HttpDe
         throw atStep(error);
       });
       const files = await checkpointFiles.export(model, version, format).catch((error: unknown) => {
-        throw locate(error, { unsupported: ["query", "format"] });
+        throw locate(error, { unsupported: ["query", "format"], conflict: ["path", "step"] });
       });
       const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-step${step}-${format}.tar`;
       reply

@@ -49,7 +49,14 @@ async function newWorld(): Promise<World> {
     assert.equal(answer.statusCode, 200, answer.body);
   };
   await log("val", groups);
-  const draft = { id: "v1", modelId: id, metrics: {}, createdAt: new Date(1000) };
+  const draft = {
+    id: "v1",
+    modelId: id,
+    metrics: {},
+    base: null,
+    adapterHash: null,
+    createdAt: new Date(1000),
+  };
   await server.models.addVersion(draft, async () => "folder");
   await log("train", [{ trajectories: [trajectory(5, {}, { logs: ["l".repeat(3 << 20)] }), trajectory(6)] }]);
   const job = { model_id: id, trajectory_groups: [{ trajectories: [trajectory(9), trajectory(8)] }] };

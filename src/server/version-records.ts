@@ -1,0 +1,75 @@
+// What versions from before lack in the database: what they were trained over, and the hash of their adapters. Where their
+// job told more, that counts; what nobody knows any more is taken to be as it is found, and the log says so.
+import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import type { BaseModel, ModelStore, ModelVersion } from "../domain/model.ts";
+import { allItems } from "../domain/page.ts";
+import { baseHashes } from "../model/base-hashes.ts";
+import type { Logger } from "../telemetry/logger.ts";
+
+export interface VersionRecordsDependencies {
+  readonly models: readonly BaseModel[];
+  readonly store: Pick<ModelStore, "adoptBase" | "list" | "listVersions" | "recordAdapterHash">;
+  /** Where hashes of base models are kept. */
+  readonly cacheFolder: string;
+  readonly checkpointFiles: { readonly hashOf: (adapterFolder: string) => Promise<string> };
+  readonly logger: Logger;
+}
+
+export interface VersionRecords {
+  /** To be called before versions are served. */
+  completeBases(): Promise<void>;
+  /** Hashes adapters beside all else that runs, one after the other. */
+  readonly adapters: Service;
+}
+
+export function createVersionRecords(dependencies: VersionRecordsDependencies): VersionRecords {
+  const { models, store, cacheFolder, logger } = dependencies;
+  let hashing: Promise<void> = Promise.resolve();
+  return {
+    completeBases: async () => {
+      for (const { name, folder } of models) {
+        const hashes = await baseHashes(folder, cacheFolder);
+        const count = await store.adoptBase(name, hashes);
+        if (count > 0)
+          logger.warn(
+            { baseModel: name, weights: hashes.weights, versions: count },
+            "it was not recorded over which weights these versions were trained; those of now are taken to be the same",
+          );
+      }
+    },
+    adapters: serviceOf("adapter hashes", {
+      start: async (signal) => {
+        hashing = recordHashes(dependencies, signal).catch((error: unknown) =>
+          logger.warn(
+            { err: error },
+            "the hashes of adapters could not be recorded; the next start tries again",
+          ),
+        );
+      },
+      stop: () => hashing,
+    }),
+  };
+}
+
+async function recordHashes(
+  { store, checkpointFiles, logger }: VersionRecordsDependencies,
+  signal: AbortSignal,
+): Promise<void> {
+  const all = { entity: null, project: null, name: null };
+  for await (const { id } of allItems((page) => store.list(all, page)))
+    for await (const version of allItems((page) => store.listVersions(id, page))) {
+      if (signal.aborted) return;
+      if (version.adapterFolder === null || version.adapterHash !== null) continue;
+      const hash = await hashOrNull(version, version.adapterFolder);
+      if (hash !== null) await store.recordAdapterHash(id, version.step, hash);
+    }
+
+  async function hashOrNull({ step, modelId }: ModelVersion, folder: string): Promise<string | null> {
+    try {
+      return await checkpointFiles.hashOf(folder);
+    } catch (error) {
+      logger.warn({ err: error, modelId, step }, "the adapter of a version cannot be read");
+      return null;
+    }
+  }
+}
