@@ -90,6 +90,10 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
         ofModel(other, (id) => ({ ...get(`${models}/${id}/checkpoints/0/pin`, 200), method })),
       ]),
     ),
+    "POST /v1/preview/models/:model_id/accept-base": ofModel(other, (id) => ({
+      ...get(`${models}/${id}/accept-base`, 200),
+      method: "POST",
+    })),
     "POST /v1/preview/models/:model_id/log": [
       ...ofModel(other, (id) => post(`${models}/${id}/log`, { trajectory_groups: groupsOf(own) }, 200)),
       ...ofModel(other, (id) => post(`${models}/${id}/log`, { split: 1 }, 200)),

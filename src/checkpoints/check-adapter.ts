@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../domain/service-error.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { adapterFiles, adapterHash } from "../model/adapter-hash.ts";
+import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
 import { baseWeightsOf, openLoraAdapter } from "../model/peft-folder.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../model/safetensors.ts";
 

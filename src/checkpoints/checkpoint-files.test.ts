@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
-import { adapterHash } from "../model/adapter-hash.ts";
+import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";

@@ -11,9 +11,9 @@ import {
   shownBase,
   type TrainedModel,
 } from "../domain/model.ts";
-import { otherWeights } from "../domain/other-weights.ts";
+import { otherWeights } from "../domain/missing-base.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { baseHashes } from "../model/base-hashes.ts";
+import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../models/adapters-in-use.ts";
 import type { ModelSettings } from "../models/settings.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";

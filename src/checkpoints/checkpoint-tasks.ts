@@ -1,5 +1,5 @@
 // What the worker does with the files of versions, by kind: each a function of files.
-import { adapterHash } from "../model/adapter-hash.ts";
+import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";

@@ -12,7 +12,7 @@ import {
   type TrainedModel,
   type VersionDraft,
 } from "../domain/model.ts";
-import { adapterFiles } from "../model/adapter-hash.ts";
+import { adapterFiles } from "../model/hashes/adapter-hash.ts";
 import { flush, writeWholeFolder } from "./whole-folder.ts";
 
 export interface ImportDependencies {

@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../domain/assert.ts";
-import { requireAdapter } from "../model/adapter-hash.ts";
+import { requireAdapter } from "../model/hashes/adapter-hash.ts";
 import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";

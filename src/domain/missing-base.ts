@@ -1,7 +1,9 @@
-// What a job waits for whose base model is missing, in words for whoever sent it.
+// What is said where a base model is missing, or has other weights than those that a version was trained over: the same name
+// for another base would be another answer.
+import { type ModelVersion, type RecordedBase, shownBase } from "./model.ts";
 import { ServiceError } from "./service-error.ts";
 
-/** Where the server was started without it. */
+/** What a job waits for where the server was started without its base. */
 export function missingBaseError(baseModel: string): ServiceError {
   return missing(
     `This server does not serve the base model ${JSON.stringify(baseModel)} now; start it with --model, and the job goes on.`,
@@ -13,6 +15,29 @@ export function missingFilesError(baseModel: string): ServiceError {
   return missing(
     `The files of the base model ${JSON.stringify(baseModel)} are not where they were; put them back, and the job goes on.`,
   );
+}
+
+/** What is wrong with such a version; goes on behind its name. */
+export function otherWeights(recorded: RecordedBase, weights: string): string {
+  return (
+    `was trained over other weights of its base model (${shownBase(recorded)}) than this server has under that name ` +
+    `(${shownBase(weights)}), and would answer otherwise with them. Serve the earlier weights, or accept those of now for ` +
+    "the model (`hone models accept-base`)."
+  );
+}
+
+/** What an engine says of an adapter that is such a version's. */
+export function overOtherWeights(recorded: RecordedBase, weights: string): ServiceError {
+  return new ServiceError({ code: "conflict", message: `It ${otherWeights(recorded, weights)}` });
+}
+
+/** What a job waits for that starts from such a version. */
+export function waitsForWeights(
+  { step, base }: Pick<ModelVersion, "step" | "base">,
+  weights: string,
+): ServiceError {
+  const what = `Version ${step}, which the job starts from, ${otherWeights(base ?? "", weights)}`;
+  return missing(`${what} The job then goes on.`);
 }
 
 function missing(message: string): ServiceError {

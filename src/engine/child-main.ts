@@ -9,7 +9,7 @@ import { EventOutbox } from "./events/event-outbox.ts";
 import { packOutputs } from "./events/packed-outputs.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
 import { EngineLoop } from "./loop/engine-loop.ts";
-import { baseHashes } from "../model/base-hashes.ts";
+import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { openGraphRunner } from "./graph-runner.ts";
 import { positionBytes } from "./cache/kv-lane.ts";
 import type { ModelRunner } from "./model-runner.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { choiceCountOf, type AdapterReference, type GenerationRequest } from "../domain/generation.ts";
-import { adapterFiles, adapterHash } from "../model/adapter-hash.ts";
+import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraParameters, modelParameters } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";

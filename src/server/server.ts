@@ -36,9 +36,9 @@ import { builtInModel, packageVersion } from "./package.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
-import { sweepDataFolder } from "./sweep.ts";
+import { sweepDataFolder } from "./data-folder/sweep.ts";
+import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
 import { createServedBases, engineHealth, listedBase, type EngineBase } from "./served-bases.ts";
-import { createVersionRecords, type VersionRecords } from "./version-records.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */

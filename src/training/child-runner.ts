@@ -9,11 +9,10 @@ import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from
 import { unfolded } from "../domain/text/folded-lines.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import { missingBaseError, missingFilesError } from "../domain/missing-base.ts";
+import { missingBaseError, missingFilesError, waitsForWeights } from "../domain/missing-base.ts";
 import type { BaseHashes, ModelVersion, TrainedModel } from "../domain/model.ts";
-import { waitsForWeights } from "../domain/other-weights.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
-import { baseHashes } from "../model/base-hashes.ts";
+import { baseHashes } from "../model/hashes/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
 import { requestOf, resultFolderOf, workFolderOf } from "./folders/run-request.ts";

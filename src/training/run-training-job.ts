@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { adapterHash, requireAdapter } from "../model/adapter-hash.ts";
+import { adapterHash, requireAdapter } from "../model/hashes/adapter-hash.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 import type { TrainingPlan } from "./plans/plan.ts";

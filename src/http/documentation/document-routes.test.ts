@@ -27,6 +27,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/checkpoints/{step}": ["get"],
   "/v1/preview/models/{model_id}/checkpoints/{step}/export": ["get"],
   "/v1/preview/models/{model_id}/checkpoints/{step}/pin": ["delete", "put"],
+  "/v1/preview/models/{model_id}/accept-base": ["post"],
   "/v1/preview/models/{model_id}/log": ["post"],
   "/v1/preview/models/{model_id}/metrics": ["get"],
   "/v1/preview/models/{model_id}/trajectories": ["get"],

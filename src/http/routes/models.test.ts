@@ -127,6 +127,8 @@ test("pages through checkpoints", async () => {
         job_id: jobIds[1],
         has_optimizer_state: true,
         pinned: false,
+        base_hash: null,
+        adapter_hash: null,
       },
     ],
     first_id: "v2",
@@ -201,6 +203,26 @@ test("a pinned checkpoint stays, and says so, until it is unpinned", async () =>
     assert.equal(answer.json<{ detail: { loc: string[] }[] }>().detail[0]?.loc.join(), "path,step");
   }
   assert.equal((await ask(server, "PUT", `${url}/0/pin`, undefined, keys.other)).statusCode, 403);
+  await server.close();
+});
+
+test("a model's versions over other weights of its base are accepted by those who may reach it", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  const draft = { modelId: id, metrics: {}, adapterHash: null, createdAt: new Date(0) };
+  for (const base of ["earlier", "weights", "files:earlier"])
+    await server.models.addVersion({ ...draft, id: base, base }, async (step) => `adapters/${step}`);
+  const url = `/v1/preview/models/${id}/accept-base`;
+  assert.equal((await ask(server, "POST", url, undefined, keys.other)).statusCode, 403);
+  const answer = await ask(server, "POST", url);
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.deepEqual(answer.json(), {
+    model_id: id,
+    base_model: "tiny",
+    base_hash: "weights",
+    accepted_steps: [1, 3],
+  });
+  assert.equal((await server.models.findVersion(id, 3))?.base, "weights");
   await server.close();
 });
 

@@ -1,10 +1,10 @@
 // What versions from before lack in the database: what they were trained over, and the hash of their adapters. Where their
 // job told more, that counts; what nobody knows any more is taken to be as it is found, and the log says so.
-import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import type { BaseModel, ModelStore, ModelVersion } from "../domain/model.ts";
-import { allItems } from "../domain/page.ts";
-import { baseHashes } from "../model/base-hashes.ts";
-import type { Logger } from "../telemetry/logger.ts";
+import { serviceOf, type Service } from "../../domain/lifecycle.ts";
+import type { BaseModel, ModelStore, ModelVersion } from "../../domain/model.ts";
+import { allItems } from "../../domain/page.ts";
+import { baseHashes } from "../../model/hashes/base-hashes.ts";
+import type { Logger } from "../../telemetry/logger.ts";
 
 export interface VersionRecordsDependencies {
   readonly models: readonly BaseModel[];

@@ -2,15 +2,15 @@
 // a folder that the database does not know may be of another database, so it stays, and the log names it.
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { importsFolder } from "../checkpoints/import-adapter.ts";
-import { isTerminal, type JobState, type JobStore } from "../domain/job.ts";
-import type { ModelStore } from "../domain/model.ts";
-import { allItems } from "../domain/page.ts";
-import { deletionMark } from "../models/model-service.ts";
-import type { Logger } from "../telemetry/logger.ts";
-import { optimizerFileName } from "../training/embedded/optimizer-file.ts";
-import { isUnfinished } from "../training/folders/publish.ts";
-import { isKeptForAttempts } from "../training/steps/job-snapshots.ts";
+import { importsFolder } from "../../checkpoints/import-adapter.ts";
+import { isTerminal, type JobState, type JobStore } from "../../domain/job.ts";
+import type { ModelStore } from "../../domain/model.ts";
+import { allItems } from "../../domain/page.ts";
+import { deletionMark } from "../../models/model-service.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import { optimizerFileName } from "../../training/embedded/optimizer-file.ts";
+import { isUnfinished } from "../../training/folders/publish.ts";
+import { isKeptForAttempts } from "../../training/steps/job-snapshots.ts";
 
 export interface SweepDependencies {
   readonly dataFolder: string;

@@ -11,9 +11,9 @@ import {
   samplePins,
   sampleVersion,
   storeModel,
-} from "../storage/contract/storage-under-test.ts";
-import { memoryStorage } from "../storage/testing/memory-database.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+} from "../../storage/contract/storage-under-test.ts";
+import { memoryStorage } from "../../storage/testing/memory-database.ts";
+import { silentLogger } from "../../telemetry/logger.ts";
 import { sweepDataFolder } from "./sweep.ts";
 
 /** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */

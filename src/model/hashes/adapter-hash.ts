@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { ServiceError } from "../domain/service-error.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 
 /** The files of a PEFT folder. */
 export const adapterFiles = { config: "adapter_config.json", matrices: "adapter_model.safetensors" } as const;

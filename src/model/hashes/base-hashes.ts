@@ -6,8 +6,8 @@ import { createReadStream } from "node:fs";
 import { mkdir, readFile, readdir, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { BaseHashes } from "../domain/model.ts";
-import { weightFilesIn } from "./safetensors.ts";
+import type { BaseHashes } from "../../domain/model.ts";
+import { weightFilesIn } from "../safetensors.ts";
 
 /** Configuration, tokenizer, template and weights; what else lies there decides nothing. */
 const hashedNames = /\.(json|jinja|safetensors)$/;
