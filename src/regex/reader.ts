@@ -73,12 +73,13 @@ export class Reader {
     });
   }
 
-  notExact(what: string, position = this.position): ConstraintRefusal {
+  /** @param cure what to do instead, a sentence without its full stop */
+  notExact(what: string, position = this.position, cure = ""): ConstraintRefusal {
     return new ConstraintRefusal({
       kind: "not-exact",
       subject: what,
       place: this.placeOf(position),
-      message: `There is ${what} at position ${position} of ${this.described}, which cannot be expressed exactly.`,
+      message: `There is ${what} at position ${position} of ${this.described}, which cannot be expressed exactly.${cure === "" ? "" : ` ${cure}.`}`,
     });
   }
 }

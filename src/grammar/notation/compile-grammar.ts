@@ -13,7 +13,7 @@ import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Workshop } from "../workshop.ts";
 import { embeddedSchema } from "./embedded-schema.ts";
-import { hasNode } from "./grammar-text.ts";
+import { hasNode, literalNode } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";
 import { withoutEndless, withoutLeftRecursion } from "./productions.ts";
 import type { Piece, Pieces } from "./productions.ts";
@@ -128,11 +128,27 @@ class GrammarCompiler {
         return expressions.and(...node.parts.map((part) => this.#expressed(part, depth)));
       case "other":
         return expressions.and(this.#anyText, expressions.not(this.#expressed(node.part, depth)));
+      case "substring":
+        return this.#substring(node.chunks);
       case "rule":
         return this.#ofRule(node.name, depth);
       default:
         return unreachable(node);
     }
+  }
+
+  #substring(chunks: readonly string[]): Expression {
+    const { expressions, budget } = this.#workshop;
+    const beginnings: Expression[] = [expressions.sequence()];
+    for (const chunk of chunks.toReversed()) {
+      budget.spend(1 + (chunk.length >>> 2));
+      const more = expressions.sequence(
+        this.#expressed(literalNode(chunk)),
+        beginnings[beginnings.length - 1],
+      );
+      beginnings.push(expressions.or(beginnings[0], more));
+    }
+    return expressions.or(...beginnings);
   }
 
   get #anyText(): Expression {

@@ -18,6 +18,8 @@ export type GrammarNode =
   | { readonly kind: "all"; readonly parts: readonly GrammarNode[] }
   /** The texts that do not match the part. */
   | { readonly kind: "other"; readonly part: GrammarNode }
+  /** Any of the chunks that stand in a row, written one behind the other; regular. */
+  | { readonly kind: "substring"; readonly chunks: readonly string[] }
   /** The JSON texts of a schema's values. */
   | { readonly kind: "schema"; readonly schema: ExactJson; readonly position: number }
   | { readonly kind: "rule"; readonly name: string; readonly position: number };
@@ -35,6 +37,17 @@ export function literalNode(text: string): GrammarNode {
     return { kind: "character", set: [point, point] };
   });
   return { kind: "sequence", parts };
+}
+
+/** The text of a node that matches just one, spelled out; null for any other. */
+export function literalText(node: GrammarNode): string | null {
+  if (node.kind === "character") {
+    const [first, last, ...more] = node.set;
+    return first === last && more.length === 0 ? String.fromCodePoint(first) : null;
+  }
+  if (node.kind !== "sequence") return null;
+  const texts = node.parts.map(literalText);
+  return texts.includes(null) ? null : texts.join("");
 }
 
 /** Whether the node, or one in it, passes the test. */

@@ -2,8 +2,8 @@
 import type { Reader } from "../../regex/reader.ts";
 import type { GrammarNode } from "./grammar-text.ts";
 
-/** Repetitions of what is not regular beyond this are refused. */
-export const ruleRepetitionsMax = 1_000;
+/** Repetitions beyond this are refused, as in regular expressions. */
+export const repetitionsMax = 10_000;
 
 export type Bounds = readonly [min: number, max: number];
 
@@ -23,7 +23,7 @@ export function readBounds(reader: Reader): Bounds | null {
 /** @param start where the bounds stand */
 export function repeated(reader: Reader, part: GrammarNode, [min, max]: Bounds, start: number): GrammarNode {
   if (min > max) throw reader.malformed("a repetition whose bounds are out of order", start);
-  if (Math.max(min, Number.isFinite(max) ? max : 0) > ruleRepetitionsMax)
-    throw reader.notExact(`a repetition of more than ${ruleRepetitionsMax} times`, start);
+  if (Math.max(min, Number.isFinite(max) ? max : 0) > repetitionsMax)
+    throw reader.notExact(`a repetition of more than ${repetitionsMax} times`, start);
   return { kind: "repeat", part, min, max };
 }

@@ -126,7 +126,8 @@ test("refuses what is no grammar, with its position", () => {
     ['root ::= "a"\nroot ::= "b"', "malformed", "a second rule root", "position 13"],
     ['root ::= "\\q"', "malformed", "the unknown escape \\q", "position 10"],
     ["root ::= <think>", "not-exact", "a token by name", "position 9"],
-    ['root ::= "a"{2000}', "not-exact", "a repetition of more than 1000 times", "position 12"],
+    ['root ::= "a"{10001}', "not-exact", "a repetition of more than 10000 times", "position 12"],
+    ['root ::= "a" (="b")', "not-exact", "a look-ahead", "position 13"],
     ['root ::= x "a" | "c"\nx ::= "b"? root', "not-exact", "left recursion", ""],
     ['root ::= "a" root', "unsatisfiable", "grammar", ""],
   ] as const)

@@ -58,13 +58,20 @@ function readTerm(reader: Reader, limits: GrammarLimits, depth: number): Grammar
   if (reader.skip('"')) return readLiteral(reader, position);
   if (reader.skip("[")) return { kind: "character", set: readClass(reader, position) };
   if (reader.skip(".")) return { kind: "character", set: allCharacters };
+  if (reader.sees("(="))
+    throw reader.notExact("a look-ahead", position, "It only helps XGrammar to go faster: leave it out");
   if (reader.skip("(")) {
     const group = readChoice(reader, limits, depth + 1);
     reader.match(blanks);
     if (!reader.skip(")")) throw reader.malformed("an unclosed group", position);
     return group;
   }
-  if (reader.sees("<") || reader.sees("!<")) throw reader.notExact("a token by name");
+  if (reader.sees("<") || reader.sees("!<"))
+    throw reader.notExact(
+      "a token by name",
+      position,
+      "Constraints here are on texts: write the token's text",
+    );
   const name = reader.match(ruleName)?.[0];
   if (name === undefined) throw reader.malformed(`an unexpected ${reader.peek()}`);
   return { kind: "rule", name, position };

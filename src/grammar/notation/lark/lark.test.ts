@@ -88,6 +88,57 @@ const cases: readonly (readonly [text: string, accepted: readonly string[], othe
   ['start: mul\n!mul.2: (mul "*")? number\nnumber: INT\n%import common.INT', ["1", "1*23*4"], ["*1", "1**2"]],
   ['start: expr\nexpr: expr OP expr | "(" expr ")" | "1"\nOP: "+"|"-"', ["1", "(1+1)-1"], ["1+", "(1"]],
   ["start: C D\nC: /a|ab/\nD: /b?c/", ["abc", "ac", "abbc"], ["ab", "abbbc"]],
+  // The examples of llguidance's own documentation.
+  [
+    'start: with_stop "<end>"\nwith_stop[capture, stop="<end>"]: /.*/',
+    ["foo<end>", "<end>", "<en<end>"],
+    ["foo", "foo<end>bar<end>", "foo<end><end>"],
+  ],
+  [
+    'start: with_suffix "b"?\nwith_suffix[capture="x", suffix="<end>"]: /.*/',
+    ["foo<end>", "<end>b"],
+    ["foo", "foo<end>bar<end>"],
+  ],
+  ["start: lazily rest\nlazily[lazy]: /.*<end>/\nrest: /b?/", ["foo<end>", "<end>b"], ["foo", "<end><end>"]],
+  [
+    "start: foo digit more\nfoo[lazy]: /.*/\ndigit[lazy]: /[0-9]+/\nmore: /[a-z]/",
+    ["1a"],
+    ["a1a", "12a", "a"],
+  ],
+  [
+    `start: ( f_foo | f_bar )* f_end
+f_end: TEXT
+TEXT: /(.|\\n)*/
+
+f_foo_hd[lazy]: TEXT "<function"
+f_foo: f_foo_hd "=foo>" %json { "type": "object" } "</function>"
+
+f_bar_hd[lazy]: TEXT "<function"
+f_bar: f_bar_hd "=bar>" /[0-9]+/ "</function>"`,
+    ["text", "a<function=bar>12</function>b<function=foo>{}</function>"],
+    [],
+  ],
+  ['start: a "c"\na[stop="aba"]: /[ab]*/', ["c", "bbac", "abbc", "aac"], ["abac", "aabab", "abc", "babc"]],
+  ['start[stop=""]: /a*/', ["", "aa"], ["b"]],
+  ["start: A B\nA.2: /a+/\nB.-1: /a*c/", ["ac", "aac"], ["aa", "c"]],
+  [
+    '%import common.INT\nstart: INT sign\n%override INT: /[1-9]/\nsign: "+"\n%extend sign: "-"',
+    ["1+", "2-"],
+    ["0+", "12+", "1"],
+  ],
+  [
+    'start: A\nA: %regex {"substring_chunks": ["abc", "de", "fg"]}',
+    ["", "abc", "de", "abcde", "defg", "abcdefg"],
+    ["ab", "cde", "abcfg"],
+  ],
+  [
+    'start: "<" %regex {"substring_words": "foo bar. baz"} ">"',
+    ["<foo>", "<bar. baz>", "< bar>", "<.>", "<>"],
+    ["<fo>", "<foo baz>", "<ar.>"],
+  ],
+  ['start: %regex {"type": "substring", "chunks": ["a", "b"]}', ["ab", "b", ""], ["ba"]],
+  ['start: %regex {"substring_chars": "ab c"}', ["b c", "ab"], ["ac"]],
+  ['%llguidance {"no_forcing": true}\nstart: "a"', ["a"], [""]],
   [
     "%import common (CNAME, ESCAPED_STRING, C_COMMENT, FLOAT, SIGNED_INT)\nstart: CNAME ESCAPED_STRING C_COMMENT FLOAT SIGNED_INT",
     ['_a1"x\\"y"/* * **/1.e5-3', 'a""/***/.5+12'],
@@ -142,18 +193,31 @@ test("refuses what is not served, with its position", () => {
     ['start: %json {"type": ', "malformed", "no JSON object", "position 7"],
     ['start: %json {"type": 1}', "malformed", "type", "position 7, #/type"],
     ['start: %json {"uniqueItems": true}', "not-exact", "uniqueItems", "position 7, #/uniqueItems"],
-    ['start: %regex {"substring_chars": "ab"}', "not-exact", "%regex", "position 7"],
+    ['start: %regex {"type": "number"}', "not-exact", "a %regex of another kind", "position 7"],
+    ['start: %regex {"substring_chunks": ["a", 1]}', "not-exact", "a %regex of another kind", "position 7"],
+    ["start: <[1-10]>", "not-exact", "a token by name", "position 7"],
     ["start: <|tool|>", "not-exact", "a token by name", "position 7"],
     ["start: @other", "not-exact", "another grammar", "position 7"],
     ['start: list{"a"}\nlist{x}: x', "not-exact", "a rule with parameters", "position 7"],
     ["list{x}: x", "not-exact", "a template", "position 4"],
-    ['start[capture]: "a"', "not-exact", "the attribute capture", "position 5"],
-    ['start[stop="b", max_tokens=3]: "a"', "not-exact", "the attribute stop", "position 5"],
-    ['start: A\nA.2: "a"', "not-exact", "a terminal with a priority", "position 10"],
+    ['start[stop="b", max_tokens=3]: "a"', "not-exact", "the attribute max_tokens", "position 16"],
+    ['start[temperature=0.5]: "a"', "not-exact", "the attribute temperature", "position 6"],
+    ['start[stop=/b+/]: "a"', "not-exact", "a stop that is not one text", "position 6"],
+    ['start[stop="b"i]: "a"', "not-exact", "a stop that is not one text", "position 6"],
+    ['start[suffix]: "a"', "malformed", "an attribute without a value", "position 6"],
+    ['start[suffix="b", stop="c"]: "a"', "malformed", "a rule with both suffix and stop", "position 27"],
+    ['start[lazy]: a\na: "a"', "malformed", "the rule a in a terminal", "position 13"],
+    ['start: A\nA[lazy]: "a"', "not-exact", "a terminal with attributes", "position 10"],
+    ['%override A: "a"\nstart: A', "malformed", "a change of A, which is not defined before", "position 10"],
     ["start: A\n%declare A", "not-exact", "the directive %declare", "position 9"],
     ["start: A\n%import python.A", "not-exact", "an import of python.A", "position 9"],
     ["start: A\n%import common.A", "not-exact", "an import of common.A", "position 9"],
-    ['%llguidance {"no_forcing": true}\nstart: "a"', "not-exact", "the option no_forcing", "position 0"],
+    [
+      '%llguidance {"skip_repetition": "once"}\nstart: "a"',
+      "not-exact",
+      "the option skip_repetition",
+      "position 0",
+    ],
     ['start: "a" & "b"', "not-exact", "an & outside a terminal", "position 11"],
     ["start: /a*?b/", "not-exact", "a lazy quantifier", "position 7, position 2"],
     ["start: /a(?=b)/", "not-exact", "an anchor or a look-ahead in a terminal", "position 7"],

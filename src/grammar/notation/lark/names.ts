@@ -6,7 +6,7 @@ const blanksOfLine = /(?:[ \t]|\\ *\r?\n)*/y;
 const name = /_*[A-Za-z]\w*(?:-\w+)*/y;
 /** Marks of how a tree is built, a name, attributes or parameters, a priority. */
 const definition =
-  /[!?]*_*[A-Za-z]\w*(?:-\w+)*(?:\[(?:[^\]"\n]|"(?:[^"\\\n]|\\.)*")*\]|\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:(?!:=)/y;
+  /[!?]*_*[A-Za-z]\w*(?:-\w+)*(?:\[(?:[^\]"/\n]|"(?:[^"\\\n]|\\.)*"|\/(?:[^/\\\n]|\\.)*\/)*\]|\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:(?!:=)/y;
 const directive = /%(?!json|regex|lark\b)[a-z]/y;
 
 /** Steps over blanks, ends of lines and comments. */

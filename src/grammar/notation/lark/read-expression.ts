@@ -8,6 +8,7 @@ import { readBounds, repeated } from "../repetition.ts";
 import type { Bounds } from "../repetition.ts";
 import { isTerminalName, readName, skipBlanks, skipBlanksOfLine, startsStatement } from "./names.ts";
 import { readJson, readRegularExpression, readStringOrRange } from "./read-literal.ts";
+import { readSubstring } from "./read-substring.ts";
 
 export interface Source extends PatternEffort {
   readonly reader: Reader;
@@ -76,6 +77,10 @@ function readTerm(source: Source, depth: number): GrammarNode {
     skipBlanks(reader);
     return lexeme(source, { kind: "schema", schema: readJson(reader, position), position });
   }
+  if (reader.skip("%regex")) {
+    skipBlanks(reader);
+    return lexeme(source, readSubstring(reader, position));
+  }
   const literal = readStringOrRange(reader, source) ?? readRegularExpression(reader, source);
   if (literal !== null) return lexeme(source, literal);
   return readReference(source);
@@ -95,7 +100,7 @@ function readReference(source: Source): GrammarNode {
   const name = readName(reader);
   if (name === null) throw unknownTerm(reader);
   if (reader.match(/\{(?![\d,\s])/y) !== null || reader.sees("::"))
-    throw reader.notExact("a rule with parameters", position);
+    throw reader.notExact("a rule with parameters", position, "Write a rule for each of their values");
   const reference: GrammarNode = { kind: "rule", name, position };
   if (isTerminalName(name)) return lexeme(source, reference);
   if (isTerminal) throw reader.malformed(`the rule ${name} in a terminal`, position);
@@ -103,7 +108,12 @@ function readReference(source: Source): GrammarNode {
 }
 
 function unknownTerm(reader: Reader): Error {
-  if (reader.sees("<")) return reader.notExact("a token by name");
+  if (reader.sees("<"))
+    return reader.notExact(
+      "a token by name",
+      reader.position,
+      "Constraints here are on texts: write the token's text as a string, if it has one in answers",
+    );
   if (reader.sees("@")) return reader.notExact("another grammar");
   const directive = reader.match(/%\w+/y)?.[0];
   if (directive !== undefined) return reader.notExact(directive, reader.position - directive.length);

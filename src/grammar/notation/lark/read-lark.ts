@@ -1,11 +1,13 @@
 // Reads Lark's notation, with what engines that constrain models add to it. A text is in the language if it can be split
 // into terminals in any way, as with Lark's own lexer "dynamic_complete": a lexer that always takes the longest match
-// knows fewer texts. What builds trees (aliases, `?rule`, `!rule`, a rule's priority) has no effect.
+// knows fewer texts. What builds trees (aliases, `?rule`, `!rule`) and what chooses one of several (priorities) has no
+// effect.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import { Reader } from "../../../regex/reader.ts";
 import { hasNode } from "../grammar-text.ts";
 import type { GrammarNode, GrammarText } from "../grammar-text.ts";
+import { ended, readAttributes } from "./attributes.ts";
 import { lexeme, readChoice, readTerminal } from "./read-expression.ts";
 import type { Source } from "./read-expression.ts";
 import { libraryTerminal } from "./library-terminals.ts";
@@ -95,24 +97,40 @@ class LarkReader {
   }
 
   #readDefinition(): string {
+    const { position } = this.#reader;
+    const { name, body } = this.#readBody();
+    this.#define(name, body, position);
+    return name;
+  }
+
+  #readBody(): { readonly name: string; readonly body: GrammarNode } {
     const reader = this.#reader;
     const { position } = reader;
     reader.match(/[!?]*/y);
     const name = readName(reader);
     if (name === null) throw reader.malformed("no rule");
-    if (reader.sees("{")) throw reader.notExact("a template");
-    // Where a lexer ends a terminal depends on what else it could be, which no set of texts says.
-    const behind = reader.position;
-    const attribute = reader.match(/\[\s*([\w-]*)/y);
-    if (attribute !== null) throw reader.notExact(`the attribute ${attribute[1]}`, behind);
-    if (reader.match(/\.-?\d+/y) !== null && isTerminalName(name))
-      throw reader.notExact("a terminal with a priority", behind);
+    if (reader.sees("{")) throw reader.notExact("a template", reader.position, "Write a rule for each use");
+    if (reader.sees("[") && isTerminalName(name)) throw reader.notExact("a terminal with attributes");
+    const attributes = readAttributes(this.#source);
+    // It chooses among the ways to read a text, all of which count here.
+    reader.match(/\.-?\d+/y);
     skipBlanksOfLine(reader);
     if (reader.sees("::")) throw reader.notExact("a parameter");
     if (!reader.skip(":")) throw reader.malformed("a name without a definition", position);
-    const body = isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source);
-    this.#define(name, body, position);
-    return name;
+    if (attributes !== null)
+      return { name, body: lexeme(this.#source, ended(readTerminal(this.#source), attributes)) };
+    return { name, body: isTerminalName(name) ? readTerminal(this.#source) : readChoice(this.#source) };
+  }
+
+  /** `%override` and `%extend`, of what was defined or imported before. */
+  #readChange(how: "override" | "extend"): void {
+    const reader = this.#reader;
+    const { position } = reader;
+    const { name, body } = this.#readBody();
+    const before = this.#rules.get(name);
+    if (before === undefined)
+      throw reader.malformed(`a change of ${name}, which is not defined before`, position);
+    this.#rules.set(name, how === "override" ? body : { kind: "choice", parts: [before, body] });
   }
 
   #readDirective(position: number): void {
@@ -125,6 +143,10 @@ class LarkReader {
         return;
       case "import":
         this.#readImport(position);
+        return;
+      case "override":
+      case "extend":
+        this.#readChange(name);
         return;
       case "llguidance":
       case "grammar_options":
@@ -166,6 +188,8 @@ class LarkReader {
     for (const [name, value] of Object.entries(
       typeof options === "object" && options !== null ? options : {},
     )) {
+      // It says how llguidance works, not what it allows.
+      if (name === "no_forcing") continue;
       if (name !== "allow_initial_skip" || typeof value !== "boolean")
         throw this.#reader.notExact(`the option ${name}`, position);
       this.#ignoresAtStart = value;

@@ -1,0 +1,118 @@
+// The attributes of a rule, as guidance's grammars have them: `name[lazy]: ...`. Those that name what was read say nothing
+// of a text; those of where a terminal ends are expressed by the texts that it then matches; those of how tokens are drawn
+// are refused.
+import { allCharacters } from "../../../regex/code-points.ts";
+import { literalNode, literalText } from "../grammar-text.ts";
+import type { GrammarNode } from "../grammar-text.ts";
+import { readName, skipBlanks } from "./names.ts";
+import { readTerminal } from "./read-expression.ts";
+import type { Source } from "./read-expression.ts";
+
+export interface Attributes {
+  /** Matches as little as possible. */
+  readonly isLazy: boolean;
+  /** Stands behind the rule's text, the first time that it can. */
+  readonly suffix: GrammarNode | null;
+  /** Would end the rule's text, and does not belong to it. */
+  readonly stop: string | null;
+}
+
+const none: Attributes = { isLazy: false, suffix: null, stop: null };
+
+/** Reads `[name, name=value, ...]`; null where none stands, or nothing that changes which texts a rule has. */
+export function readAttributes(source: Source): Attributes | null {
+  const { reader } = source;
+  if (!reader.skip("[")) return null;
+  let attributes = none;
+  do {
+    skipBlanks(reader);
+    attributes = { ...attributes, ...readAttribute(source) };
+    skipBlanks(reader);
+  } while (reader.skip(","));
+  if (!reader.skip("]")) throw reader.malformed("an unclosed list of attributes");
+  const { isLazy, suffix, stop } = attributes;
+  if (suffix !== null && stop !== null) throw reader.malformed("a rule with both suffix and stop");
+  return isLazy || suffix !== null || stop !== null ? attributes : null;
+}
+
+function readAttribute(source: Source): Partial<Attributes> {
+  const { reader } = source;
+  const { position } = reader;
+  const name = readName(reader) ?? "";
+  switch (name) {
+    case "capture":
+    case "stop_capture":
+      if (reader.match(equals) !== null) readText(source, position);
+      return {};
+    case "lazy":
+      return { isLazy: true };
+    case "suffix":
+      return { suffix: readValue(source, position) };
+    case "stop": {
+      const stop = readText(source, position);
+      // Then only the end of the answer stops it.
+      return stop === "" ? {} : { stop };
+    }
+    default:
+      throw reader.notExact(`the attribute ${name}`, position, cures[name]);
+  }
+}
+
+const cures: Readonly<Record<string, string>> = {
+  max_tokens:
+    "A repetition with bounds, such as /(.|\\n){0,200}/, limits characters; max_tokens of the request limits its tokens",
+  temperature: "temperature of the request counts for the whole answer",
+};
+
+const equals = /\s*=\s*/y;
+
+function readValue(source: Source, position: number): GrammarNode {
+  if (source.reader.match(equals) === null)
+    throw source.reader.malformed("an attribute without a value", position);
+  return readTerminal(source);
+}
+
+/** A value that is one text; behind its `=` where that was read. */
+function readText(source: Source, position: number): string {
+  source.reader.match(equals);
+  const text = literalText(readTerminal(source));
+  if (text === null)
+    throw source.reader.notExact("a stop that is not one text", position, "suffix takes patterns");
+  return text;
+}
+
+/** The texts that a terminal matches where it ends as its attributes say. */
+export function ended(terminal: GrammarNode, { isLazy, suffix, stop }: Attributes): GrammarNode {
+  if (stop !== null) return beforeStop(terminal, stop);
+  if (suffix !== null) return shortest({ kind: "sequence", parts: [terminal, suffix] });
+  return isLazy ? shortest(terminal) : terminal;
+}
+
+const anyText = (min: number): GrammarNode => ({
+  kind: "repeat",
+  part: { kind: "character", set: allCharacters },
+  min,
+  max: Number.POSITIVE_INFINITY,
+});
+
+/** The texts that do not begin with a shorter one. */
+function shortest(node: GrammarNode): GrammarNode {
+  return without(node, { kind: "sequence", parts: [node, anyText(1)] });
+}
+
+/** The texts that, with the stop behind them, hold it at their end alone. */
+function beforeStop(node: GrammarNode, stop: string): GrammarNode {
+  const characters = Array.from(stop);
+  // Behind these, the beginning of the stop would complete one: "a" before "ab" of the stop "aab".
+  const halves = characters.slice(1).flatMap((_, index) => {
+    const half = characters.slice(0, index + 1).join("");
+    return (half + stop).startsWith(stop) ? [literalNode(half)] : [];
+  });
+  const holding: GrammarNode = { kind: "sequence", parts: [node, literalNode(stop), anyText(0)] };
+  const completing: GrammarNode = { kind: "sequence", parts: [node, { kind: "choice", parts: halves }] };
+  return without(node, ...(halves.length === 0 ? [holding] : [holding, completing]));
+}
+
+function without(node: GrammarNode, ...others: readonly GrammarNode[]): GrammarNode {
+  return { kind: "all", parts: [node, ...others.map((part): GrammarNode => ({ kind: "other", part }))] };
+}
