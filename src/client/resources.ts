@@ -141,12 +141,16 @@ export interface TrainingJobResource {
   /** Null unless it runs. */
   readonly phase: "preparing" | "training" | "publishing" | null;
   readonly progress: {
+    /** Conversations, or trajectory groups, that are made into tokens; null in jobs from before. */
+    readonly prepared: number | null;
+    readonly prepared_total: number | null;
     readonly gradient_steps: number;
-    readonly gradient_steps_total: number;
+    /** Null until all is prepared. */
+    readonly gradient_steps_total: number | null;
     /** Those that are not taken again after a crash. */
     readonly gradient_steps_saved: number;
   } | null;
-  /** Until its last step, by the speed of the last ones; null while that is not known. */
+  /** Until all is prepared, or until its last step; null while that is not known. */
   readonly seconds_left: number | null;
   /** As it takes effect; null of a job of another kind. */
   readonly experimental_config: Readonly<Record<string, ConfigValue>> | null;

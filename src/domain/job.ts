@@ -34,12 +34,21 @@ export type JobPhase = "preparing" | "training" | "publishing";
 
 export interface JobProgress {
   readonly phase: JobPhase;
+  /** Of what it trains on, how much is made into tokens; null in jobs from before. */
+  readonly prepared: PreparedProgress | null;
   readonly gradientStepCount: number;
-  readonly gradientStepCountTotal: number;
+  /** Null until all is prepared: only then its steps are cut. */
+  readonly gradientStepCountTotal: number | null;
   /** Of the steps taken, how many are kept: an attempt after a loss goes on behind them. */
   readonly savedStepCount: number;
-  /** When its steps end, by the speed of the last ones; null while none was measured. */
+  /** When preparing ends, or its steps, by the speed so far; null while none was measured. */
   readonly endsAt: Date | null;
+}
+
+/** Conversations, or trajectory groups. */
+export interface PreparedProgress {
+  readonly count: number;
+  readonly total: number;
 }
 
 /** Why trajectories did not train, and how many; and what did. The conversations of supervised jobs count as trajectories, in no group. */
@@ -170,7 +179,12 @@ export interface JobSuccess {
   readonly data: JsonObject;
 }
 
-export type JobEventType = "training_started" | "gradient_step" | "training_ended" | "training_failed";
+export type JobEventType =
+  | "preparing"
+  | "training_started"
+  | "gradient_step"
+  | "training_ended"
+  | "training_failed";
 
 export interface JobEvent {
   /** Stable and unique: the page cursor. */
@@ -267,16 +281,20 @@ export interface JobStore {
   endWaits(): Promise<void>;
   /** Adds to the job's warnings, once. */
   addWarning(id: string, warning: string): Promise<void>;
-  /** Changes nothing where the job does not run for this owner: another may have it by now. */
-  updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts): Promise<void>;
   /**
-   * The same, of an attempt that has kept further steps: it has advanced, however it ends. The losses before it no longer
-   * count, those of processes and of servers.
+   * Changes nothing where the job does not run for this owner: another may have it by now.
+   *
+   * @param counts null leaves them as they are
    */
-  advance(id: string, owner: string, progress: JobProgress, counts: JobCounts): Promise<void>;
+  updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
+  /**
+   * The same, of an attempt that has kept further steps, or prepared more than any before: it has advanced, however it
+   * ends. The losses before it no longer count, those of processes and of servers.
+   */
+  advance(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
    * Appends an event. `sequence` makes it idempotent: an event of the same job and sequence is written once,
-   * so a resumed job repeats nothing (0 is `training_started`, then one per gradient step).
+   * so a resumed job repeats nothing (0 is `training_started`, then one per gradient step; those of preparing are below 0).
    *
    * @throws ServiceError `conflict` where the job does not run for this owner
    */
@@ -332,6 +350,13 @@ export interface ReplayAssignment {
 
 /** What an attempt reports while it runs; each resolves when it is durable. */
 export interface JobReport {
+  /**
+   * So many lines of what the job trains on are prepared: before the start, at the latest when all are, and of a thousand or
+   * more at every tenth.
+   *
+   * @param secondsLeft until all are, by the speed so far
+   */
+  prepared(count: number, total: number, secondsLeft: number): Promise<void>;
   /** `training_started`: how many gradient steps there are, and the event's data. The same numbers on every attempt. */
   started(
     gradientStepCountTotal: number,

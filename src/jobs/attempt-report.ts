@@ -13,54 +13,79 @@ export interface ReportDependencies {
   readonly logger: Logger;
   /** Called after every event is durable. */
   readonly onEvent: () => void;
-  /** Called when it is durable that the attempt kept further steps for another one. */
+  /** Called when it is durable that the attempt kept further steps for another one, or prepared further lines. */
   readonly onAdvanced: () => void;
 }
+
+/** Events of preparing come before that of the start, whose sequence is 0. */
+const preparingEvents = 11;
+
+/** Fewer lines are prepared before anybody looks: only what is more is told in events, tenth by tenth. */
+const toldLinesMin = 1000;
 
 /** The report of one attempt at the job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
+  // What an earlier attempt kept was told by then; this one says at once if it cannot go on behind it.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
-  let start: { readonly progress: JobProgress; readonly counts: JobCounts } | null = null;
-  const update = async (
-    change: Partial<JobProgress>,
-    how: "updateProgress" | "advance" = "updateProgress",
-  ): Promise<void> => {
-    const { progress, counts } = present(start, "a runner reports its start first");
-    start = { progress: { ...progress, ...change }, counts };
-    await jobs[how](jobId, owner, start.progress, counts);
+  let progress: JobProgress = {
+    phase: "preparing",
+    prepared: earlier?.prepared ?? null,
+    gradientStepCount: savedEarlierCount,
+    gradientStepCountTotal: earlier?.gradientStepCountTotal ?? null,
+    savedStepCount: savedEarlierCount,
+    endsAt: null,
   };
+  /** Null until the start. */
+  let counts: JobCounts | null = null;
+  let toldTenth = 0;
+  const update = async (change: Partial<JobProgress>, isFurther = false): Promise<void> => {
+    progress = { ...progress, ...change };
+    if (!isFurther) return jobs.updateProgress(jobId, owner, progress, counts);
+    await jobs.advance(jobId, owner, progress, counts);
+    onAdvanced();
+  };
+  const after = (seconds: number | undefined): Date | null =>
+    seconds === undefined ? null : new Date(clock.now().getTime() + seconds * 1000);
   return {
-    started: async (gradientStepCountTotal, counts, metrics) => {
+    prepared: async (count, total, secondsLeft) => {
+      const tenth = total < toldLinesMin ? 0 : Math.floor((10 * count) / total);
+      if (tenth > toldTenth) {
+        const data = { num_prepared: count, num_to_prepare: total, seconds_left: secondsLeft };
+        requireFinite(data);
+        await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
+      }
+      // What takes no time to prepare is no advance: it would be one of every attempt that is the first.
+      const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
+      await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
+      if (tenth > toldTenth) onEvent();
+      toldTenth = tenth;
+    },
+    started: async (gradientStepCountTotal, startCounts, metrics) => {
       requireFinite(metrics);
       await jobs.appendEvent(jobId, owner, 0, { type: "training_started", data: metrics });
-      // What an earlier attempt kept was told by then; this one says at once if it cannot go on behind it.
-      const steps = { gradientStepCount: savedEarlierCount, savedStepCount: savedEarlierCount };
-      const progress = { phase: "preparing", ...steps, gradientStepCountTotal, endsAt: null } as const;
-      start = { progress, counts };
-      await update({});
+      counts = startCounts;
+      await update({ gradientStepCountTotal, endsAt: null });
       onEvent();
     },
     entered: (phase) => update({ phase }),
     stepped: async (index, metrics, secondsLeft) => {
-      const total = present(start, "a runner reports its start first").progress.gradientStepCountTotal;
+      present(counts, "a runner reports its start first");
+      const total = progress.gradientStepCountTotal ?? 0;
       assert(
         Number.isInteger(index) && index >= 0 && index < total,
         `step ${index} is one of the ${total} announced`,
       );
       requireFinite(metrics);
       await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
-      const endsAt = secondsLeft === undefined ? null : new Date(clock.now().getTime() + secondsLeft * 1000);
-      await update({ gradientStepCount: index + 1, endsAt });
+      await update({ gradientStepCount: index + 1, endsAt: after(secondsLeft) });
       onEvent();
     },
     saved: async (stepCount) => {
       const isFurther = stepCount > savedEarlierCount;
-      const kept = { gradientStepCount: stepCount, savedStepCount: stepCount };
-      await update(kept, isFurther ? "advance" : "updateProgress");
-      if (isFurther) onAdvanced();
+      await update({ gradientStepCount: stepCount, savedStepCount: stepCount }, isFurther);
     },
     warned: async (warning) => {
       logger.warn({ warning }, "a job was warned of");

@@ -30,7 +30,7 @@ export class Attempt {
   /** Aborts when the server stops: nothing waits any longer then. */
   readonly #parking = new AbortController();
   #interruption: Interruption | null = null;
-  /** Whether it kept further steps for another attempt. */
+  /** Whether it kept further steps, or further prepared lines, for another attempt. */
   #hasAdvanced = false;
 
   constructor(

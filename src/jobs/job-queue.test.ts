@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { present } from "../domain/assert.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
-import type { JobEvent, JobOutcome, JobPins, JobRunner, JobStore } from "../domain/job.ts";
+import type { JobEvent, JobOutcome, JobPins, JobReport, JobRunner, JobStore } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
@@ -261,7 +261,7 @@ test("a submitted job runs at once, makes the next version, and emits its events
   const job = await jobs.find("b");
   assert.deepEqual([job?.state, job?.resultStep, job?.attemptCount], ["succeeded", 2, 1]);
   const steps = { gradientStepCount: 2, gradientStepCountTotal: 2, savedStepCount: 0 };
-  assert.deepEqual(job?.progress, { phase: "preparing", ...steps, endsAt: null });
+  assert.deepEqual(job?.progress, { phase: "preparing", prepared: null, ...steps, endsAt: null });
   assert.deepEqual(job?.counts, counts);
   const version = await models.newestVersion("m");
   assert.deepEqual(
@@ -532,11 +532,15 @@ test("a job says what it is about, how far it is, what of that is kept, and when
     const progress = (await database.jobs.find("j"))?.progress;
     const endsAt = progress?.endsAt ?? null;
     const seconds = endsAt === null ? null : (endsAt.getTime() - clock.now().getTime()) / 1000;
-    seen.push([progress?.phase, progress?.gradientStepCount, progress?.savedStepCount, seconds]);
+    const { phase, prepared, gradientStepCount, savedStepCount } = progress ?? {};
+    seen.push([phase, prepared?.count, gradientStepCount, savedStepCount, seconds]);
   };
   const queue = await bench.start([
     async (_assignment, report) => {
       await look();
+      await report.prepared(4, 8, 20);
+      await look();
+      await report.prepared(8, 8, 0);
       await report.started(2, counts, startedEvent);
       await look();
       await report.entered("training");
@@ -552,12 +556,68 @@ test("a job says what it is about, how far it is, what of that is kept, and when
   ]);
   await bench.submit(queue, "j");
   assert.deepEqual(seen, [
-    [undefined, undefined, undefined, null],
-    ["preparing", 0, 0, null],
-    ["training", 1, 0, 30],
-    ["training", 1, 1, 30],
-    ["publishing", 2, 1, 0],
+    [undefined, undefined, undefined, undefined, null],
+    ["preparing", 4, 0, 0, 20],
+    ["preparing", 8, 0, 0, null],
+    ["training", 8, 1, 0, 30],
+    ["training", 8, 1, 1, 30],
+    ["publishing", 8, 2, 1, 0],
   ]);
+});
+
+test("a job that prepares more in each attempt goes on, however often its process dies", async (t) => {
+  const bench = await Bench.open(t);
+  const upTo =
+    (count: number): Run =>
+    async (_assignment, report) => {
+      await report.prepared(count, 900, 9);
+      throw new ServiceError({ code: "unavailable", message: "The process died." });
+    };
+  const queue = await bench.start([100, 200, 300, 400, 400, 350, 500].map(upTo), {
+    attemptsMax: 2,
+    backoffMs: 10,
+  });
+  await bench.submit(queue, "j");
+  await bench.clock.advance(60_000);
+  const job = await bench.database.jobs.find("j");
+  assert.deepEqual([job?.state, job?.attemptCount], ["failed", 6]);
+});
+
+test("of much that is prepared every tenth is an event, once, whichever attempt gets there", async (t) => {
+  const bench = await Bench.open(t);
+  const prepare = async (report: JobReport, from: number, to: number): Promise<void> => {
+    for (let count = from; count <= to; count += 100) await report.prepared(count, 2000, 2000 - count);
+  };
+  const queue = await bench.start([
+    async (_assignment, report) => {
+      await prepare(report, 100, 900);
+      throw new ServiceError({ code: "unavailable", message: "The process died." });
+    },
+    async (_assignment, report) => {
+      await prepare(report, 700, 2000);
+      await report.started(0, counts, startedEvent);
+      return outcome;
+    },
+    async (_assignment, report) => {
+      await report.prepared(999, 999, 0);
+      await report.started(0, counts, startedEvent);
+      return outcome;
+    },
+  ]);
+  await bench.submit(queue, "many");
+  await bench.clock.advance(1000);
+  const tenths = Array.from({ length: 10 }, (_, index) => 200 * (index + 1));
+  const preparing = tenths.map((count) => [
+    "preparing",
+    { num_prepared: count, num_to_prepare: 2000, seconds_left: 2000 - count },
+  ]);
+  const rest = (step: number): unknown[] => [
+    ["training_started", startedEvent],
+    ["training_ended", { loss: 0.5, step }],
+  ];
+  assert.deepEqual(await bench.events("many"), [...preparing, ...rest(1)]);
+  await bench.submit(queue, "few");
+  assert.deepEqual(await bench.events("few"), rest(2));
 });
 
 test("a new version takes the trainer's state from those before it, but for as many as are kept", async (t) => {

@@ -97,6 +97,7 @@ function progressOf(text: string): JobProgress {
   const { endsAt = null, ...told } = JSON.parse(text) as JsonProgress;
   return {
     phase: "preparing",
+    prepared: null,
     savedStepCount: 0,
     ...told,
     endsAt: endsAt === null ? null : new Date(endsAt),

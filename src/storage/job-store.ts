@@ -183,8 +183,11 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
   };
 }
 
-function progressColumns(progress: JobProgress, counts: JobCounts): Updateable<JobTable> {
-  return { progress: JSON.stringify(progress), counts: JSON.stringify(counts) };
+function progressColumns(progress: JobProgress, counts: JobCounts | null): Updateable<JobTable> {
+  return {
+    progress: JSON.stringify(progress),
+    ...(counts === null ? {} : { counts: JSON.stringify(counts) }),
+  };
 }
 
 async function setRunning(

@@ -13,7 +13,7 @@ import { failureOf } from "../processes/failure.ts";
 import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import type { JobWork } from "./plans/work.ts";
+import type { JobWork, WorkLines } from "./plans/work.ts";
 import type {
   RunDescription,
   RunRequest,
@@ -78,7 +78,7 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
 
 function train(
   { model, options }: Context,
-  { task, linesFile, ...described }: RunDescription,
+  { task, linesFile, lineCount, ...described }: RunDescription,
   report: JobReport,
 ): Promise<JobOutcome> {
   const { dataFolder, settings, baseModel } = options;
@@ -86,7 +86,7 @@ function train(
     { ...model, report, clock: systemClock },
     {
       ...described,
-      work: workOf(task, linesFile),
+      work: workOf(task, { linesFile, lineCount }),
       base: baseModel.weights,
       settings: pinnedSettings(settings),
       snapshotShare: settings.snapshotShare,
@@ -99,6 +99,10 @@ function train(
 
 function reportTo({ emit }: Context): JobReport {
   return {
+    prepared: async (count, total, secondsLeft) => {
+      void emit({ kind: "prepared", count, total, secondsLeft });
+      await letOut();
+    },
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
     entered: async (phase) => void emit({ kind: "entered", phase }),
     stepped: async (index, metrics, secondsLeft) => {
@@ -117,7 +121,15 @@ function unread({ emit }: Context): JobReport {
     void emit({ kind: "alive" });
     await letOut();
   };
-  return { started: alive, entered: alive, stepped: alive, saved: alive, warned: alive, noted: alive };
+  return {
+    prepared: alive,
+    started: alive,
+    entered: alive,
+    stepped: alive,
+    saved: alive,
+    warned: alive,
+    noted: alive,
+  };
 }
 
 /** Lets messages out, and a parent that has gone be noticed, before the next step takes the thread. */
@@ -162,15 +174,23 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
   };
 }
 
-function workOf(task: JobTask, linesFile: string): JobWork {
+type Lines = Pick<RunDescription, "linesFile" | "lineCount">;
+
+function workOf(task: JobTask, lines: Lines): JobWork {
   return task.kind === "rl"
-    ? { ...task, groups: readLines(linesFile) }
-    : { ...task, conversations: readLines(linesFile) };
+    ? { ...task, groups: linesOf(lines) }
+    : { ...task, conversations: linesOf(lines) };
 }
 
-async function* readLines<Item>(file: string): AsyncGenerator<Item> {
+function linesOf<Item>({ linesFile, lineCount }: Lines): WorkLines<Item> {
+  return { count: lineCount, from: (index) => readLines(linesFile, index) };
+}
+
+async function* readLines<Item>(file: string, from: number): AsyncGenerator<Item> {
+  let index = 0;
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
     // The parent wrote there what its own store has of a job of this kind.
-    yield JSON.parse(line) as Item;
+    if (index >= from) yield JSON.parse(line) as Item;
+    index += 1;
   }
 }

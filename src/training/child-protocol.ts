@@ -31,6 +31,8 @@ export interface RunDescription {
   readonly task: JobTask;
   /** What it trains on, one group or conversation a line, as JSON. */
   readonly linesFile: string;
+  /** How many lines those are. */
+  readonly lineCount: number;
   /** The version to go on from; null for the base model. */
   readonly from: TrainerStart["from"];
   /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
@@ -48,6 +50,12 @@ export interface RunDescription {
 }
 
 export type TrainingEvent =
+  | {
+      readonly kind: "prepared";
+      readonly count: number;
+      readonly total: number;
+      readonly secondsLeft: number;
+    }
   | {
       readonly kind: "started";
       readonly stepCount: number;

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
 import { unfolded } from "../domain/text/folded-lines.ts";
@@ -14,8 +15,14 @@ import type { BaseHashes, ModelVersion, TrainedModel } from "../domain/model.ts"
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { RunRequest, TrainingLoad } from "./child-protocol.ts";
-import { requestOf, resultFolderOf, workFolderOf } from "./folders/run-request.ts";
+import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";
+import {
+  type RequestedRun,
+  type RequestedRuns,
+  requestOf,
+  resultFolderOf,
+  workFolderOf,
+} from "./folders/run-request.ts";
 import { removeTrainerState, removeUnfinished, removeUnpublished } from "./folders/publish.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { TrainingProcess } from "./training-process.ts";
@@ -124,11 +131,11 @@ class ProcessJobRunner implements ChildJobRunner {
     const load = await this.#loadFor(assignment);
     const request = requestOf(assignment, dataFolder);
     try {
-      await this.#writeLines(assignment, request);
+      const written = await this.#withLines(assignment, request);
       const training = await this.#takeProcess(load, { signal });
       this.#busy.add(training);
       const outcome = await training
-        .run(request, report, { signal })
+        .run(written, report, { signal })
         .finally(() => this.#busy.delete(training));
       this.#keepProcess(model.baseModel, training);
       return outcome;
@@ -183,17 +190,19 @@ class ProcessJobRunner implements ChildJobRunner {
     return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
   }
 
-  async #writeLines({ job, replay }: JobAssignment, request: RunRequest): Promise<void> {
-    const files = [
-      ...request.earlier.map(({ linesFile }, index) => [linesFile, replay?.earlier[index]?.job.id]),
-      [request.linesFile, job.replayOf ?? job.id],
-    ];
-    for (const [file = "", jobId = ""] of files) {
+  /** Writes what each of the runs trains on. */
+  async #withLines({ job, replay }: JobAssignment, request: RequestedRuns): Promise<RunRequest> {
+    const written = async (run: RequestedRun, jobId: string): Promise<RunDescription> => {
       const lines = await this.#options.trajectoryLines(jobId);
       if (lines === null) throw notFound("training job", jobId);
-      await mkdir(dirname(file), { recursive: true });
-      await writeLines(file, lines);
-    }
+      await mkdir(dirname(run.linesFile), { recursive: true });
+      return { ...run, lineCount: await writeLines(run.linesFile, lines) };
+    };
+    const earlier: RunDescription[] = [];
+    for (const [index, run] of request.earlier.entries())
+      earlier.push(await written(run, present(replay?.earlier[index], "a run to repeat").job.id));
+    const { comparedWith } = request;
+    return { ...(await written(request, job.replayOf ?? job.id)), earlier, comparedWith };
   }
 
   /** A process that has just this loaded: the one that waits for work, else a new one. */
@@ -239,12 +248,27 @@ async function withFullDiskNamed<Result>(work: () => Promise<Result>): Promise<R
   }
 }
 
-async function writeLines(file: string, lines: AsyncIterable<string>): Promise<void> {
+/** Of characters that are written at once: a write for each line would take longer than reading it. */
+const writtenLength = 1 << 20;
+
+/** How many there are. */
+async function writeLines(file: string, parts: AsyncIterable<string>): Promise<number> {
   const handle = await open(file, "w");
+  let count = 0;
+  let waiting = "";
   try {
-    // Unlike `write`, it goes on where a write was cut short.
-    for await (const line of lines) await handle.appendFile(unfolded(line));
+    for await (const part of parts) {
+      const text = unfolded(part);
+      if (text.endsWith("\n")) count += 1;
+      waiting += text;
+      if (waiting.length < writtenLength) continue;
+      // Unlike `write`, it goes on where a write was cut short.
+      await handle.appendFile(waiting);
+      waiting = "";
+    }
+    await handle.appendFile(waiting);
   } finally {
     await handle.close();
   }
+  return count;
 }

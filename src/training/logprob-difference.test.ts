@@ -19,27 +19,21 @@ function sequenceOf(...oldLogprobs: readonly number[]): TrainingSequence {
 test("the greatest difference is found in any row, and what was not recorded counts for nothing", () => {
   const batch = [sequenceOf(-1, -1), sequenceOf(NaN, -3), sequenceOf(-1)];
   const logprobs = [[-1.25, -1], [-9, -1.5], [-1]].map((row) => Float32Array.from(row));
-  assert.deepEqual(greatestDifference(batch, { logprobs }), { nats: 1.5, sequence: batch[1] });
+  assert.deepEqual(greatestDifference(batch, { logprobs }), { nats: 1.5, row: 1 });
   const unrecorded = greatestDifference([sequenceOf(NaN)], { logprobs: [Float32Array.of(-1)] });
-  assert.deepEqual(unrecorded, { nats: 0, sequence: null });
+  assert.deepEqual(unrecorded, { nats: 0, row: null });
 });
 
 test("what rounding explains is no warning, and what is beyond it names the place", () => {
-  const sequence = sequenceOf(-1);
-  const origins = new Map([
-    [sequence, { place: "trajectory_groups.0.trajectories.4", isRendered: true, policyVersion: null }],
-  ]);
-  assert.equal(differenceWarning({ nats: 0.05, sequence }, origins, 0), null);
-  const warning = differenceWarning({ nats: 0.0501, sequence }, origins, 0);
+  const origin = { place: "trajectory_groups.0.trajectories.4", isRendered: true, policyVersion: null };
+  assert.equal(differenceWarning(0.05, origin, 0), null);
+  const warning = differenceWarning(0.0501, origin, 0);
   assert.match(warning ?? "", /0\.0501 nats \(trajectory_groups\.0\.trajectories\.4\).*were rendered/);
 });
 
 test("the likely cause is another version where the trajectory names one, then a rendered prompt, then another model", () => {
-  const sequence = sequenceOf(-1);
-  const causeOf = (isRendered: boolean, policyVersion: number | null): string => {
-    const origins = new Map([[sequence, { place: "here", isRendered, policyVersion }]]);
-    return differenceWarning({ nats: 1, sequence }, origins, 7) ?? "";
-  };
+  const causeOf = (isRendered: boolean, policyVersion: number | null): string =>
+    differenceWarning(1, { place: "here", isRendered, policyVersion }, 7) ?? "";
   assert.match(causeOf(true, 5), /made with version 5, as it says, and training starts from version 7/);
   assert.match(causeOf(false, 9), /made with version 9/);
   assert.match(causeOf(true, 7), /prompts were rendered/);

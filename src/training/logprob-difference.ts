@@ -3,24 +3,24 @@
 // cause that whoever sent the job should know.
 import { trainedIndices } from "../trajectories/sequences.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
-import type { ForwardResult, TrainingSequence } from "./trainer.ts";
+import type { ForwardResult } from "./trainer.ts";
 import type { SequenceOrigin } from "./data/training-data.ts";
 
 export interface LogprobDifference {
   /** The greatest |computed - recorded|; 0 where nothing was recorded. */
   readonly nats: number;
-  /** Where it is; null where nothing was recorded, or all is equal. */
-  readonly sequence: TrainingSequence | null;
+  /** Where it is in the batch; null where nothing was recorded, or all is equal. */
+  readonly row: number | null;
 }
 
 /** @param batch with the log-probabilities as recorded, NaN where unknown */
 export function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
-  let greatest: LogprobDifference = { nats: 0, sequence: null };
+  let greatest: LogprobDifference = { nats: 0, row: null };
   batch.forEach((sequence, row) =>
     trainedIndices(sequence).forEach((index, position) => {
       const nats = Math.abs(logprobs[row][position] - sequence.oldLogprobs[index]);
       // False where nothing was recorded.
-      if (nats > greatest.nats) greatest = { nats, sequence };
+      if (nats > greatest.nats) greatest = { nats, row };
     }),
   );
   return greatest;
@@ -32,15 +32,16 @@ const expectedNatsMax = 0.05;
 /**
  * What to tell whoever sent the job, with the likely cause; null where rounding explains the difference.
  *
+ * @param nats the greatest difference
+ * @param origin of the sequence that has it
  * @param startStep the version that the job starts from
  */
 export function differenceWarning(
-  { nats, sequence }: LogprobDifference,
-  origins: ReadonlyMap<TrainingSequence, SequenceOrigin>,
+  nats: number,
+  origin: SequenceOrigin | undefined,
   startStep: number,
 ): string | null {
   if (nats <= expectedNatsMax) return null;
-  const origin = sequence === null ? undefined : origins.get(sequence);
   const place = origin === undefined ? "" : ` (${origin.place})`;
   return (
     `At the first step recorded and computed log-probabilities differ by up to ${nats.toPrecision(3)} nats${place}, ` +

@@ -19,6 +19,7 @@ import { greatestDifference } from "./logprob-difference.ts";
 import type { TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
+import { linesOf } from "./testing/lines-of.ts";
 import { silentReport } from "./testing/silent-report.ts";
 
 /** Every trajectory carries its tokens: nothing has to be rendered. */
@@ -93,7 +94,7 @@ class Bench {
         work: {
           kind: "rl",
           config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
-          groups: streamOf(groups),
+          groups: linesOf(groups),
         },
         settings: { ...pinnedSettings(defaultsOf(trainingSettings)), ...few },
         from: null,
@@ -127,10 +128,6 @@ class Bench {
   bytes(adapterFolder = "adapters/m/1"): Buffer {
     return readFileSync(join(this.dataFolder, adapterFolder, "adapter_model.safetensors"));
   }
-}
-
-async function* streamOf(groups: readonly TrajectoryGroup[]): AsyncGenerator<TrajectoryGroup> {
-  yield* groups;
 }
 
 function rejectsWith(code: string): (error: unknown) => boolean {
@@ -422,7 +419,7 @@ test("precalculated log-probabilities are computed once for each sequence, howev
     call.kind === "forwardBackward" ? call.data : [],
   );
   assert.equal(gradients.length, 12);
-  assert.equal(new Set(gradients).size, 4);
+  assert.equal(new Set(gradients.map(({ tokenIds }) => tokenIds.join())).size, 4);
   const count = bench.kinds.filter((kind) => kind === "forward").length;
   assert.equal(count, 4 + 2, "one look before the first step, and one behind the last");
 });
@@ -564,8 +561,8 @@ test("sequences longer than the trainer or the job takes are left out", async (t
 test("a job that would need too much memory is refused before anything is reported or computed", async (t) => {
   const bench = new Bench(t);
   let batchCount = 0;
-  bench.trainers.requireMemory = (batches) => {
-    batchCount = batches.length;
+  bench.trainers.requireMemory = async (batches) => {
+    batchCount = [...batches].length;
     throw new ServiceError({ code: "unsupported", message: "too much" });
   };
   await assert.rejects(bench.run(), rejectsWith("unsupported"));
@@ -681,10 +678,17 @@ test("a snapshot that cannot be written is left out, and the job goes on", async
   const undisturbed = new Bench(t);
   await undisturbed.run();
   const bench = new Bench(t);
-  // Where the job's folder would be.
-  writeFileSync(join(bench.dataFolder, "jobs"), "");
   const notes: string[] = [];
-  await bench.run({ input: { snapshotShare: 1 }, on: { noted: async (note) => void notes.push(note) } });
+  const obstruct = async (): Promise<void> => {
+    const jobs = join(bench.dataFolder, "jobs");
+    rmSync(jobs, { recursive: true });
+    // Where the job's folder would be.
+    writeFileSync(jobs, "");
+  };
+  await bench.run({
+    input: { snapshotShare: 1 },
+    on: { started: obstruct, noted: async (note) => void notes.push(note) },
+  });
   assert.equal(notes.length, 2);
   assert.match(notes[0], /^No snapshot was made after step 1: /);
   assert.deepEqual(bench.bytes(), undisturbed.bytes());

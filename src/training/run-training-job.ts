@@ -5,13 +5,18 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { adapterHash, requireAdapter } from "../model/hashes/adapter-hash.ts";
+import type { JsonObject } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 import type { TrainingPlan } from "./plans/plan.ts";
 import { planReinforcement } from "./plans/reinforcement.ts";
 import { movementWarning } from "./plans/step-counts.ts";
 import { planSupervised } from "./plans/supervised.ts";
-import type { JobWork } from "./plans/work.ts";
+import type { JobWork, WorkLines } from "./plans/work.ts";
+import type { OptimizerBatch } from "./data/optimizer-batches.ts";
+import { readBatch } from "./data/planned-sequence.ts";
+import { PreparedLines } from "./prepared/prepared-lines.ts";
+import { preparedFileName, TokenFile } from "./prepared/token-file.ts";
 import { publishAdapter } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
@@ -67,13 +72,60 @@ export async function runTrainingJob(
   dependencies: TrainingJobDependencies,
   input: TrainingJobInput,
 ): Promise<JobOutcome> {
-  const { trainers, report, clock } = dependencies;
-  const { adapterFolder, signal } = input;
+  const { clock } = dependencies;
   const startMs = clock.monotonicMs();
   const secondsSpent = (): number => (clock.monotonicMs() - startMs) / 1000;
-  const plan = await planJob(dependencies, input);
+  const file = new TokenFile(
+    join(input.dataFolder, input.workFolder, preparedFileName),
+    preparedKey(dependencies, input),
+  );
+  try {
+    const plan = await planJob(dependencies, input, file);
+    return await carryOut(plan, dependencies, { ...input, secondsSpent });
+  } finally {
+    file.close();
+  }
+}
+
+/** What the prepared lines of a job depend on, beside the base model's files, to which a job is pinned. */
+function preparedKey(
+  { trainers }: TrainingJobDependencies,
+  { work, seed, settings }: TrainingJobInput,
+): JsonObject {
+  const sequenceLengthMax = sequenceLengthMaxOf(trainers, settings);
+  // Its own configuration decides too which of its lines train.
+  const config = JSON.stringify(work.config);
+  return { algorithm: trainerAlgorithm, kind: work.kind, seed, config, sequenceLengthMax };
+}
+
+function sequenceLengthMaxOf(trainers: TrainerProvider, settings: PinnedSettings): number {
+  return Math.min(trainers.sequenceLengthMax, settings.sequenceLengthMax);
+}
+
+function planJob(
+  { trainers, tokenizer, clock, report }: TrainingJobDependencies,
+  { work, settings, seed, startStep }: TrainingJobInput,
+  file: TokenFile,
+): Promise<TrainingPlan> {
+  const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
+  const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
+    new PreparedLines(file, lines, { clock, report: (...told) => report.prepared(...told) });
+  const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
+  return work.kind === "rl"
+    ? planReinforcement(work, prepared(work.groups), model, { settings, seed, startStep, read })
+    : planSupervised(work, prepared(work.conversations), model, { seed, read });
+}
+
+/** Takes the steps of the plan, and publishes what comes of them. */
+async function carryOut(
+  plan: TrainingPlan,
+  dependencies: TrainingJobDependencies,
+  input: TrainingJobInput & { readonly secondsSpent: () => number },
+): Promise<JobOutcome> {
+  const { trainers, report, clock } = dependencies;
+  const { adapterFolder, secondsSpent, signal } = input;
   const { batches, counts, told } = plan;
-  trainers.requireMemory(batches, plan.loss);
+  await trainers.requireMemory(batchesOf(plan), plan.loss);
   await report.started(batches.length, counts, told.start);
   for (const warning of plan.warnings) await report.warned(warning);
   const start = startOf(input);
@@ -98,15 +150,9 @@ export async function runTrainingJob(
   }
 }
 
-function planJob(
-  { trainers, tokenizer }: TrainingJobDependencies,
-  { work, settings, seed, startStep }: TrainingJobInput,
-): Promise<TrainingPlan> {
-  const sequenceLengthMax = Math.min(trainers.sequenceLengthMax, settings.sequenceLengthMax);
-  const model = { tokenizer, sequenceLengthMax };
-  return work.kind === "rl"
-    ? planReinforcement(work, model, { settings, seed, startStep })
-    : planSupervised(work, model, { seed });
+/** One after another, with their tokens. */
+function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, void> {
+  for (const batch of batches) yield read(batch);
 }
 
 /** Where the trainer starts, and why its optimizer starts anew though the version is not the base; null when it does not. */
@@ -189,12 +235,12 @@ async function openTrainer(
 /** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */
 async function requireServable(
   trainer: Trainer,
-  { batches, optimizerStep }: TrainingPlan,
+  { batches, read, optimizerStep }: TrainingPlan,
   input: TrainingJobInput,
 ): Promise<void> {
   const [first, ...others] = batches.flat();
-  const shortest = others.reduce((one, other) => (other.mask.length < one.mask.length ? other : one), first);
-  const { logprobs } = await trainer.forward([shortest], callOf("check", input));
+  const shortest = others.reduce((one, other) => (other.tokenCount < one.tokenCount ? other : one), first);
+  const { logprobs } = await trainer.forward(read([shortest]), callOf("check", input));
   if (logprobs[0].every(Number.isFinite)) return;
   throw new ServiceError({
     code: "unsupported",

@@ -159,9 +159,10 @@ export interface TrainerProvider {
   /**
    * Refuses batches whose gradients would need more memory than trainers may take, before anything is computed.
    *
+   * @param batches read once, one in memory at a time
    * @throws ServiceError `unsupported` with what is too large, the estimate, the limit and the cure
    */
-  requireMemory(batches: readonly (readonly TrainingSequence[])[], loss: Loss): void;
+  requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void>;
   /** Throws `invalid`, `not_found` or `unsupported` when the version's files or state cannot be used. */
   open(start: TrainerStart): Promise<Trainer>;
 }

@@ -121,6 +121,8 @@ export class TrainingProcess {
       };
       this.#onEvent = (event) => {
         switch (event.kind) {
+          case "prepared":
+            return pass(() => report.prepared(event.count, event.total, event.secondsLeft));
           case "started":
             return pass(() => report.started(event.stepCount, event.counts, event.metrics));
           case "entered":

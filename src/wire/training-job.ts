@@ -158,8 +158,13 @@ export const trainingJobSchema = Type.Object(
     phase: orNull(Type.Enum([...jobPhases]), { description: "What it is about; null unless it runs." }),
     progress: orNull(
       Type.Object({
+        prepared: orNull(count, {
+          description:
+            "Conversations, or trajectory groups, that are made into tokens; null in jobs from before.",
+        }),
+        prepared_total: orNull(count),
         gradient_steps: count,
-        gradient_steps_total: count,
+        gradient_steps_total: orNull(count, { description: "Null until all is prepared." }),
         gradient_steps_saved: Type.Integer({
           minimum: 0,
           description: "Of the steps taken, how many are not taken again when its process or server dies.",
@@ -168,7 +173,7 @@ export const trainingJobSchema = Type.Object(
     ),
     seconds_left: orNull(Type.Number({ minimum: 0 }), {
       description:
-        "Until its last step, by the speed of the last ones; null unless it runs and has taken two steps since it began or went on.",
+        "Until all is prepared, or until its last step, by the speed so far; null unless it runs and that was measured, which takes two steps.",
     }),
     experimental_config: orNull(
       Type.Object(
@@ -252,6 +257,8 @@ export function trainingJobBody(
       progress === null
         ? null
         : {
+            prepared: progress.prepared?.count ?? null,
+            prepared_total: progress.prepared?.total ?? null,
             gradient_steps: progress.gradientStepCount,
             gradient_steps_total: progress.gradientStepCountTotal,
             gradient_steps_saved: progress.savedStepCount,
@@ -324,7 +331,7 @@ function algorithmOf({ pins }: TrainingJob): string | null {
 export const jobEventSchema = Type.Object(
   {
     id: Type.String(),
-    type: Type.Enum(["training_started", "gradient_step", "training_ended", "training_failed"]),
+    type: Type.Enum(["preparing", "training_started", "gradient_step", "training_ended", "training_failed"]),
     data: Type.Object(
       {},
       {

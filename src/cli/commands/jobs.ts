@@ -66,7 +66,7 @@ export function addJobsCommand(program: Command): void {
 
 function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> {
   const { progress } = job;
-  const steps = progress && `${progress.gradient_steps}/${progress.gradient_steps_total}`;
+  const steps = progress && `${progress.gradient_steps}/${progress.gradient_steps_total ?? "?"}`;
   return {
     ...job,
     state: job.phase ?? job.state,
@@ -75,8 +75,19 @@ function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> 
   };
 }
 
+/** Of what it trains on; null where that is done, or was before anybody counted. */
+function shownPrepared({ progress }: TrainingJobResource): string | null {
+  if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;
+  return `${progress.prepared} of ${progress.prepared_total}`;
+}
+
+function shownProgress({ progress }: TrainingJobResource): string | null {
+  if (progress === null || progress.gradient_steps_total === null) return null;
+  return `${progress.gradient_steps} of ${progress.gradient_steps_total}`;
+}
+
 function showJob(job: TrainingJobResource): void {
-  const { counts, progress, warnings } = job;
+  const { counts, warnings } = job;
   const items = job.kind === "sft" ? "conversations" : "trajectories";
   const facts = {
     id: job.id,
@@ -93,8 +104,9 @@ function showJob(job: TrainingJobResource): void {
     "learns by": shownConfig(job),
     "is not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
     "takes steps": shownSteps(job),
-    "gradient steps": progress && `${progress.gradient_steps} of ${progress.gradient_steps_total}`,
-    "steps left": job.seconds_left && `about ${duration(job.seconds_left)}`,
+    prepared: shownPrepared(job),
+    "gradient steps": shownProgress(job),
+    "time left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups:
       counts === null || job.kind === "sft"
         ? null

@@ -16,7 +16,13 @@ const job: TrainingJobResource = {
   phase: "training",
   waiting_for: null,
   warnings: [],
-  progress: { gradient_steps: 5, gradient_steps_total: 20, gradient_steps_saved: 0 },
+  progress: {
+    prepared: 8,
+    prepared_total: 8,
+    gradient_steps: 5,
+    gradient_steps_total: 20,
+    gradient_steps_saved: 0,
+  },
   seconds_left: 130,
   algorithm: null,
   experimental_config: null,
@@ -89,6 +95,19 @@ test("says how many steps are taken over what, and at which rate", () => {
     "steps 4 over 4 sequences, up to 1 sequence each; learning rate 0.0001",
   );
   assert.equal(linesOf({ ...job, counts: { ...counts, steps: null } })[1], linesOf(job)[1]);
+});
+
+test("says how much is prepared before there are steps", () => {
+  const progress = {
+    prepared: 250,
+    prepared_total: 1000,
+    gradient_steps: 0,
+    gradient_steps_total: null,
+    gradient_steps_saved: 0,
+  };
+  const preparing = { ...job, phase: "preparing", progress } as const;
+  const lines = renderJob({ job: preparing, series: new Map(), notice: null }, size);
+  assert.match(lines[1], /^▕█+[▏▎▍▌▋▊▉]? *▏ 250 of 1000 prepared, about 2 min left$/);
 });
 
 test("fits any terminal", () => {

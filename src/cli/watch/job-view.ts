@@ -86,8 +86,8 @@ function headOf(job: TrainingJobResource, columns: number): readonly string[] {
   const lines = [`job ${job.id}  ${job.kind}  ${what}`, ...waits];
   if (steps !== null) lines.push(`steps ${steps}; learning rate ${shownRate(job)}`);
   if (progress !== null) {
-    const { gradient_steps: done, gradient_steps_total: total } = progress;
-    const counted = ` ${done} of ${total} steps`;
+    const { done, total, of } = shownProgress(progress);
+    const counted = ` ${done} of ${total} ${of}`;
     const left = job.seconds_left === null ? "" : `, about ${duration(job.seconds_left)} left`;
     const width = Math.max(10, Math.min(40, columns - counted.length - left.length - 2));
     lines.push(`▕${drawBar(total === 0 ? 1 : done / total, width)}▏${counted}${left}`);
@@ -95,6 +95,18 @@ function headOf(job: TrainingJobResource, columns: number): readonly string[] {
   if (job.result_step !== null) lines.push(`version ${job.result_step}`);
   if (job.error_message !== null) lines.push(job.error_message);
   return [...lines, ...job.warnings.map((warning) => `warning: ${warning}`)];
+}
+
+/** How far its steps are, or, before there are any, what is made into tokens for them. */
+function shownProgress(progress: NonNullable<TrainingJobResource["progress"]>): {
+  readonly done: number;
+  readonly total: number;
+  readonly of: string;
+} {
+  const { prepared, prepared_total: toPrepare, gradient_steps: done, gradient_steps_total: total } = progress;
+  return total === null
+    ? { done: prepared ?? 0, total: toPrepare ?? 0, of: "prepared" }
+    : { done, total, of: "steps" };
 }
 
 function sparklineOf(name: string, values: readonly number[], columns: number): string {

@@ -28,6 +28,7 @@ const lostNow = { at: moment(10), notBefore: moment(0), attempt: "lost", waiting
 
 const sampleProgress = {
   phase: "training",
+  prepared: { count: 5, total: 6 },
   gradientStepCount: 2,
   gradientStepCountTotal: 4,
   savedStepCount: 1,
@@ -532,6 +533,9 @@ function checkClaims(makeStorage: MakeStorage): void {
       assert.deepEqual((await jobs.find("j"))?.progress, progress);
       assert.deepEqual((await jobs.find("j"))?.counts, sampleCounts);
     }
+    await jobs.updateProgress("j", "server", { ...sampleProgress, gradientStepCountTotal: null }, null);
+    const job = await jobs.find("j");
+    assert.deepEqual([job?.progress?.gradientStepCountTotal, job?.counts], [null, sampleCounts]);
   });
 
   test("what an attempt reports changes nothing once another has its job", async (t) => {

@@ -189,11 +189,13 @@ function attempts(
       }),
     updateProgress: (id, owner, progress, counts) =>
       exclusively((tables) => {
-        if (runsFor(kept(tables, id), owner)) change(tables, id, { progress, counts });
+        if (runsFor(kept(tables, id), owner))
+          change(tables, id, { progress, ...(counts === null ? {} : { counts }) });
       }),
     advance: (id, owner, progress, counts) =>
       exclusively((tables) => {
-        const advanced = { progress, counts, lostCount: 0, restartCount: 0 };
+        const told = { progress, ...(counts === null ? {} : { counts }) };
+        const advanced = { ...told, lostCount: 0, restartCount: 0 };
         if (runsFor(kept(tables, id), owner)) change(tables, id, advanced, { hasAdvanced: true });
       }),
     appendEvent: (id, owner, sequence, event) =>

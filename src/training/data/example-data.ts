@@ -1,16 +1,16 @@
-// What of a supervised job's conversations can train, and the counts of those that cannot. Pure; the same conversations
-// always give the same data.
+// What of a supervised job's conversations can train, and the counts of those that cannot. The same conversations always give
+// the same data; their tokens stay on disk.
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../domain/supervised/supervised-config.ts";
 import { cut, quoted, ServiceError } from "../../domain/service-error.ts";
 import { exampleSequences, type TurnRenderer } from "../../trajectories/example-sequences.ts";
-import { trainedIndices } from "../../trajectories/sequences.ts";
-import type { TrainingSequence } from "../trainer.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
 import type { SkipReason } from "./skips.ts";
 
 /** What one conversation gives; nothing, where it is dropped. */
 export interface Example {
-  readonly sequences: readonly TrainingSequence[];
+  readonly sequences: readonly PlannedSequence[];
   readonly trainableTokenCount: number;
 }
 
@@ -23,37 +23,53 @@ export interface ExampleData {
   readonly warnings: readonly string[];
 }
 
+/** Why a conversation does not train. */
 interface Drop {
   readonly reason: SkipReason;
+  readonly detail: string;
+}
+
+/** The first conversation that was dropped for a reason, and how many were. */
+interface Drops extends Drop {
   /** From 0. */
   readonly index: number;
-  readonly detail: string;
+  count: number;
+}
+
+/** What a model asks of conversations. */
+interface ExampleModel {
+  readonly tokenizer: TurnRenderer;
+  readonly sequenceLengthMax: number;
+  readonly assistantTurns: AssistantTurns;
 }
 
 /** A conversation trains whole or not at all: nothing of it is cut. */
 export async function prepareExamples(
-  conversations: AsyncIterable<ExampleConversation>,
-  model: {
-    readonly tokenizer: TurnRenderer;
-    readonly sequenceLengthMax: number;
-    readonly assistantTurns: AssistantTurns;
-  },
+  conversations: PreparedLines<ExampleConversation>,
+  model: ExampleModel,
 ): Promise<ExampleData> {
   const examples: Example[] = [];
-  const drops: Drop[] = [];
-  for await (const conversation of conversations) {
-    const read = readExample(conversation, examples.length, model);
-    if ("reason" in read) drops.push(read);
-    examples.push("reason" in read ? { sequences: [], trainableTokenCount: 0 } : read);
+  const drops = new Map<SkipReason, Drops>();
+  const prepared = conversations.each((conversation, index) => readExample(conversation, index, model));
+  for await (const { note: drop, sequences } of prepared) {
+    const group = examples.length;
+    // Every trained token counts alike, whichever conversation it is of.
+    examples.push({
+      sequences: sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group })),
+      trainableTokenCount: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
+    });
+    if (drop === null) continue;
+    const earlier = drops.get(drop.reason);
+    if (earlier === undefined) drops.set(drop.reason, { ...drop, index: group, count: 1 });
+    else earlier.count += 1;
   }
-  const reasons = [...new Set(drops.map(({ reason }) => reason))];
-  const dropped = reasons.map((reason) => drops.filter((drop) => drop.reason === reason));
+  const dropped = [...drops.values()];
   return {
     examples,
-    dropped: Object.fromEntries(dropped.map((list) => [list[0].reason, list.length])),
+    dropped: Object.fromEntries(dropped.map(({ reason, count }) => [reason, count])),
     warnings: dropped.map(
-      ([{ reason, index, detail }, ...others]) =>
-        `${reason}: ${others.length + 1} of ${examples.length} conversations do not train; the first is ` +
+      ({ reason, index, detail, count }) =>
+        `${reason}: ${count} of ${examples.length} conversations do not train; the first is ` +
         `training_data.${index}: ${cut(detail, 400)}`,
     ),
   };
@@ -62,21 +78,15 @@ export async function prepareExamples(
 function readExample(
   conversation: ExampleConversation,
   index: number,
-  { tokenizer, sequenceLengthMax, assistantTurns }: Parameters<typeof prepareExamples>[1],
-): Example | Drop {
+  { tokenizer, sequenceLengthMax, assistantTurns }: ExampleModel,
+): PreparedLine<Drop | null> {
   requireAnswerAtEnd(conversation, index, assistantTurns);
   const read = exampleSequences(conversation, tokenizer, assistantTurns);
-  if ("reason" in read) return { ...read, index };
+  if ("reason" in read) return { note: read, sequences: [] };
   const longest = Math.max(...read.sequences.map(({ tokenIds }) => tokenIds.length));
-  if (longest > sequenceLengthMax) {
-    const detail = `It has ${longest} tokens; at most ${sequenceLengthMax} train.`;
-    return { reason: "too_long", index, detail };
-  }
-  return {
-    // Every trained token counts alike, whichever conversation it is of.
-    sequences: read.sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group: index })),
-    trainableTokenCount: read.sequences.reduce((sum, sequence) => sum + trainedIndices(sequence).length, 0),
-  };
+  if (longest <= sequenceLengthMax) return { note: null, sequences: read.sequences };
+  const detail = `It has ${longest} tokens; at most ${sequenceLengthMax} train.`;
+  return { note: { reason: "too_long", detail }, sequences: [] };
 }
 
 /** Conversations of a file are read before the job is: what it asks of their last message is looked at here. */

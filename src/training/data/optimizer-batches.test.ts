@@ -4,10 +4,15 @@ import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { type PackingAlgorithm, packingAlgorithms } from "../packing/algorithm.ts";
 import { computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
-import type { TrainingSequence } from "../trainer.ts";
-import { type OptimizerBatch, type StepSize, cutIntoBatches } from "./optimizer-batches.ts";
+import type { PackedSequence } from "../packing/prefix-groups.ts";
+import { type StepSize, cutIntoBatches } from "./optimizer-batches.ts";
 
 const random = seededRandom("optimizer batch test", 1);
+
+interface Sequence extends PackedSequence {
+  readonly tokenCount: number;
+  readonly group: number;
+}
 
 /** All but the prompt, or the first token, train. */
 function sequenceOf({
@@ -18,14 +23,12 @@ function sequenceOf({
   readonly promptIds?: readonly number[];
   readonly length: number;
   readonly group: number;
-}): TrainingSequence {
+}): Sequence {
   const more = Array.from({ length: length - promptIds.length }, () => random.index(1000));
   return {
     tokenIds: Int32Array.of(...promptIds, ...more),
     mask: Uint8Array.from({ length }, (_, index) => (index >= Math.max(1, promptIds.length) ? 1 : 0)),
-    oldLogprobs: new Float32Array(length),
-    advantage: 1,
-    weight: 1,
+    tokenCount: length,
     group,
   };
 }
@@ -46,18 +49,21 @@ const grouped = Array.from({ length: 16 }, (_, group) => {
 const single = Array.from({ length: 64 }, (_, group) => sequenceOf({ length: 10 + random.index(90), group }));
 
 function cut(
-  sequences: readonly TrainingSequence[],
+  sequences: readonly Sequence[],
   algorithm: PackingAlgorithm,
   { batchTokens = 512, seed = "job" } = {},
-): readonly OptimizerBatch[] {
-  return cutIntoBatches(sequences, { size: { tokens: batchTokens }, passCount: 1, seed, algorithm });
+): readonly (readonly Sequence[])[] {
+  return cutIntoBatches(sequences, { ...once, size: { tokens: batchTokens }, seed, algorithm });
 }
 
-function tokenCountOf(batch: readonly TrainingSequence[]): number {
+/** The tokens are at hand. */
+const once = { passCount: 1, tokensOf: (sequence: Sequence) => sequence };
+
+function tokenCountOf(batch: readonly Sequence[]): number {
   return batch.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
 }
 
-function computedCountOf(batch: readonly TrainingSequence[]): number {
+function computedCountOf(batch: readonly Sequence[]): number {
   return groupByPrefix(batch).reduce((sum, group) => sum + computedTokenCount(group), 0);
 }
 
@@ -124,13 +130,13 @@ test("packed-2: rows of a group that is cut are not sorted by their tokens", () 
   assert.ok(numbers.some((of) => Math.max(...of) - Math.min(...of) >= of.length));
 });
 
-const sizesOf = (batches: readonly OptimizerBatch[]): readonly number[] =>
+const sizesOf = (batches: readonly (readonly Sequence[])[]): readonly number[] =>
   batches.map(({ length }) => length);
 const ascending = (one: number, other: number): number => one - other;
 
 for (const algorithm of packingAlgorithms) {
   test(`${algorithm}: so many sequences make a step, or a pass is divided into so many steps evenly`, () => {
-    const options = { passCount: 1, seed: "job", algorithm };
+    const options = { ...once, seed: "job", algorithm };
     const ten = single.slice(0, 10);
     const sizes = (size: StepSize): readonly number[] => {
       const batches = cutIntoBatches(ten, { ...options, size });
@@ -149,18 +155,19 @@ for (const algorithm of packingAlgorithms) {
 
   test(`${algorithm}: every pass has each sequence once, in an order of its own`, () => {
     const size = { sequences: 1 };
-    const passes = cutIntoBatches(single, { size, passCount: 3, seed: "job", algorithm }).flat();
+    const options = { ...once, size, passCount: 3, seed: "job", algorithm };
+    const passes = cutIntoBatches(single, options).flat();
     const each = [0, 1, 2].map((pass) => passes.slice(pass * single.length, (pass + 1) * single.length));
     for (const pass of each) assert.deepEqual(new Set(pass), new Set(single));
     assert.notDeepEqual(each[0], each[1]);
     assert.notDeepEqual(each[1], each[2]);
-    assert.deepEqual(passes, cutIntoBatches(single, { size, passCount: 3, seed: "job", algorithm }).flat());
+    assert.deepEqual(passes, cutIntoBatches(single, options).flat());
   });
 }
 
 test("packed-2: steps of several sequences keep the sequences of a group together", () => {
   const four = Array.from({ length: 16 }, (_, index) => sequenceOf({ length: 9, group: index >> 2 }));
   const size = { sequences: 4 };
-  for (const batch of cutIntoBatches(four, { size, passCount: 1, seed: "job", algorithm: "packed-2" }))
+  for (const batch of cutIntoBatches(four, { ...once, size, seed: "job", algorithm: "packed-2" }))
     assert.equal(new Set(batch.map(({ group }) => group)).size, 1);
 });

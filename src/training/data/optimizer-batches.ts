@@ -4,11 +4,15 @@
 import { type Random, seededRandom, shuffled } from "../../domain/random.ts";
 import type { PackingAlgorithm } from "../packing/algorithm.ts";
 import { cutGroup } from "../packing/packs.ts";
-import { computedTokenCount, groupByPrefix } from "../packing/prefix-groups.ts";
+import { computedTokenCount, groupByPrefix, type PackedSequence } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
 
-/** The sequences of one optimizer step. */
+/** The sequences of one optimizer step, with their tokens. */
 export type OptimizerBatch = readonly TrainingSequence[];
+
+/** What of a sequence decides where it goes, beside what it begins with. */
+type Sized = Pick<PlannedSequence, "tokenCount" | "group">;
 
 /** How large a step is. */
 export type StepSize =
@@ -19,35 +23,38 @@ export type StepSize =
   /** Within so many tokens, those that sequences begin with alike counted once, unless one sequence alone exceeds it. */
   | { readonly tokens: number };
 
-export interface BatchOptions {
+export interface BatchOptions<Sequence> {
   readonly size: StepSize;
   /** How often each sequence trains. */
   readonly passCount: number;
   /** The job's, so that a repeated attempt takes the same steps. */
   readonly seed: string;
   readonly algorithm: PackingAlgorithm;
+  /** The tokens of a sequence, as they are needed for a moment. */
+  readonly tokensOf: (sequence: Sequence) => PackedSequence;
 }
 
 /** Cuts the job's sequences into the batches of its optimizer steps. */
-export function cutIntoBatches(
-  sequences: readonly TrainingSequence[],
-  { size, passCount, seed, algorithm }: BatchOptions,
-): readonly OptimizerBatch[] {
+export function cutIntoBatches<Sequence extends Sized>(
+  sequences: readonly Sequence[],
+  { size, passCount, seed, algorithm, tokensOf }: BatchOptions<Sequence>,
+): readonly (readonly Sequence[])[] {
   const random = seededRandom("optimizer batches", seed);
-  const cutPass = (): readonly OptimizerBatch[] => {
+  const cutPass = (): readonly (readonly Sequence[])[] => {
     if (!("tokens" in size)) return cutByCount(sequences, size, { random, algorithm });
-    const cut = { "rows-1": cutByLength, "packed-2": cutByGroup }[algorithm];
-    return cut(sequences, size.tokens, random);
+    return algorithm === "rows-1"
+      ? cutByLength(sequences, size.tokens, random)
+      : cutByGroup(sequences, size.tokens, { random, tokensOf });
   };
   return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
 }
 
 /** Runs of one order, in which a group stays together where what it begins with is computed once. */
-function cutByCount(
-  sequences: readonly TrainingSequence[],
+function cutByCount<Sequence extends Sized>(
+  sequences: readonly Sequence[],
   size: { readonly sequences: number } | { readonly steps: number },
   { random, algorithm }: { readonly random: Random; readonly algorithm: PackingAlgorithm },
-): readonly OptimizerBatch[] {
+): readonly (readonly Sequence[])[] {
   const { length } = sequences;
   if (length === 0) return [];
   const mixed = shuffled(random, sequences);
@@ -62,8 +69,10 @@ function cutByCount(
 }
 
 /** In the order in which each group comes first. */
-function byGroup(sequences: readonly TrainingSequence[]): ReadonlyMap<number, TrainingSequence[]> {
-  const groups = new Map<number, TrainingSequence[]>();
+function byGroup<Sequence extends Sized>(
+  sequences: readonly Sequence[],
+): ReadonlyMap<number, readonly Sequence[]> {
+  const groups = new Map<number, Sequence[]>();
   for (const sequence of sequences) {
     const group = groups.get(sequence.group);
     if (group === undefined) groups.set(sequence.group, [sequence]);
@@ -73,21 +82,21 @@ function byGroup(sequences: readonly TrainingSequence[]): ReadonlyMap<number, Tr
 }
 
 /** Sequences that stay together, and the tokens that are computed for them. */
-interface Part {
-  readonly sequences: readonly TrainingSequence[];
+interface Part<Sequence> {
+  readonly sequences: readonly Sequence[];
   readonly tokenCount: number;
 }
 
 /** Whole groups where they fit, each into the first batch that has room for it, the largest first. */
-function cutByGroup(
-  sequences: readonly TrainingSequence[],
+function cutByGroup<Sequence extends Sized>(
+  sequences: readonly Sequence[],
   batchTokens: number,
-  random: Random,
-): readonly OptimizerBatch[] {
-  const parts = shuffled(random, [...byGroup(sequences).values()]).flatMap((group) =>
-    partsOf(group, batchTokens, random),
+  context: Pick<BatchOptions<Sequence>, "tokensOf"> & { readonly random: Random },
+): readonly (readonly Sequence[])[] {
+  const parts = shuffled(context.random, [...byGroup(sequences).values()]).flatMap((group) =>
+    partsOf(group, batchTokens, context),
   );
-  const batches: { sequences: TrainingSequence[]; tokenCount: number }[] = [];
+  const batches: { sequences: Sequence[]; tokenCount: number }[] = [];
   for (const part of parts.sort((left, right) => right.tokenCount - left.tokenCount)) {
     const batch = batches.find(({ tokenCount }) => tokenCount + part.tokenCount <= batchTokens);
     if (batch === undefined) batches.push({ ...part, sequences: [...part.sequences] });
@@ -100,31 +109,33 @@ function cutByGroup(
 }
 
 /** A group in one part, or, of more tokens than a batch may have, in parts of rows at random. */
-function partsOf(group: readonly TrainingSequence[], batchTokens: number, random: Random): readonly Part[] {
-  const packed = groupByPrefix(group);
+function partsOf<Sequence extends Sized>(
+  group: readonly Sequence[],
+  batchTokens: number,
+  { random, tokensOf }: Parameters<typeof cutByGroup<Sequence>>[2],
+): readonly Part<Sequence>[] {
+  const packed = groupByPrefix(group.map((sequence) => ({ ...tokensOf(sequence), sequence })));
   const tokenCount = packed.reduce((count, each) => count + computedTokenCount(each), 0);
   if (tokenCount <= batchTokens) return [{ sequences: group, tokenCount }];
   return packed
     .flatMap((rows) => cutGroup(shuffled(random, rows), batchTokens))
     .map((part) => ({
-      sequences: part.flatMap((row) => row.sequences),
+      sequences: part.flatMap((row) => row.sequences.map(({ sequence }) => sequence)),
       tokenCount: computedTokenCount(part),
     }));
 }
 
 /** Sequences of like length together, whatever their group; every token of each counts. */
-function cutByLength(
-  sequences: readonly TrainingSequence[],
+function cutByLength<Sequence extends Sized>(
+  sequences: readonly Sequence[],
   batchTokens: number,
   random: Random,
-): readonly OptimizerBatch[] {
-  const sorted = shuffled(random, sequences).sort(
-    (left, right) => right.tokenIds.length - left.tokenIds.length,
-  );
-  const batches: TrainingSequence[][] = [];
+): readonly (readonly Sequence[])[] {
+  const sorted = shuffled(random, sequences).sort((left, right) => right.tokenCount - left.tokenCount);
+  const batches: Sequence[][] = [];
   let tokenCount = Infinity;
   for (const sequence of sorted) {
-    const { length } = sequence.tokenIds;
+    const { tokenCount: length } = sequence;
     if (tokenCount + length > batchTokens) {
       batches.push([]);
       tokenCount = 0;

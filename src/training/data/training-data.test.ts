@@ -1,13 +1,22 @@
 // What of a job's trajectories trains, and the counts of what does not.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { readGoldenTraining } from "../../../test/golden-training.ts";
 import { goldenGroups, groupOf, trajectoryOf } from "../../../test/golden-trajectories.ts";
 import type { JobCounts } from "../../domain/job.ts";
-import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import { resolveTrainingConfig, type TrainingConfig } from "../../domain/training-config.ts";
 import type { HistoryItem, TrajectoryGroup } from "../../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
-import { type TrainingData, prepareTrainingData } from "./training-data.ts";
+import { FakeClock } from "../../domain/fake-clock.ts";
+import { PreparedLines } from "../prepared/prepared-lines.ts";
+import { TokenFile } from "../prepared/token-file.ts";
+import { linesOf } from "../testing/lines-of.ts";
+import type { TrainingSequence } from "../trainer.ts";
+import { readBatch } from "./planned-sequence.ts";
+import { prepareTrainingData, type SequenceOrigin, type TrainingData } from "./training-data.ts";
 
 /** The golden trajectories carry their tokens: nothing has to be rendered. */
 const tokenizer: ConversationTokenizer = {
@@ -17,8 +26,32 @@ const tokenizer: ConversationTokenizer = {
   idOfToken: () => null,
 };
 
-function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): Promise<TrainingData> {
-  return prepareTrainingData(groups, resolveTrainingConfig({}), { tokenizer, sequenceLengthMax });
+/** With the sequences as they lie on disk. */
+type ReadData = Omit<TrainingData, "sequences" | "origins"> & {
+  readonly sequences: readonly TrainingSequence[];
+  readonly origins: readonly SequenceOrigin[];
+};
+
+async function prepareWith(
+  groups: readonly TrajectoryGroup[],
+  config: TrainingConfig,
+  model: Parameters<typeof prepareTrainingData>[2],
+): Promise<ReadData> {
+  const folder = mkdtempSync(join(tmpdir(), "hone-training-data-"));
+  const file = new TokenFile(join(folder, "tokens"), null);
+  try {
+    const options = { clock: new FakeClock(), report: async () => undefined };
+    const lines = new PreparedLines(file, linesOf(groups), options);
+    const { sequences, origins, ...data } = await prepareTrainingData(lines, config, model);
+    return { ...data, sequences: readBatch(file, sequences), origins: [...origins.values()] };
+  } finally {
+    file.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function prepare(groups: readonly TrajectoryGroup[], sequenceLengthMax = 48): Promise<ReadData> {
+  return prepareWith(groups, resolveTrainingConfig({}), { tokenizer, sequenceLengthMax });
 }
 
 /** Choices that recorded no tokens. */
@@ -68,7 +101,7 @@ test("a history that is too long still counts in its trajectory's weight", async
   const tokenCount = ({ assistant_mask: mask }: typeof short): number =>
     mask.reduce((sum: number, each: number) => sum + each, 0);
   const withLong = { ...trajectoryOf(short, 1), additionalHistories: [trajectoryOf(whole, 1)] };
-  const { sequences } = await prepareTrainingData(
+  const { sequences } = await prepareWith(
     [groupOf([withLong, trajectoryOf(short, 0)])],
     resolveTrainingConfig({}),
     { tokenizer, sequenceLengthMax: Math.max(short.token_ids.length, whole.token_ids.length - 1) },
@@ -158,7 +191,7 @@ test("texts train beside recorded choices where the job allows it", async () => 
   const countWith = async (allowTrainingWithoutLogprobs: boolean): Promise<number> => {
     const config = resolveTrainingConfig({ allowTrainingWithoutLogprobs });
     const model = { tokenizer: speaking, sequenceLengthMax: 48 };
-    return (await prepareTrainingData([groupOf(given)], config, model)).counts.trainableTokens;
+    return (await prepareWith([groupOf(given)], config, model)).counts.trainableTokens;
   };
   assert.equal(await countWith(true), (await countWith(false)) + 2);
 });
@@ -217,10 +250,10 @@ test("knows where each sequence comes from", async () => {
   const groups = [
     groupOf([trajectoryOf(sequence, 0), { ...trajectoryOf(sequence, 1), additionalHistories: [history] }]),
   ];
-  const { sequences, origins } = await prepare(groups);
+  const { origins } = await prepare(groups);
   const place = "trajectory_groups.0.trajectories";
   assert.deepEqual(
-    sequences.map((each) => origins.get(each)),
+    origins,
     [`${place}.0`, `${place}.1`, `${place}.1.additional_histories.0`].map((each) => ({
       place: each,
       isRendered: false,

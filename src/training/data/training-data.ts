@@ -1,26 +1,28 @@
 // What of a job's trajectories can train: sequences with advantages and weights, and the counts of all that cannot.
-// Pure; the same trajectories always give the same data.
+// The same trajectories always give the same data; their tokens stay on disk.
 import type { JobCounts } from "../../domain/job.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { Trajectory, TrajectoryGroup } from "../../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import {
-  type RecordedSequence,
+  type TokenSequence,
   trainedIndices,
   trajectorySequences,
   type TrajectorySequences,
 } from "../../trajectories/sequences.ts";
+import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import type { StoredSequence } from "../prepared/token-file.ts";
 import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
 import { oldestVersionOf } from "../metrics/staleness.ts";
 import { type Skip, type SkipReason, Skips } from "./skips.ts";
-import type { TrainingSequence } from "../trainer.ts";
+import type { PlannedSequence } from "./planned-sequence.ts";
 
 export interface TrainingData {
   /** In the order of the trajectories. */
-  readonly sequences: readonly TrainingSequence[];
+  readonly sequences: readonly PlannedSequence[];
   /** Of each sequence. */
-  readonly origins: ReadonlyMap<TrainingSequence, SequenceOrigin>;
+  readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
   /** What whoever sent the trajectories may want to know of them, for people. */
   readonly warnings: readonly string[];
@@ -35,14 +37,27 @@ export interface SequenceOrigin {
   readonly policyVersion: number | null;
 }
 
-/** A sequence before the job's common scale is known. */
-interface Candidate {
-  readonly recorded: RecordedSequence;
+/** What is known of a sequence by its trajectory and group alone. */
+interface Judged {
   readonly origin: SequenceOrigin;
-  readonly group: number;
   readonly advantage: number;
-  readonly trainableTokenCount: number;
   readonly trajectoryTokenCount: number;
+}
+
+/** A sequence before the job's common scale is known. */
+interface Candidate extends Judged {
+  readonly stored: StoredSequence;
+  readonly group: number;
+  readonly trainableTokenCount: number;
+}
+
+/** What of a group is known beside its sequences. */
+interface GroupNote {
+  readonly trajectoryCount: number;
+  /** Of each trajectory. */
+  readonly skips: readonly (readonly Skip[])[];
+  /** Of each sequence. */
+  readonly judged: readonly Judged[];
 }
 
 /** What a model asks of sequences. */
@@ -59,7 +74,7 @@ interface SequenceModel {
  *   another model
  */
 export async function prepareTrainingData(
-  groups: AsyncIterable<TrajectoryGroup> | Iterable<TrajectoryGroup>,
+  groups: PreparedLines<TrajectoryGroup>,
   config: TrainingConfig,
   model: SequenceModel,
 ): Promise<TrainingData> {
@@ -67,17 +82,21 @@ export async function prepareTrainingData(
   const candidates: Candidate[] = [];
   let groupCount = 0;
   let trajectoryCount = 0;
-  for await (const group of groups) {
-    const read = readGroup(group, groupCount, { config, model });
-    skips.addGroup(read.map((trajectory) => trajectory.skips));
-    for (const trajectory of read) candidates.push(...trajectory.candidates);
+  for await (const { note, sequences } of groups.each((group, index) =>
+    prepareGroup(group, index, { config, model }),
+  )) {
+    skips.addGroup(note.skips);
+    for (const [index, stored] of sequences.entries()) {
+      const { trainedCount: trainableTokenCount } = stored;
+      candidates.push({ ...note.judged[index], stored, group: groupCount, trainableTokenCount });
+    }
     groupCount += 1;
-    trajectoryCount += group.trajectories.length;
+    trajectoryCount += note.trajectoryCount;
   }
   const weightings = weighSequences(candidates, config);
   const origins = new Map(
-    candidates.map(({ recorded, origin, group }, index): [TrainingSequence, SequenceOrigin] => [
-      { ...recorded.sequence, ...weightings[index], group },
+    candidates.map(({ stored, origin, group }, index): [PlannedSequence, SequenceOrigin] => [
+      { ...stored, ...weightings[index], group },
       origin,
     ]),
   );
@@ -97,9 +116,26 @@ export async function prepareTrainingData(
   };
 }
 
+function prepareGroup(
+  group: TrajectoryGroup,
+  index: number,
+  context: { readonly config: TrainingConfig; readonly model: SequenceModel },
+): PreparedLine<GroupNote> {
+  const read = readGroup(group, index, context);
+  const found = read.flatMap(({ sequences }) => sequences);
+  return {
+    note: {
+      trajectoryCount: group.trajectories.length,
+      skips: read.map(({ skips }) => skips),
+      judged: found.map(({ judged }) => judged),
+    },
+    sequences: found.map(({ sequence }) => sequence),
+  };
+}
+
 /** What a trajectory gives, and what of it is skipped. */
 interface ReadTrajectory {
-  readonly candidates: readonly Candidate[];
+  readonly sequences: readonly { readonly sequence: TokenSequence; readonly judged: Judged }[];
   readonly skips: readonly Skip[];
 }
 
@@ -116,40 +152,41 @@ function readGroup(
   return group.trajectories.map((trajectory, index) => {
     const place = `trajectory_groups.${groupIndex}.trajectories.${index}`;
     if (advantages[index] === 0)
-      return { candidates: [], skips: [{ reason: withoutAdvantage, place, detail }] };
-    const judged = { place, group: groupIndex, advantage: advantages[index] };
+      return { sequences: [], skips: [{ reason: withoutAdvantage, place, detail }] };
+    const judged = { place, advantage: advantages[index] };
     return readTrajectory(trajectory, judged, { ...model, trainsTexts: config.allowTrainingWithoutLogprobs });
   });
 }
 
 function readTrajectory(
   trajectory: Trajectory,
-  { place, group, advantage }: { readonly place: string } & Pick<Candidate, "group" | "advantage">,
+  { place, advantage }: { readonly place: string; readonly advantage: number },
   { tokenizer, sequenceLengthMax, trainsTexts }: SequenceModel & { readonly trainsTexts: boolean },
 ): ReadTrajectory {
   const { sequences, untrained } = withPlace(place, () =>
     trajectorySequences(trajectory, tokenizer, { trainsTexts }),
   );
-  const policyVersion = oldestVersionOf(trajectory);
-  const found = sequences.map((recorded) => ({
-    recorded,
-    origin: { place: placeIn(place, recorded.location), isRendered: recorded.isRendered, policyVersion },
-    group,
-    advantage,
-    trainableTokenCount: trainedIndices(recorded.sequence).length,
-  }));
   // Also of the sequences that are left out: what the others count for does not depend on the limit.
-  const trajectoryTokenCount = found.reduce((sum, each) => sum + each.trainableTokenCount, 0);
-  const lengthOf = ({ recorded }: (typeof found)[number]): number => recorded.sequence.tokenIds.length;
-  const fits = (each: (typeof found)[number]): boolean => lengthOf(each) <= sequenceLengthMax;
+  const trajectoryTokenCount = sequences.reduce(
+    (sum, { sequence }) => sum + trainedIndices(sequence).length,
+    0,
+  );
+  const policyVersion = oldestVersionOf(trajectory);
+  const found = sequences.map(({ sequence, location, isRendered }) => {
+    const origin = { place: placeIn(place, location), isRendered, policyVersion };
+    return { sequence, judged: { origin, advantage, trajectoryTokenCount } };
+  });
+  type Found = (typeof found)[number];
+  const lengthOf = ({ sequence }: Found): number => sequence.tokenIds.length;
+  const fits = (each: Found): boolean => lengthOf(each) <= sequenceLengthMax;
   const tooLong = found
     .filter((each) => !fits(each))
     .map((each): Skip => {
       const detail = `A sequence of it has ${lengthOf(each)} tokens; at most ${sequenceLengthMax} train.`;
-      return { reason: "too_long", place: each.origin.place, detail };
+      return { reason: "too_long", place: each.judged.origin.place, detail };
     });
   return {
-    candidates: found.filter(fits).map((each) => ({ ...each, trajectoryTokenCount })),
+    sequences: found.filter(fits),
     skips: [...untrained.map((each) => ({ ...each, place: placeIn(place, each.location) })), ...tooLong],
   };
 }

@@ -13,7 +13,7 @@ import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
 import { dividePack } from "../packing/divide-pack.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
-import { cutIntoPacks, packKinds } from "../packing/packs.ts";
+import { cutIntoPacks, type Pack } from "../packing/packs.ts";
 import { groupByPrefix, ungrouped } from "../packing/prefix-groups.ts";
 import {
   type ForwardBackwardResult,
@@ -46,7 +46,8 @@ import {
   tokenFeeds,
   wantedFeeds,
 } from "./feeds.ts";
-import { estimateMemory, largestOf, requireWithin } from "./memory-limit.ts";
+import { estimateMemory, requireWithin } from "./memory-limit.ts";
+import { MemoryNeeds } from "./memory-needs.ts";
 import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
 import type { Program, ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type AdapterShape, buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
@@ -92,35 +93,32 @@ export class EmbeddedTrainers implements TrainerProvider {
     this.threads = new ComputeThreads({ config, weights, threads });
   }
 
-  requireMemory(batches: readonly (readonly TrainingSequence[])[], loss: Loss): void {
+  async requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void> {
     const { config, lora, memoryBytes = Infinity } = this.#options;
-    const rounds = batches.flatMap((batch) => this.cut(batch, loss));
+    const needs = new MemoryNeeds();
+    for (const batch of batches) {
+      needs.add(batch, this.cut(batch, loss).map(layoutsOf));
+      // It may take long: whoever waits hears that it goes on, and a signal comes through.
+      await letOthers();
+    }
     const adapter = { ...lora, scale: 1 };
-    const uses = packKinds.flatMap((layout) => {
-      const ofKind = rounds.filter(([{ kind }]) => kind === layout);
-      if (ofKind.length === 0) return [];
+    const uses = needs.rounds.map(({ layout, largest }) => {
       const options = { adapter, layout };
       const graphs = [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)];
-      const counts = [...new Set(ofKind.map((round) => round.length))];
-      return counts.map((count) => ({
-        graphs,
-        largest: largestOf(ofKind.filter((round) => round.length === count)),
-      }));
+      return { graphs, largest };
     });
-    if (uses.length > 0) requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses));
+    if (uses.length > 0)
+      requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses, needs.dataBytes));
   }
 
   /** What is computed, one round after another, for a gradient of the loss or without one. */
-  cut(data: readonly TrainingSequence[], loss: Loss | null): readonly Round[] {
+  cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
     const { microbatchTokens, sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, microbatchTokens);
     // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere`.
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
-    return packs.map((pack) => {
-      const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);
-      return parts.map((part) => layoutOf(part));
-    });
+    return packs.map((pack) => (staysWhole ? [pack] : dividePack(pack, this.threads.division)));
   }
 
   async open({ from, seed }: TrainerStart): Promise<Trainer> {
@@ -141,6 +139,20 @@ export class EmbeddedTrainers implements TrainerProvider {
   close(): Promise<void> {
     return this.threads.close();
   }
+}
+
+/** Packs that are computed at the same time; they are laid out when they are, since layouts are many times as large. */
+type PackedRound = readonly TrainingPack[];
+
+type TrainingPack = Pack<TrainingSequence>;
+
+function layoutsOf(round: PackedRound): Round {
+  return round.map((pack) => layoutOf(pack));
+}
+
+/** Computing and looking ahead hold the thread: whoever else has something to do gets it here. */
+function letOthers(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** One array per adapter matrix, by its name. */
@@ -200,8 +212,8 @@ class EmbeddedTrainer implements Trainer {
       const sums = { loss: 0, entropy: 0 };
       let gradients: Gradients | null = null;
       const adapterFeeds = this.#adapterFeeds();
-      const runOf = (microbatch: Microbatch): ProgramRun => {
-        const terms = { loss, tokenCount, klElsewhere: klElsewhere.get(microbatch) ?? 0 };
+      const runOf = (microbatch: Microbatch, pack: TrainingPack): ProgramRun => {
+        const terms = { loss, tokenCount, klElsewhere: klElsewhere.get(pack) ?? 0 };
         return this.#gradientRun(microbatch, terms, adapterFeeds);
       };
       await this.#compute(rounds, runOf, call.signal, (microbatch, outputs) => {
@@ -257,17 +269,21 @@ class EmbeddedTrainer implements Trainer {
 
   /** Computes one round after another, and takes what comes of it in their order. An abort is noticed between rounds. */
   async #compute(
-    rounds: readonly Round[],
-    runOf: (microbatch: Microbatch) => ProgramRun,
+    rounds: readonly PackedRound[],
+    runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
     signal: AbortSignal,
-    take: (microbatch: Microbatch, outputs: ProgramOutputs) => void,
+    take: (microbatch: Microbatch, outputs: ProgramOutputs, pack: TrainingPack) => void,
   ): Promise<void> {
     for (const round of rounds) {
       // Computing may hold the thread: whoever aborts gets it here.
-      await new Promise((resolve) => setImmediate(resolve));
+      await letOthers();
       throwIfAborted(signal);
-      const outputs = await this.#trainers.threads.run(round.map(runOf));
-      round.forEach((microbatch, index) => take(microbatch, present(outputs[index], "a run's outputs")));
+      const layouts = layoutsOf(round);
+      const runs = layouts.map((microbatch, index) => runOf(microbatch, round[index]));
+      const outputs = await this.#trainers.threads.run(runs);
+      layouts.forEach((microbatch, index) =>
+        take(microbatch, present(outputs[index], "a run's outputs"), round[index]),
+      );
     }
   }
 
@@ -291,23 +307,23 @@ class EmbeddedTrainer implements Trainer {
   }
 
   /**
-   * For each microbatch, how far the tokens of all others are from the base model: the mean of a KL penalty is over the whole
+   * For each pack, how far the tokens of all others are from the base model: the mean of a KL penalty is over the whole
    * batch, so that more than one microbatch costs a forward pass before the gradients.
    */
   async #klElsewhere(
-    rounds: readonly Round[],
+    rounds: readonly PackedRound[],
     loss: Loss,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<Microbatch, number>> {
-    const sums = new Map<Microbatch, number>();
+  ): Promise<ReadonlyMap<TrainingPack, number>> {
+    const sums = new Map<TrainingPack, number>();
     if (!hasKlPenalty(loss) || rounds.flat().length === 1) return sums;
     const adapterFeeds = this.#adapterFeeds();
     const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
-    await this.#compute(rounds, runOf, signal, (microbatch, { logprobs }) =>
-      sums.set(microbatch, differenceFromReference(microbatch, float32Data(logprobs), loss)),
+    await this.#compute(rounds, runOf, signal, (microbatch, { logprobs }, pack) =>
+      sums.set(pack, differenceFromReference(microbatch, float32Data(logprobs), loss)),
     );
     const total = [...sums.values()].reduce((sum, each) => sum + each, 0);
-    return new Map([...sums].map(([microbatch, sum]) => [microbatch, total - sum]));
+    return new Map([...sums].map(([pack, sum]) => [pack, total - sum]));
   }
 
   #gradientsOf(outputs: ProgramOutputs): Gradients {

@@ -36,12 +36,12 @@ function microbatchOf(...lengths: readonly number[]): Microbatch {
   return layoutOf(pack);
 }
 
-test("a job that fits is let through", () => {
-  trainersWith(200e6, 1000).requireMemory([tinyBatch(), [sequenceOf(9)]], crossEntropy);
+test("a job that fits is let through", async () => {
+  await trainersWith(200e6, 1000).requireMemory([tinyBatch(), [sequenceOf(9)]], crossEntropy);
 });
 
-test("a sequence that does not fit is refused with its length, the estimate, the limit and the cure", () => {
-  assert.throws(() => trainersWith(100e6, 1).requireMemory([[sequenceOf(9)]], crossEntropy), {
+test("a sequence that does not fit is refused with its length, the estimate, the limit and the cure", async () => {
+  await assert.rejects(() => trainersWith(100e6, 1).requireMemory([[sequenceOf(9)]], crossEntropy), {
     name: "ServiceError",
     code: "unsupported",
     message:
@@ -50,8 +50,8 @@ test("a sequence that does not fit is refused with its length, the estimate, the
   });
 });
 
-test("several sequences at once are refused with the setting that makes them fewer", () => {
-  assert.throws(
+test("several sequences at once are refused with the setting that makes them fewer", async () => {
+  await assert.rejects(
     () => trainersWith(100e6, 1000).requireMemory([[sequenceOf(9), sequenceOf(5)]], crossEntropy),
     {
       code: "unsupported",

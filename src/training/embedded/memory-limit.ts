@@ -44,10 +44,13 @@ export interface MemoryEstimate {
 /**
  * The memory that a training process may come to hold that computes such rounds; the file of the weights, which all programs
  * map, is counted once.
+ *
+ * @param dataBytes what it holds of the job's data beside
  */
 export function estimateMemory(
   { config, adapter }: { readonly config: ModelConfig; readonly adapter: AdapterShape },
   uses: readonly ProgramUse[],
+  dataBytes = 0,
 ): MemoryEstimate {
   const peaks = uses.map(({ graphs, largest }) =>
     largest
@@ -60,6 +63,7 @@ export function estimateMemory(
   );
   const bytes =
     processBytes +
+    dataBytes +
     (sideBySide > 1 ? threadBytes * sideBySide : 0) +
     float32Bytes(modelParameters(config)) +
     adapterCopies * float32Bytes(loraParameters(config, adapter)) +

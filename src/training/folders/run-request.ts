@@ -4,6 +4,14 @@ import type { JobAssignment, TrainingRun } from "../../domain/job.ts";
 import { adapterFolderOf } from "../../domain/model.ts";
 import type { RunDescription, RunRequest } from "../child-protocol.ts";
 
+/** A run whose lines are not written yet. */
+export type RequestedRun = Omit<RunDescription, "lineCount">;
+
+/** What a process is asked to do, but for the lines. */
+export interface RequestedRuns extends RequestedRun, Pick<RunRequest, "comparedWith"> {
+  readonly earlier: readonly RequestedRun[];
+}
+
 /** What attempts at a job work with and keep for each other, relative to the data folder. */
 export function workFolderOf(jobId: string): string {
   return join("jobs", jobId);
@@ -16,7 +24,7 @@ export function resultFolderOf({ job, model, pins, replay }: JobAssignment): str
     : replayedFolder(workFolderOf(job.id), pins.resultStep);
 }
 
-export function requestOf(assignment: JobAssignment, dataFolder: string): RunRequest {
+export function requestOf(assignment: JobAssignment, dataFolder: string): RequestedRuns {
   const { job, replay } = assignment;
   const workFolder = workFolderOf(job.id);
   const folders = { workFolder, adapterFolder: resultFolderOf(assignment) };
@@ -45,7 +53,7 @@ function descriptionOf(
   jobId: string,
   { job, from, fromKind, pins }: TrainingRun,
   places: Pick<RunDescription, "workFolder" | "adapterFolder" | "linesFile" | "stepsTold">,
-): RunDescription {
+): RequestedRun {
   const { adapterFolder, trainerState, adapterHash } = from;
   return {
     jobId,

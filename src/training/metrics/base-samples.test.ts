@@ -2,17 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { baseSamples } from "./base-samples.ts";
 import { oldestVersionOf, stalenessMetrics } from "./staleness.ts";
-import type { TrainingSequence } from "../trainer.ts";
 
-const batchOf = (...lengths: readonly number[]): readonly TrainingSequence[] =>
-  lengths.map((length) => ({
-    tokenIds: new Int32Array(length),
-    mask: new Uint8Array(length),
-    oldLogprobs: new Float32Array(length),
-    advantage: 1,
-    weight: 1,
-    group: 0,
-  }));
+const batchOf = (...lengths: readonly number[]): readonly { readonly tokenCount: number }[] =>
+  lengths.map((tokenCount) => ({ tokenCount }));
 
 function check(
   batches: readonly (readonly number[])[],

@@ -1,6 +1,8 @@
 // Which sequences are also computed with the base model, so that a job can say how far it has moved from it: a share of the
 // tokens, since each costs a forward pass. Decided before the first step, by the batches alone. Pure.
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedSequence } from "../data/planned-sequence.ts";
+
+type Batch = readonly Pick<PlannedSequence, "tokenCount">[];
 
 /**
  * For each batch the rows to compare, its first ones; all together never have more than `share` of the tokens so far. Where
@@ -8,24 +10,21 @@ import type { OptimizerBatch } from "../data/optimizer-batches.ts";
  *
  * @param share in [0, 1]; 1 compares all
  */
-export function baseSamples(
-  batches: readonly OptimizerBatch[],
-  share: number,
-): readonly (readonly number[])[] {
+export function baseSamples(batches: readonly Batch[], share: number): readonly (readonly number[])[] {
   let allowance = 0;
   return batches.map((batch) => {
     allowance += share * tokenCountOf(batch);
     const rows: number[] = [];
-    for (const [row, { tokenIds }] of batch.entries()) {
+    for (const [row, { tokenCount }] of batch.entries()) {
       // What rounding takes off a share of 1 does not cost a row.
-      if (tokenIds.length > allowance + 1e-6) break;
-      allowance -= tokenIds.length;
+      if (tokenCount > allowance + 1e-6) break;
+      allowance -= tokenCount;
       rows.push(row);
     }
     return rows;
   });
 }
 
-function tokenCountOf(batch: OptimizerBatch): number {
-  return batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+function tokenCountOf(batch: Batch): number {
+  return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }

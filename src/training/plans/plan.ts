@@ -2,6 +2,7 @@
 // the job's data, configuration, settings and seed alone, before the first step; each kind of job has its plan.
 import type { JobCounts } from "../../domain/job.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedBatch } from "../data/planned-sequence.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type {
@@ -14,7 +15,9 @@ import type {
 
 export interface TrainingPlan {
   /** Of the optimizer steps, in order. */
-  readonly batches: readonly OptimizerBatch[];
+  readonly batches: readonly PlannedBatch[];
+  /** Reads the tokens of sequences of the job, with their log-probabilities as recorded. */
+  readonly read: (batch: PlannedBatch) => OptimizerBatch;
   /** Whether what the model gives before the first step takes the place of the recorded log-probabilities. */
   readonly precalculatesLogprobs: boolean;
   /** With that, what the ratio of the two may weigh a token with; 0 does not weigh. */
@@ -28,7 +31,7 @@ export interface TrainingPlan {
   /** What is known before the first step. */
   readonly warnings: readonly string[];
   /** Sequences whose log-probabilities are looked at before the first step changes anything; none where nobody asks. */
-  readonly probe: OptimizerBatch;
+  readonly probe: PlannedBatch;
   readonly told: ToldOfSteps;
 }
 
@@ -42,12 +45,18 @@ export interface ToldOfSteps {
   event(index: number, step: Metrics): Metrics;
   /** Of the version and `training_ended`. */
   version(steps: readonly Metrics[], seconds: number): Metrics;
-  /** What the probe gives reason to warn of; null when nothing does. */
-  startWarning(computed: ForwardResult): string | null;
+  /**
+   * What the probe gives reason to warn of; null when nothing does.
+   *
+   * @param recorded the probe with its tokens
+   */
+  startWarning(recorded: OptimizerBatch, computed: ForwardResult): string | null;
 }
 
 /** What came of one optimizer step. */
 export interface TakenStep {
+  /** With the log-probabilities as recorded. */
+  readonly recorded: OptimizerBatch;
   /** With the log-probabilities that the loss compares with. */
   readonly batch: OptimizerBatch;
   readonly comparison: BaseComparison;

@@ -2,16 +2,19 @@
 // the policy loss.
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
-import { cutIntoBatches, type OptimizerBatch, type StepSize } from "../data/optimizer-batches.ts";
+import { cutIntoBatches, type StepSize } from "../data/optimizer-batches.ts";
+import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
 import { startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { differenceWarning, greatestDifference } from "../logprob-difference.ts";
 import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
+import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import type { PinnedSettings } from "../settings.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
-import { hasKlPenalty, type OptimizerStep, type TrainingSequence } from "../trainer.ts";
+import type { TrajectoryGroup } from "../../domain/trajectory.ts";
+import { hasKlPenalty, type OptimizerStep } from "../trainer.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
 import type { ReinforcementWork } from "./work.ts";
@@ -21,7 +24,7 @@ export interface PlanModel {
   readonly sequenceLengthMax: number;
 }
 
-export interface PlanInput {
+export interface PlanInput extends Pick<TrainingPlan, "read"> {
   readonly settings: PinnedSettings;
   readonly seed: string;
   /** The version that the job starts from. */
@@ -30,20 +33,26 @@ export interface PlanInput {
 
 /** @throws ServiceError as `prepareTrainingData` does */
 export async function planReinforcement(
-  work: ReinforcementWork,
+  { config }: Pick<ReinforcementWork, "config">,
+  groups: PreparedLines<TrajectoryGroup>,
   model: PlanModel,
-  { settings, seed, startStep }: PlanInput,
+  { settings, seed, startStep, read }: PlanInput,
 ): Promise<TrainingPlan> {
-  const { config } = work;
   const { passCount } = config;
   const { algorithm, baseComparisonShare } = settings;
   const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
-  const { sequences, warnings, origins, ...data } = await prepareTrainingData(work.groups, config, {
+  const { sequences, warnings, origins, ...data } = await prepareTrainingData(groups, config, {
     ...model,
     sequenceLengthMax,
   });
   const size = stepSizeOf(config, settings);
-  const batches = cutIntoBatches(sequences, { size, passCount, seed, algorithm });
+  const batches = cutIntoBatches(sequences, {
+    size,
+    passCount,
+    seed,
+    algorithm,
+    tokensOf: (sequence) => read([sequence])[0],
+  });
   const counts = { ...data.counts, steps: stepCountsOf(batches, passCount) };
   const loss = { kind: "policy", config } as const;
   const optimizerStep = (index: number): OptimizerStep => ({
@@ -55,6 +64,7 @@ export async function planReinforcement(
   const probe = probeOf(batches);
   return {
     batches,
+    read,
     precalculatesLogprobs: config.precalculateLogprobs,
     importanceTruncation: config.truncatedImportanceSampling,
     loss,
@@ -68,10 +78,10 @@ export async function planReinforcement(
       step: (index, taken) => ({
         ...stepMetrics({
           ...taken,
-          batch: batches[index],
+          batch: taken.recorded,
           learningRate: optimizerStep(index).learningRate,
         }),
-        ...policyMetrics({ ...taken, recorded: batches[index], config }),
+        ...policyMetrics({ ...taken, config }),
         ...stalenessMetrics(
           batches[index].map((sequence) => origins.get(sequence)?.policyVersion ?? null),
           startStep,
@@ -79,7 +89,11 @@ export async function planReinforcement(
       }),
       event: (_index, step) => stepEventMetrics(step, counts),
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
-      startWarning: (computed) => differenceWarning(greatestDifference(probe, computed), origins, startStep),
+      startWarning: (recorded, computed) => {
+        const { nats, row } = greatestDifference(recorded, computed);
+        const origin = row === null ? undefined : origins.get(probe[row]);
+        return differenceWarning(nats, origin, startStep);
+      },
     },
   };
 }
@@ -98,13 +112,13 @@ function stepSizeOf(
 const probeTokens = 512;
 
 /** The sequences of the first steps, at least those of the first. */
-function probeOf(batches: readonly OptimizerBatch[]): OptimizerBatch {
-  const probe: TrainingSequence[] = [];
+function probeOf(batches: readonly PlannedBatch[]): PlannedBatch {
+  const probe: PlannedSequence[] = [];
   let tokenCount = 0;
   for (const batch of batches) {
     if (tokenCount >= probeTokens) break;
     probe.push(...batch);
-    tokenCount += batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+    tokenCount += batch.reduce((count, sequence) => count + sequence.tokenCount, 0);
   }
   return [...new Set(probe)];
 }

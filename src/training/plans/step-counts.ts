@@ -1,11 +1,11 @@
 // How many optimizer steps a job takes over what, as whoever sent it is told, and what gives reason to think that they
 // change nothing. Pure.
 import type { StepCounts } from "../../domain/job.ts";
-import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedBatch } from "../data/planned-sequence.ts";
 import type { Metrics } from "../job-metrics.ts";
 
 /** @param passCount how often each sequence trains in these batches */
-export function stepCountsOf(batches: readonly OptimizerBatch[], passCount: number): StepCounts {
+export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number): StepCounts {
   const sequencesMax = batches.reduce((most, { length }) => Math.max(most, length), 0);
   return { count: batches.length, passCount, sequencesMax };
 }

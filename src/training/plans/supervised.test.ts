@@ -17,6 +17,7 @@ import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } f
 import { pinnedSettings, trainingSettings } from "../settings.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { RecordingTrainers } from "../testing/recording-trainers.ts";
+import { linesOf } from "../testing/lines-of.ts";
 import { silentReport } from "../testing/silent-report.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
@@ -89,7 +90,7 @@ async function run(
       jobId: "job",
       seed: "seed",
       startStep: 0,
-      work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: streamOf(conversations) },
+      work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: linesOf(conversations) },
       settings: pinnedSettings(defaultsOf(trainingSettings)),
       from: null,
       fromKind: null,
@@ -107,10 +108,6 @@ async function run(
   const batches = trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data] : []));
   const adapter = readFileSync(join(dataFolder, adapterFolder, "adapter_model.safetensors"));
   return { outcome, started: started[0], steps, warnings, batches, trainers, adapter };
-}
-
-async function* streamOf<Item>(items: readonly Item[]): AsyncGenerator<Item> {
-  yield* items;
 }
 
 /** The ids of a sequence, those that train in brackets. */

@@ -2,10 +2,12 @@
 // of the assistant's turns.
 import type { JobCounts } from "../../domain/job.ts";
 import { seededRandom, shuffled } from "../../domain/random.ts";
+import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import type { SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
 import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { supervisedAdamW } from "../adamw.ts";
 import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
+import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
@@ -18,9 +20,10 @@ interface ExampleBatch {
 }
 
 export async function planSupervised(
-  { config, conversations }: SupervisedWork,
+  { config }: Pick<SupervisedWork, "config">,
+  conversations: PreparedLines<ExampleConversation>,
   model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
-  { seed }: { readonly seed: string },
+  { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,
 ): Promise<TrainingPlan> {
   const { assistantTurns, weightDecay, gradientNormMax } = config;
   const data = await prepareExamples(conversations, { ...model, assistantTurns });
@@ -30,6 +33,7 @@ export async function planSupervised(
   const counts = { ...countsOf(data), steps: stepCountsOf(batches, config.epochCount) };
   return {
     batches,
+    read,
     precalculatesLogprobs: false,
     importanceTruncation: 0,
     loss: { kind: "cross-entropy" },
@@ -45,14 +49,14 @@ export async function planSupervised(
     probe: [],
     told: {
       start: startMetrics(batches.length, counts),
-      step: (index, { gradient, step, seconds }) => {
+      step: (index, { recorded, gradient, step, seconds }) => {
         const { learningRate, examples } = cut[index];
         const {
           max_logprob_difference: _none,
           num_datums: _sequences,
           ...metrics
         } = stepMetrics({
-          batch: batches[index],
+          batch: recorded,
           gradient,
           step,
           learningRate,
@@ -103,7 +107,7 @@ function countsOf({ examples, dropped }: ExampleData): JobCounts {
 /** What a step was made of, under the names that clients know. */
 function sizesOf(examples: readonly Example[], seconds: number): Readonly<Record<string, number>> {
   const kept = examples.filter(isKept);
-  const tokens = kept.flatMap(({ sequences }) => sequences.map(({ tokenIds }) => tokenIds.length));
+  const tokens = kept.flatMap(({ sequences }) => sequences.map((sequence) => sequence.tokenCount));
   const tokenCount = tokens.reduce((sum, length) => sum + length, 0);
   return {
     num_trajectories: kept.length,

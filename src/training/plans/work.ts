@@ -4,17 +4,23 @@ import type { ExampleConversation } from "../../domain/supervised/conversation.t
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 
-/** A job's task with its lines in their order; they are read once. */
+/** A job's task with its lines in their order. */
 export type JobWork = ReinforcementWork | SupervisedWork;
 
 export interface ReinforcementWork {
   readonly kind: "rl";
   readonly config: TrainingConfig;
-  readonly groups: AsyncIterable<TrajectoryGroup>;
+  readonly groups: WorkLines<TrajectoryGroup>;
 }
 
 export interface SupervisedWork {
   readonly kind: "sft";
   readonly config: SupervisedConfig;
-  readonly conversations: AsyncIterable<ExampleConversation>;
+  readonly conversations: WorkLines<ExampleConversation>;
+}
+
+export interface WorkLines<Item> {
+  readonly count: number;
+  /** Those from this index on, one in memory at a time. */
+  from(index: number): AsyncIterable<Item>;
 }

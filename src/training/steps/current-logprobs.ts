@@ -1,44 +1,52 @@
 // Old log-probabilities computed before the first step, in place of those that were recorded.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
+import type { TrainingPlan } from "../plans/plan.ts";
 import type { Trainer, TrainingSequence } from "../trainer.ts";
 
 /** What the trainer gives now for the trained tokens of each sequence, in the order in which they come first. */
 export async function currentLogprobs(
   trainer: Trainer,
-  batches: readonly OptimizerBatch[],
+  { batches, read }: Pick<TrainingPlan, "batches" | "read">,
   { signal }: { readonly signal: AbortSignal },
 ): Promise<readonly Float32Array[]> {
   const result: Float32Array[] = [];
-  const computed = new Set<TrainingSequence>();
+  const computed = new Set<PlannedSequence>();
   for (const [index, batch] of batches.entries()) {
     const others = batch.filter((sequence) => !computed.has(sequence));
     if (others.length === 0) continue;
-    const { logprobs } = await trainer.forward(others, { id: `forward ${index}`, signal });
+    const { logprobs } = await trainer.forward(read(others), { id: `forward ${index}`, signal });
     for (const sequence of others) computed.add(sequence);
     result.push(...logprobs);
   }
   return result;
 }
 
+/** Which of these each sequence has: they are in the order in which sequences come first. */
+export function bySequence(
+  batches: readonly PlannedBatch[],
+  logprobs: readonly Float32Array[],
+): ReadonlyMap<PlannedSequence, Float32Array> {
+  const known = new Map<PlannedSequence, Float32Array>();
+  for (const batch of batches)
+    for (const sequence of batch) if (!known.has(sequence)) known.set(sequence, logprobs[known.size]);
+  return known;
+}
+
 /**
- * The same batches with these log-probabilities in place of what was recorded.
+ * The same batch with these log-probabilities in place of what was recorded.
  *
- * @param logprobs as `currentLogprobs` gives them
+ * @param logprobs of each row's trained tokens
  * @param truncation where above 0, each token counts for the ratio of the new to the recorded probability, up to this much:
  *   what was sampled by another policy is weighed as if it were of this one (truncated importance sampling, Ionides, 2008)
  */
 export function withOldLogprobs(
-  batches: readonly OptimizerBatch[],
+  batch: OptimizerBatch,
   logprobs: readonly Float32Array[],
   { truncation }: { readonly truncation: number },
-): readonly OptimizerBatch[] {
-  const changed = new Map<TrainingSequence, TrainingSequence>();
-  for (const sequence of batches.flat()) {
-    if (changed.has(sequence)) continue;
-    changed.set(sequence, withOldLogprobsOf(sequence, logprobs[changed.size], truncation));
-  }
-  return batches.map((batch) => batch.map((sequence) => changed.get(sequence) ?? sequence));
+): OptimizerBatch {
+  return batch.map((sequence, row) => withOldLogprobsOf(sequence, logprobs[row], truncation));
 }
 
 function withOldLogprobsOf(

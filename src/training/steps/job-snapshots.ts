@@ -12,6 +12,7 @@ import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
 import { flush, makeFolder, writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 import type { Metrics } from "../job-metrics.ts";
+import { preparedFileName } from "../prepared/token-file.ts";
 import type { Trainer, TrainerStart } from "../trainer.ts";
 
 /** What a snapshot holds beside the trainer's files. */
@@ -199,7 +200,7 @@ const removing = { recursive: true, force: true };
 
 /** Whether a name in a job's folder is of what another attempt goes on from; runs that it repeats first have folders of their own. */
 export function isKeptForAttempts(name: string): boolean {
-  return /^(step|work)-\d+$|^[a-z-]+\.safetensors$/.test(name);
+  return name === preparedFileName || /^(step|work)-\d+$|^[a-z-]+\.safetensors$/.test(name);
 }
 
 function writeArrays(file: string, arrays: readonly Float32Array[], key: string): void {

@@ -2,10 +2,12 @@
 // Steps that an earlier attempt took and kept are not taken again.
 import type { Clock } from "../../domain/clock.ts";
 import type { JobReport } from "../../domain/job.ts";
+import { present } from "../../domain/assert.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedBatch } from "../data/planned-sequence.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import { hasKlPenalty, type Trainer } from "../trainer.ts";
-import { currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
+import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
 import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
 import { TimeLeft } from "./time-left.ts";
@@ -39,9 +41,9 @@ export async function takeSteps(
   past: PastSteps,
   context: StepContext,
 ): Promise<PastSteps> {
-  const { told, loss } = plan;
+  const { batches, told, loss } = plan;
   const { report, clock, snapshots, secondsSpent, signal } = context;
-  const batches = await withOldLogprobsOf(trainer, plan, context);
+  const withCompared = await oldLogprobs(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
   // These grow in place: a copy for each step would take time by the square of their number.
   const metrics = [...past.metrics];
@@ -54,22 +56,26 @@ export async function takeSteps(
   };
   await report.entered("training");
   const isProbed = plan.probe.length > 0 && past.metrics.length === 0;
-  if (isProbed && plan.probe.length > batches[0].length)
-    await warn(told.startWarning(await trainer.forward(plan.probe, { id: "probe", signal })));
+  if (isProbed && plan.probe.length > batches[0].length) {
+    const probe = plan.read(plan.probe);
+    await warn(told.startWarning(probe, await trainer.forward(probe, { id: "probe", signal })));
+  }
   let beganMs = clock.monotonicMs();
-  for (const [index, sequences] of batches.entries()) {
+  for (const [index, planned] of batches.entries()) {
     if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
+    const recorded = plan.read(planned);
+    const sequences = withCompared(planned, recorded);
     const baseCall = { id: `base ${index}`, signal };
     const comparison = await compareWithBase(trainer, sequences, plan.comparedRows[index], baseCall);
     const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, comparison) : sequences;
     const gradient = await trainer.forwardBackward(batch, loss, { id: `gradient ${index}`, signal });
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
-    const taken = { batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
+    const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
     metrics.push(told.step(index, taken));
     // A probe of this batch alone costs nothing.
-    if (index === 0 && plan.probe.length === batch.length) await warn(told.startWarning(gradient));
+    if (index === 0 && plan.probe.length === batch.length) await warn(told.startWarning(recorded, gradient));
     await report.stepped(index, told.event(index, metrics[index]), timeLeft.after(index, nowMs - beganMs));
     beganMs = nowMs;
     // What is behind the last step is a version.
@@ -91,17 +97,24 @@ export async function tellAgain(
   await report.saved(metrics.length);
 }
 
-/** The batches with the log-probabilities that the loss compares to. */
-async function withOldLogprobsOf(
+/** Gives a batch the log-probabilities that the loss compares with. */
+async function oldLogprobs(
   trainer: Trainer,
-  { batches, precalculatesLogprobs, importanceTruncation: truncation }: TrainingPlan,
+  plan: TrainingPlan,
   { snapshots, signal }: StepContext,
-): Promise<readonly OptimizerBatch[]> {
-  if (!precalculatesLogprobs) return batches;
-  const compute = (): Promise<readonly Float32Array[]> => currentLogprobs(trainer, batches, { signal });
-  return withOldLogprobs(batches, await snapshots.once(currentLogprobsName, compute), { truncation });
+): Promise<(planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch> {
+  const { batches, precalculatesLogprobs, importanceTruncation: truncation } = plan;
+  if (!precalculatesLogprobs) return (_planned, recorded) => recorded;
+  const compute = (): Promise<readonly Float32Array[]> => currentLogprobs(trainer, plan, { signal });
+  const known = bySequence(batches, await snapshots.once(currentLogprobsName, compute));
+  return (planned, recorded) => {
+    const logprobs = planned.map((sequence) =>
+      present(known.get(sequence), "a sequence's log-probabilities"),
+    );
+    return withOldLogprobs(recorded, logprobs, { truncation });
+  };
 }
 
-function tokenCountOf(batch: OptimizerBatch): number {
-  return batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
+function tokenCountOf(batch: PlannedBatch): number {
+  return batch.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }

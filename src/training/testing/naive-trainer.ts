@@ -59,7 +59,7 @@ export class NaiveTrainers implements TrainerProvider {
   }
 
   /** It is given tiny models. */
-  requireMemory(): void {}
+  async requireMemory(): Promise<void> {}
 
   async open({ from, seed }: TrainerStart): Promise<Trainer> {
     const { config, lora, dataFolder } = this.#options;

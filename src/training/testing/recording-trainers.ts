@@ -39,8 +39,8 @@ export class RecordingTrainers implements TrainerProvider {
     return this.#trainers.sequenceLengthMax;
   }
 
-  requireMemory(...batches: Parameters<TrainerProvider["requireMemory"]>): void {
-    this.#trainers.requireMemory(...batches);
+  requireMemory(...batches: Parameters<TrainerProvider["requireMemory"]>): Promise<void> {
+    return this.#trainers.requireMemory(...batches);
   }
 
   async open(start: TrainerStart): Promise<Trainer> {

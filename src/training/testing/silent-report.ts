@@ -4,6 +4,7 @@ import type { JobReport } from "../../domain/job.ts";
 export function silentReport(seen: Partial<JobReport> = {}): JobReport {
   const unseen = async (): Promise<void> => undefined;
   return {
+    prepared: unseen,
     started: unseen,
     entered: unseen,
     stepped: unseen,

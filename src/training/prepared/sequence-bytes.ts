@@ -1,0 +1,46 @@
+// A token sequence as bytes: ids, which of them train, and the log-probabilities of those, where any is known. Numbers have
+// the least byte first, as every machine does that Hone runs on. Pure.
+import { trainedIndices, type TokenSequence } from "../../trajectories/sequences.ts";
+
+/** Counts of tokens, of those that train, and of log-probabilities, 32 bits each. */
+const headBytes = 12;
+
+/** Head, ids, log-probabilities of the tokens that train, and a bit for each token: whether it trains. */
+export function bytesOfSequence({ tokenIds, mask, oldLogprobs }: TokenSequence): Buffer {
+  const known = trainedIndices({ mask }).map((index) => oldLogprobs[index]);
+  const trainedCount = known.length;
+  const logprobs = Float32Array.from(known.every(Number.isNaN) ? [] : known);
+  const bits = new Uint8Array(Math.ceil(mask.length / 8));
+  mask.forEach((trains, index) => (bits[index >> 3] |= trains << (index & 7)));
+  const head = Uint32Array.of(tokenIds.length, trainedCount, logprobs.length);
+  return Buffer.concat([head, tokenIds, logprobs, bits].map(bytesOf));
+}
+
+/** The counts of the sequence that `bytesOfSequence` wrote there. */
+export function countsOfSequence(
+  bytes: Buffer,
+  start: number,
+): { readonly tokenCount: number; readonly trainedCount: number } {
+  return { tokenCount: bytes.readUInt32LE(start), trainedCount: bytes.readUInt32LE(start + 4) };
+}
+
+/** What `bytesOfSequence` wrote there; the ids are a view of the same bytes, which begin at a multiple of 4 in their buffer. */
+export function sequenceOfBytes(bytes: Uint8Array): TokenSequence {
+  const { buffer, byteOffset } = bytes;
+  const [tokenCount, , logprobCount] = new Uint32Array(buffer, byteOffset, 3);
+  const tokenIds = new Int32Array(buffer, byteOffset + headBytes, tokenCount);
+  const logprobs = new Float32Array(buffer, byteOffset + headBytes + 4 * tokenCount, logprobCount);
+  const bits = bytes.subarray(headBytes + 4 * (tokenCount + logprobCount));
+  const mask = new Uint8Array(tokenCount);
+  const oldLogprobs = new Float32Array(tokenCount).fill(NaN);
+  let next = 0;
+  for (let index = 0; index < tokenCount; index++) {
+    mask[index] = (bits[index >> 3] >> (index & 7)) & 1;
+    if (mask[index] === 1 && logprobCount > 0) oldLogprobs[index] = logprobs[next++];
+  }
+  return { tokenIds, mask, oldLogprobs };
+}
+
+function bytesOf(values: Uint32Array | Int32Array | Float32Array | Uint8Array): Buffer {
+  return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+}
