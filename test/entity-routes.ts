@@ -21,6 +21,8 @@ const foreignId = { status: 403, statusOfNone: 404 } as const;
 export const openRoutes: readonly string[] = [
   "GET /health",
   "GET /v1/health",
+  "GET /ping",
+  "GET /load",
   "GET /v1/system-check",
   "GET /metrics",
   "GET /version",

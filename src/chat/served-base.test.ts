@@ -55,9 +55,16 @@ test("names what the makers recommend and is not applied", async (t) => {
     no_repeat_ngram_size: 3,
     typical_p: 0.9,
     length_penalty: null,
+    // What many folders hold that asks for nothing.
+    use_cache: true,
+    output_attentions: false,
+    return_dict_in_generate: true,
+    num_beams: 1,
+    early_stopping: false,
+    typical: 1,
   };
   const { notApplied } = await check(t, { "generation_config.json": generation });
-  assert.deepEqual(notApplied, ["no_repeat_ngram_size 3", "typical_p 0.9"]);
+  assert.deepEqual(notApplied, ["no_repeat_ngram_size 3", "typical_p 0.9", "typical 1"]);
 });
 
 test("refuses a value out of its range by name", async (t) => {

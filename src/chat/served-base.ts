@@ -123,7 +123,41 @@ export async function readGenerationDefaults(
   return { defaults, notApplied };
 }
 
-/** Whether a member that is not read is at the value where it changes nothing. */
+/** The values at which members that are not read change nothing, as transformers has them; without any, no value does. */
+const plainValues: Readonly<Record<string, readonly unknown[]>> = {
+  do_sample: [true],
+  num_beams: [1],
+  num_beam_groups: [1],
+  num_return_sequences: [1],
+  min_length: [0],
+  length_penalty: [1],
+  diversity_penalty: [0],
+  encoder_no_repeat_ngram_size: [0],
+  encoder_repetition_penalty: [1],
+  no_repeat_ngram_size: [0],
+  typical_p: [1],
+  epsilon_cutoff: [0],
+  eta_cutoff: [0],
+  penalty_alpha: [0],
+  early_stopping: [false],
+  remove_invalid_values: [false],
+  renormalize_logits: [false],
+};
+
+/** How transformers computes, and what it returns beside the answer. */
+const ofTransformers: ReadonlySet<string> = new Set([
+  "use_cache",
+  "cache_implementation",
+  "return_legacy_cache",
+  "return_dict_in_generate",
+  "output_attentions",
+  "output_hidden_states",
+  "output_scores",
+  "output_logits",
+  "trust_remote_code",
+]);
+
 function asksForNothing(member: string, value: unknown): boolean {
-  return value === null || (member === "do_sample" && value === true);
+  if (value === null || ofTransformers.has(member)) return true;
+  return Object.hasOwn(plainValues, member) && plainValues[member].includes(value);
 }

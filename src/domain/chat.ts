@@ -300,14 +300,14 @@ export interface TokenizeRequest {
   /** As asked for; null means the server's default model. */
   readonly model: string | null;
   readonly prompt: ConversationPrompt | TextPrompt;
-  /** Whether each token's own text is wanted too. */
+  /** Whether each token is wanted as the tokenizer spells it, too. */
   readonly wantsTexts: boolean;
 }
 
 /** What a prompt is as tokens. */
 export interface Tokenized {
   readonly tokenIds: readonly number[];
-  /** One for each token, with U+FFFD where its bytes are no whole characters; null where they were not wanted. */
+  /** Each token as the tokenizer spells it; null where they were not wanted. */
   readonly texts: readonly string[] | null;
   /** Of the model: tokens that prompt and answer may have together. */
   readonly contextLength: number;

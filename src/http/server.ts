@@ -126,7 +126,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.setSerializerCompiler(() => JSON.stringify);
   routes.watch(app);
   await documentRoutes(app, dependencies.version);
-  healthRoutes(app, dependencies);
+  healthRoutes(app, dependencies, inFlight);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);
     chatCompletionRoutes(scope, dependencies, answering);

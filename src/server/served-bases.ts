@@ -7,6 +7,7 @@ import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "..
 import type { ServedBase } from "../chat/served-base.ts";
 import { loadCallFormats } from "../chat/tools/call-formats.ts";
 import { readGenerationDefaults, servedContextLength } from "../chat/served-base.ts";
+import { unshownBy, type Unshown } from "../chat/template-abilities.ts";
 import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
@@ -62,6 +63,7 @@ export async function createServedBases(
         { model: model.name, contextLength, toolCalls: calls, thoughts },
         `${model.name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
       );
+      tellUnshown(unshownBy(template), model.name, logger);
       const prompts = createPromptThreads(model.folder, config.chat);
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
       const engine = createChildEngine({
@@ -78,6 +80,14 @@ export async function createServedBases(
       return { model, engine, prompts, tokenizer, vocabulary, ...facts };
     }),
   );
+}
+
+/** What is refused is a warning; many models know no tools, and say nothing of them. */
+function tellUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
+  if (unshown.length === 0) return;
+  const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
+  const text = unshown.map(({ what }) => what).join("; ");
+  logger[level]({ model }, `${model}: of its chat template: ${text}`);
 }
 
 /** What lists of models say of it. */

@@ -1,7 +1,6 @@
 // From a prompt's text, or its tokens, to the tokens that a model is given: cut where that was asked for, refused where they
 // leave no room for an answer.
-import type { ChatPrompt } from "../domain/chat.ts";
-import { promptRefusal, promptTooLong } from "./prompt-faults.ts";
+import { emptyRefusal, promptRefusal, promptTooLong, type PromptKind } from "./prompt-faults.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** What a prompt must keep to. */
@@ -32,7 +31,7 @@ export function encodePrompt(
     fit,
     addSpecialTokens,
   }: {
-    readonly kind: ChatPrompt["kind"];
+    readonly kind: PromptKind;
     readonly fit: PromptFit;
     readonly addSpecialTokens: boolean;
   },
@@ -41,8 +40,9 @@ export function encodePrompt(
   return fitPrompt(tokenizer.encode(text, { addSpecialTokens }), kind, fit);
 }
 
-const emptyPrompt: Readonly<Record<ChatPrompt["kind"], string>> = {
+const emptyPrompt: Readonly<Record<PromptKind, string>> = {
   conversation: "The chat template renders these messages to an empty prompt; send a message with content.",
+  rendered: "The template renders these messages to an empty prompt; it must write something of them.",
   text: "The prompt is empty; send a text with at least one token.",
   tokens: "The prompt is empty; send at least one token id.",
 };
@@ -52,26 +52,22 @@ const emptyPrompt: Readonly<Record<ChatPrompt["kind"], string>> = {
  *
  * @throws ServiceError `unsupported` as {@link encodePrompt}
  */
-export function fitPrompt(
-  tokenIds: readonly number[],
-  kind: ChatPrompt["kind"],
-  fit: PromptFit,
-): readonly number[] {
+export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: PromptFit): readonly number[] {
   const isAnswered = fit.purpose === "answer";
   const kept = isAnswered && fit.keepLast !== null ? tokenIds.slice(-fit.keepLast) : tokenIds;
-  if (isAnswered && kept.length === 0) throw promptRefusal(kind, emptyPrompt[kind]);
+  if (isAnswered && kept.length === 0) throw emptyRefusal(kind, emptyPrompt[kind]);
   requireLength(kept.length, kind, fit);
   return kept;
 }
 
 /** Refuses what has so many tokens at least, unless it is cut. */
-export function requireLeast(count: number, kind: ChatPrompt["kind"], fit: PromptFit): void {
+export function requireLeast(count: number, kind: PromptKind, fit: PromptFit): void {
   const isCut = fit.purpose === "answer" && fit.keepLast !== null;
   if (!isCut) requireLength(count, kind, fit, "at least ");
 }
 
 /** Refuses so many tokens, or `at least` so many. */
-export function requireLength(count: number, kind: ChatPrompt["kind"], fit: PromptFit, atLeast = ""): void {
+export function requireLength(count: number, kind: PromptKind, fit: PromptFit, atLeast = ""): void {
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);
   } else if (count > fit.countMax) {

@@ -19,6 +19,8 @@ export class RenderLimitError extends ServiceError {}
 export interface RenderOptions {
   /** Without it a prompt must not be empty, and may be of any length. */
   readonly fit?: PromptFit;
+  /** Whether the template is the request's own, which is then at fault for what it renders. */
+  readonly isRequests?: boolean;
   /** Adds the tokenizer's special tokens to those that the template writes itself. */
   readonly addSpecialTokens?: boolean;
   readonly limits?: RenderLimits;
@@ -39,7 +41,7 @@ export function renderPrompt(
   options: RenderOptions = {},
 ): readonly number[] {
   const { fit = unlimitedFit, addSpecialTokens = false } = options;
-  const kind = "conversation";
+  const kind = options.isRequests === true ? "rendered" : "conversation";
   // A template shows each message by a token at least, and takes as long to show the last as the first.
   requireLeast(conversation.messages.length, kind, fit);
   const text = renderConversation(template, conversation, options.limits);

@@ -20,6 +20,8 @@ export interface Tokenizer {
   decode(ids: readonly number[], options: { readonly skipSpecialTokens: boolean }): string;
   /** A token's own text, with U+FFFD where its bytes are no whole characters. */
   tokenText(id: number): string;
+  /** A token as tokenizer.json spells it (`▁hello`, `Ġhello`, `<0x0A>`); empty for ids without a token. */
+  tokenSpelling(id: number): string;
   /** A token's own bytes; empty for ids without a token. Not to be modified. */
   tokenBytes(id: number): Uint8Array;
   /** True for tokens that mark structure, which `skipSpecialTokens` leaves out. */
@@ -84,6 +86,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       return textDecoder.decode(Buffer.concat(shown.map(tokenBytes)));
     },
     tokenText: (id) => textDecoder.decode(tokenBytes(id)),
+    tokenSpelling: (id) => vendor.id_to_token(id) ?? "",
     tokenBytes,
     isSpecial: (id) => specialIds.has(id),
     leastTokenCount: (text) =>

@@ -39,3 +39,7 @@ export const unhealthySchema = Type.Object(
 );
 
 export const versionSchema = Type.Object({ version: Type.String() });
+
+export const loadSchema = Type.Object({
+  server_load: Type.Integer({ minimum: 0, description: "Requests with a key that are being answered." }),
+});

@@ -158,6 +158,11 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
       const wrong = promptTask(chatPrompt({ messages: userSays("Hi"), template: source }));
       await assert.rejects(write(prompts, wrong), { name: "ServiceError", code: "unsupported", message });
     }
+    const empty = promptTask(chatPrompt({ messages: userSays("Hi"), template: "{{ messages.nothing }}" }));
+    await assert.rejects(write(prompts, empty), ({ faults }: ServiceError) => {
+      assert.deepEqual(faults[0]?.location, ["prompt", "template"]);
+      return true;
+    });
   });
 
   test(`${name}: the last tokens are kept where that is asked for, of any prompt`, async () => {
@@ -174,7 +179,7 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     assert.equal((await write(prompts, long)).tokenIds.length, 2);
   });
 
-  test(`${name}: what is only counted may be empty, and as long as the setting says; its tokens have texts`, async () => {
+  test(`${name}: what is only counted may be empty, and as long as the setting says; its tokens come as they are spelled`, async () => {
     const prompts = await make(`${root}/qwen3`);
     const counted = async (text: string, countMax: number): Promise<WrittenPrompt> => {
       const fit = { purpose: "count", countMax, setting: "a.setting" } as const;
@@ -182,9 +187,12 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
       return write(prompts, promptTask(prompt, { fit, wantsTexts: true, vocabularySize: Infinity }));
     };
     assert.deepEqual(await counted("", 5), { tokenIds: [], texts: [], badWordIds: [] });
-    const { tokenIds, texts } = await counted("zz<|im_end|>é", 20);
+    const { tokenIds, texts } = await counted("zz z<|im_end|>é", 20);
     assert.equal(texts?.length, tokenIds.length);
-    assert.deepEqual([texts[0], texts.includes("<|im_end|>")], ["z", true]);
+    assert.deepEqual(
+      [texts[0], texts.includes("<|im_end|>"), texts.join("").includes("Ġ")],
+      ["z", true, true],
+    );
     assert.equal((await counted("zzzz", 4)).tokenIds.length, 4);
     const message = /^This is 4 tokens; at most 3 are counted \(a\.setting\)\. Send less text\.$/;
     await assert.rejects(counted("zzzz", 3), { code: "unsupported", message });

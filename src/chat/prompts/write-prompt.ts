@@ -19,7 +19,7 @@ export interface RenderedPrompt {
 export interface PromptTask {
   readonly prompt: ChatPrompt | RenderedPrompt;
   readonly fit: PromptFit;
-  /** Whether each token's own text is wanted too. */
+  /** Whether each token is wanted as the tokenizer spells it, too. */
   readonly wantsTexts: boolean;
   /** Not empty texts. */
   readonly badWords: readonly string[];
@@ -31,7 +31,7 @@ export interface PromptTask {
 export interface WrittenPrompt {
   /** As many as fit. */
   readonly tokenIds: readonly number[];
-  /** One for each token; null where they were not wanted. */
+  /** Each token as the tokenizer spells it; null where they were not wanted. */
   readonly texts: readonly string[] | null;
   /** Each word in every spelling that is forbidden. */
   readonly badWordIds: readonly (readonly number[])[];
@@ -70,7 +70,7 @@ export function writePrompt(
   if (strange !== undefined) throw unknownToken(strange, tokenizer, task);
   return {
     tokenIds,
-    texts: wantsTexts ? tokenIds.map((id) => tokenizer.tokenText(id)) : null,
+    texts: wantsTexts ? tokenIds.map((id) => tokenizer.tokenSpelling(id)) : null,
     badWordIds: badWords.flatMap((word) => badWordIds(word, tokenizer)),
   };
 }
@@ -89,11 +89,12 @@ function promptTokens(
   if (prompt.kind === "conversation") {
     const { addSpecialTokens } = prompt;
     const used = prompt.template === null ? template : template.withSource(prompt.template);
-    return renderPrompt(tokenizer, used, prompt, { ...options, fit, addSpecialTokens });
+    const isRequests = prompt.template !== null;
+    return renderPrompt(tokenizer, used, prompt, { ...options, fit, addSpecialTokens, isRequests });
   }
   options.onRendered?.();
-  const kind = askedKind(prompt);
-  return prompt.kind === "tokens"
+  const { kind } = prompt;
+  return kind === "tokens"
     ? fitPrompt(prompt.tokenIds, kind, fit)
     : encodePrompt(tokenizer, prompt.text, { kind, fit, addSpecialTokens: prompt.addSpecialTokens });
 }

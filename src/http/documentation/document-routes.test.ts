@@ -50,6 +50,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/files/{file_id}": ["delete", "get"],
   "/v1/files/{file_id}/content": ["get"],
   "/v1/health": ["get"],
+  "/ping": ["get"],
+  "/load": ["get"],
   "/v1/responses": ["post"],
   "/v1/system-check": ["get"],
   "/metrics": ["get"],
@@ -66,7 +68,15 @@ test("the OpenAPI document has every route, with its credentials, and a summary 
   for (const { path, operation } of operationsIn(paths)) {
     const { summary, security, responses } = operation;
     const scheme = path.startsWith("/feedback") ? "basic" : "bearer";
-    const isOpen = ["/health", "/v1/health", "/v1/system-check", "/version", "/metrics"].includes(path);
+    const isOpen = [
+      "/health",
+      "/v1/health",
+      "/ping",
+      "/load",
+      "/v1/system-check",
+      "/version",
+      "/metrics",
+    ].includes(path);
     assert.deepEqual(security ?? [], isOpen ? [] : [{ [scheme]: [] }], path);
     assert.match(summary, /^[A-Z].*[^.]$/, path);
     assert.ok(

@@ -143,7 +143,7 @@ test("`return_tokens_as_token_ids` spells tokens as ids", async () => {
   await server.close();
 });
 
-test("streams an opening with every choice, deltas, the finish with the last one, and the usage", async () => {
+test("streams an opening for every choice, deltas, the finish with the last one, and the usage", async () => {
   const server = await fakeServer();
   const chunks = await askStream(server, { n: 2, request_id: "r", stream_options: { include_usage: true } });
   const head = {
@@ -168,7 +168,8 @@ test("streams an opening with every choice, deltas, the finish with the last one
     ],
   });
   assert.deepEqual(chunks, [
-    { ...head, choices: [opening(0), opening(1)], prompt_token_ids: null },
+    { ...head, choices: [opening(0)], prompt_token_ids: null },
+    { ...head, choices: [opening(1)], prompt_token_ids: null },
     delta(0, "Hel", { finish_reason: null }),
     delta(1, "Hel", { finish_reason: null }),
     delta(0, "lo", finish),
@@ -214,14 +215,14 @@ test("what is echoed stands before each choice's text, in a chunk of its own of 
     finish_reason: null,
   });
   assert.deepEqual(
-    chunks.slice(1, 3).map((chunk) => [chunk["choices"], chunk["usage"]]),
+    chunks.slice(2, 4).map((chunk) => [chunk["choices"], chunk["usage"]]),
     [0, 1].map((index) => [[echoed(index)], usage(3, 0)]),
   );
   assert.deepEqual(
-    chunks.map((chunk) => choicesOf(chunk).map(({ index, delta }) => [index, delta])).slice(3, 5),
+    chunks.map((chunk) => choicesOf(chunk).map(({ index, delta }) => [index, delta])).slice(4, 6),
     [0, 1].map((index) => [[index, { content: "Hel", reasoning_content: null }]]),
   );
-  assert.equal(chunks.filter((chunk) => Object.hasOwn(chunk, "prompt_token_ids")).length, 1);
+  assert.equal(chunks.filter((chunk) => Object.hasOwn(chunk, "prompt_token_ids")).length, 2);
   await server.close();
 });
 
@@ -291,7 +292,7 @@ test("`stream_options.continuous_usage_stats` counts the tokens of the chunk's c
   const options = { include_usage: true, continuous_usage_stats: true };
   const chunks = await askStream(server, { n: 2, stream_options: options });
   const counts = chunks.map((chunk) => (chunk["usage"] as { completion_tokens: number }).completion_tokens);
-  assert.deepEqual(counts, [0, 1, 1, 2, 2, 4]);
+  assert.deepEqual(counts, [0, 0, 1, 1, 2, 2, 4]);
   await server.close();
 });
 

@@ -11,7 +11,7 @@ const get = (server: Server, url: string) => server.ask({ method: "GET", url });
 
 test("a server that can serve says so without credentials", async () => {
   const server = await fakeServer();
-  for (const url of ["/health", "/v1/health"]) {
+  for (const url of ["/health", "/v1/health", "/ping"]) {
     const answer = await get(server, url);
     assert.equal(answer.statusCode, 200);
     assert.deepEqual(answer.json(), { status: "ok", state: "ready", reason: "" });
@@ -94,6 +94,21 @@ test("metrics time a request from its headers to the end of its answer", async (
   const { body } = await get(server, "/metrics");
   assert.match(body, /hone_http_request_seconds_sum\{route="\/v1\/chat\/completions"\} 2\n/);
   await server.close();
+});
+
+test("the load is the requests that are being answered", async () => {
+  const server = await fakeServer();
+  const load = async (): Promise<unknown> => (await get(server, "/load")).json();
+  assert.deepEqual(await load(), { server_load: 0 });
+  server.chat.script.hangs = true;
+  const seen = server.chat.nextSeen();
+  const headers = { authorization: bearer() };
+  const chat = server.ask({ method: "POST", url: "/v1/chat/completions", headers, payload: helloBody });
+  void chat.then(() => undefined);
+  await seen;
+  assert.deepEqual(await load(), { server_load: 1 });
+  await server.close();
+  await chat;
 });
 
 test("metrics count what was answered", async () => {

@@ -1,10 +1,17 @@
 // Whether the server is up and can work, which version it is, and its metrics; all without credentials.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cut, ServiceError } from "../../domain/service-error.ts";
-import { healthSchema, systemCheckSchema, unhealthySchema, versionSchema } from "../../wire/health.ts";
+import {
+  healthSchema,
+  loadSchema,
+  systemCheckSchema,
+  unhealthySchema,
+  versionSchema,
+} from "../../wire/health.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { errorAnswer } from "../errors.ts";
+import type { InFlight } from "../in-flight.ts";
 
 interface Health {
   readonly state: string;
@@ -12,14 +19,18 @@ interface Health {
   readonly reason: string;
 }
 
-export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+export function healthRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  inFlight: Pick<InFlight, "total">,
+): void {
   const answerHealth = (request: FastifyRequest, reply: FastifyReply): object => {
     const { state, reason } = healthOf(dependencies);
     const isWell = state === "ready";
     const why = `The server is ${state}${reason === "" ? "" : `: ${reason}`}`;
     return isWell ? { status: "ok", state, reason } : unwell(request, reply, { state, reason }, why);
   };
-  for (const url of ["/health", "/v1/health"]) {
+  for (const url of ["/health", "/v1/health", "/ping"]) {
     app.get(url, { schema: documentation("Say whether the server can serve", healthSchema) }, answerHealth);
   }
   app.get(
@@ -42,6 +53,17 @@ export function healthRoutes(app: FastifyInstance, dependencies: HttpDependencie
       },
     },
     () => ({ version: dependencies.version }),
+  );
+  app.get(
+    "/load",
+    {
+      schema: {
+        summary: "Say how much the server has to do",
+        tags: ["health"],
+        response: answered("As vLLM says it.", { json: loadSchema }),
+      },
+    },
+    () => ({ server_load: inFlight.total() }),
   );
   app.get(
     "/metrics",

@@ -119,7 +119,9 @@ const toolCallDelta = Type.Object({
 const chunkChoice = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   delta: Type.Object({
-    role: Type.Optional(Type.String({ description: "In the first chunk." })),
+    role: Type.Optional(
+      Type.String({ description: "In the first chunk of the choice, which comes before any text." }),
+    ),
     content: nullable(Type.String()),
     reasoning: nullable(Type.String()),
     reasoning_content: nullable(Type.String()),
@@ -139,10 +141,12 @@ export const chatChunkSchema = Type.Object(
     ...header,
     object: Type.Enum(["chat.completion.chunk"]),
     choices: Type.Array(chunkChoice, {
-      description: "All of them in the first chunk, then one at a time; none in the chunk with the usage.",
+      description: "One at a time; none in the chunk with the usage.",
     }),
     usage: Type.Optional(usageSchema),
-    prompt_token_ids: nullable(tokenIds, { description: "In the first chunk, with return_token_ids." }),
+    prompt_token_ids: nullable(tokenIds, {
+      description: "In the first chunk of each choice, with return_token_ids.",
+    }),
   },
   { title: "ChatCompletionChunk" },
 );

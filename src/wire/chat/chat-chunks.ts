@@ -1,4 +1,4 @@
-// The chunks of a streamed answer, in order: one that opens every choice, what is put before each choice's text, deltas,
+// The chunks of a streamed answer, in order: one that opens each choice, what is put before each choice's text, deltas,
 // the finish with the last delta of each choice, and the usage where it was asked for.
 import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
@@ -34,7 +34,7 @@ export async function* chatChunks(
       form.usageInEveryChunk ? { usage: usageBody(event.usage, tokens) } : {};
     if (!isOpen) {
       const prompt = { prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null };
-      yield chunk(openings(header), { ...prompt, ...usageOf(0) });
+      for (const choice of openings(header)) yield chunk([choice], { ...prompt, ...usageOf(0) });
       for (const choice of echoes(header)) yield chunk([choice], usageOf(0));
     }
     isOpen = true;
@@ -46,7 +46,7 @@ export async function* chatChunks(
   }
 }
 
-/** All choices in the first chunk: a client must know how many there are before the first text. */
+/** All choices are opened before the first text: a client knows then how many there are. */
 function openings(header: ChatHeader): readonly object[] {
   const prompt = header.tokenIds.inChoices ? { prompt_token_ids: header.promptTokenIds } : {};
   return untakenChoices(header, { role: header.role, content: "" }).map((choice) => ({

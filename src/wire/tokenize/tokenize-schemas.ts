@@ -40,7 +40,7 @@ export const tokenizeSchema = Type.Object(
       }),
     ),
     return_token_strs: nullable(Type.Boolean(), {
-      description: "Whether each token's own text is answered too.",
+      description: "Whether each token is answered as the tokenizer spells it, too.",
       default: false,
       examples: [true],
     }),
@@ -54,7 +54,8 @@ export const tokenizedSchema = Type.Object(
     max_model_len: Type.Integer({ description: "How many the model takes, prompt and answer together." }),
     tokens: Type.Array(Type.Integer(), { description: "Their ids, as a chat would have them." }),
     token_strs: orNull(Type.Array(Type.String()), {
-      description: "Their texts, where they were asked for, with U+FFFD where one is no whole characters.",
+      description:
+        "As the tokenizer spells them (`▁hello`, `Ġhello`), where that was asked for; `/detokenize` says their text.",
     }),
   },
   { title: "Tokenized" },
