@@ -9,7 +9,7 @@ import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
 import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
 
 // Of one length, so that answers that name them are too.
-const [owner, bystander, asker, nobody] = ["alpha", "gamma", "delta", "omega"] as const;
+const [owner, bystander, asker, nobody] = ["theta", "gamma", "delta", "omega"] as const;
 
 let world: World;
 let others: Things;

@@ -80,6 +80,8 @@ export class HoneClient {
       readonly project: string;
       readonly name: string;
       readonly base_model: string;
+      readonly lora_rank?: number;
+      readonly lora_alpha?: number;
     },
     options: Cancellable = {},
   ): Promise<ModelResource> {

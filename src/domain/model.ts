@@ -16,8 +16,19 @@ export interface TrainedModel {
   readonly project: string;
   readonly name: string;
   readonly baseModel: string;
+  /** What its first adapter is like; versions that it has keep theirs. */
+  readonly adapter: AdapterWish;
   readonly createdAt: Date;
 }
+
+/** The shape of adapters that a model asks for; null leaves it to the server. */
+export interface AdapterWish {
+  readonly rank: number | null;
+  /** What the adapter is scaled by, divided by its rank; where the server decides it grows with the rank. */
+  readonly alpha: number | null;
+}
+
+export const adapterOfServer: AdapterWish = { rank: null, alpha: null };
 
 /** One version of a trained model; step 0 has no adapter. */
 export interface ModelVersion {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../domain/access.ts";
-import type { ModelVersion, TrainedModel } from "../domain/model.ts";
+import { adapterOfServer, type ModelVersion, type TrainedModel } from "../domain/model.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import type { ModelDirectoryDependencies } from "./model-directory.ts";
@@ -12,7 +12,7 @@ const uuid = (last: number): string => `00000000-0000-4000-8000-00000000000${las
 
 const model = (number: number, path: string, baseModel = "tiny"): TrainedModel => {
   const [entity, project, name] = path.split("/");
-  return { id: uuid(number), entity, project, name, baseModel, createdAt };
+  return { id: uuid(number), entity, project, name, baseModel, adapter: adapterOfServer, createdAt };
 };
 const models = [
   model(1, "acme/games/agent"),

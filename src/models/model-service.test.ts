@@ -7,7 +7,13 @@ import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { JobStore } from "../domain/job.ts";
-import { adapterFolderOf, adapterId, type ModelFilter, type ModelStore } from "../domain/model.ts";
+import {
+  adapterFolderOf,
+  adapterId,
+  adapterOfServer,
+  type ModelFilter,
+  type ModelStore,
+} from "../domain/model.ts";
 import type { PageRequest } from "../domain/page.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
@@ -29,6 +35,7 @@ const agent: Registration = {
   project: "games",
   name: "agent",
   baseModel: "tiny",
+  adapter: adapterOfServer,
   returnExisting: false,
 };
 
@@ -106,6 +113,16 @@ test("registers a model with its version 0; the same again is a conflict or the 
   assert.equal((await store.newestVersion(model.id))?.step, 0);
   assert.equal(await refusal(service.register(agent, member)), "conflict name");
   assert.deepEqual(await service.register({ ...agent, returnExisting: true }, member), model);
+  const large = { rank: 64, alpha: null };
+  assert.equal(
+    await refusal(service.register({ ...agent, adapter: large, returnExisting: true }, member)),
+    "conflict adapter.rank",
+  );
+  const wide = await service.register({ ...agent, name: "wide", adapter: large }, member);
+  assert.deepEqual((await store.find(wide.id))?.adapter, large);
+  const again = { ...agent, name: "wide", returnExisting: true };
+  assert.deepEqual(await service.register(again, member), wide);
+  assert.deepEqual(await service.register({ ...again, adapter: large }, member), wide);
   const overSmall = { ...agent, baseModel: "small", returnExisting: true };
   assert.equal(await refusal(service.register(overSmall, member)), "conflict baseModel");
 });

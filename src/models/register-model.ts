@@ -2,7 +2,7 @@
 import { mayReach, refuseOtherEntity, type Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
-import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
+import type { AdapterWish, ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import { isNamePart, isPlainPart } from "./model-name.ts";
 
@@ -11,6 +11,7 @@ export interface Registration {
   readonly project: string;
   readonly name: string;
   readonly baseModel: string;
+  readonly adapter: AdapterWish;
   /** Answers with a model of this name and base that exists already. */
   readonly returnExisting: boolean;
 }
@@ -33,7 +34,7 @@ export async function registerModel(
   registration: Registration,
   caller: Caller,
 ): Promise<TrainedModel> {
-  const { entity, project, name, baseModel } = registration;
+  const { entity, project, name, baseModel, adapter } = registration;
   refuseBadNames({ entity, project, name });
   // An administrator makes entities by naming them; one that is there already is as it is.
   if (entity !== caller.entity && mayReach(caller, entity)) refuseStrangeEntity(entity);
@@ -41,7 +42,7 @@ export async function registerModel(
   refuseUnknownBase(bases, baseModel);
   const existing = await store.findByName(entity, project, name);
   if (existing !== null) return reuse(existing, registration);
-  const model = { id: newUuid(), entity, project, name, baseModel, createdAt: clock.now() };
+  const model = { id: newUuid(), entity, project, name, baseModel, adapter, createdAt: clock.now() };
   try {
     await store.create(model, versionZero(model));
     return model;
@@ -81,7 +82,8 @@ function refuseUnknownBase(bases: readonly string[], baseModel: string): void {
   throw refusal("not_found", "baseModel", message);
 }
 
-function reuse(existing: TrainedModel, { name, baseModel, returnExisting }: Registration): TrainedModel {
+function reuse(existing: TrainedModel, registration: Registration): TrainedModel {
+  const { name, baseModel, adapter, returnExisting } = registration;
   if (existing.baseModel !== baseModel) {
     const message = `The model ${JSON.stringify(name)} exists over the base model ${existing.baseModel}, not ${baseModel}; take another name.`;
     throw refusal("conflict", "baseModel", message);
@@ -90,7 +92,18 @@ function reuse(existing: TrainedModel, { name, baseModel, returnExisting }: Regi
     const message = `The model ${JSON.stringify(name)} exists; send \`returnExisting\` to use it.`;
     throw refusal("conflict", "name", message);
   }
+  refuseOtherAdapter(existing, adapter);
   return existing;
+}
+
+/** What the registration does not say is as the model has it. */
+function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
+  for (const field of ["rank", "alpha"] as const) {
+    if (asked[field] === null || asked[field] === own[field]) continue;
+    const kept = own[field] === null ? "leaves that to the server" : `has ${own[field]}`;
+    const message = `The model ${JSON.stringify(name)} exists, and its adapters' ${field} is no ${asked[field]}: it ${kept}; take another name.`;
+    throw refusal("conflict", `adapter.${field}`, message);
+  }
 }
 
 function refusal(code: "not_found" | "conflict", field: string, message: string): ServiceError {

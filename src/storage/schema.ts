@@ -55,6 +55,8 @@ export interface ModelTable {
   readonly project: string;
   readonly name: string;
   readonly base_model: string;
+  readonly adapter_rank: number | null;
+  readonly adapter_alpha: number | null;
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;

@@ -11,6 +11,7 @@ import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajector
 import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../domain/job.ts";
+import { adapterOfServer } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf, failureOf } from "../processes/failure.ts";
 import { defaultsOf } from "../domain/settings.ts";
@@ -139,7 +140,15 @@ async function assignmentOf(
   { jobId = "job", from = 0, withState = from > 0, baseModel = "tiny", pins, ...config }: Given,
 ): Promise<JobAssignment> {
   const createdAt = new Date(0);
-  const model = { id: "m", entity: "e", project: "p", name: "n", baseModel, createdAt };
+  const model = {
+    id: "m",
+    entity: "e",
+    project: "p",
+    name: "n",
+    baseModel,
+    adapter: adapterOfServer,
+    createdAt,
+  };
   const adapterFolder = from === 0 ? null : join("adapters", "m", String(from));
   const version = {
     id: "v",

@@ -76,12 +76,12 @@ class ProcessJobRunner implements ChildJobRunner {
     return this.#life.stop();
   }
 
-  async pinsFor({ baseModel }: TrainedModel, from: ModelVersion): Promise<RunnerPins> {
+  async pinsFor({ baseModel, adapter }: TrainedModel, from: ModelVersion): Promise<RunnerPins> {
     return withFullDiskNamed(async () => {
       const { files, weights } = await this.#hashesOf(baseModel);
       requireWeights(from, weights);
       return {
-        settings: pinnedSettings(this.#options.settings),
+        settings: pinnedSettings(this.#options.settings, adapter),
         baseHash: files,
         trainerBuild: this.#build,
       };

@@ -1,6 +1,7 @@
 // What an operator may set of training: defaults, ranges, one sentence each. What a job may set is
 // domain/training-config.ts.
 import { totalmem } from "node:os";
+import { adapterOfServer, type AdapterWish } from "../domain/model.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
 import { type PackingAlgorithm, firstPackingAlgorithm, packingAlgorithms } from "./packing/algorithm.ts";
@@ -145,9 +146,15 @@ export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]
   readonly algorithm: PackingAlgorithm;
 };
 
-/** What a job that begins now is pinned to. */
-export function pinnedSettings(settings: TrainingSettings): PinnedSettings {
-  const pinned = Object.fromEntries(pinnedNames.map((name) => [name, settings[name]]));
+/** What a job that begins now is pinned to, with the shape of adapters that its model asks for. */
+export function pinnedSettings(
+  settings: TrainingSettings,
+  { rank, alpha }: AdapterWish = adapterOfServer,
+): PinnedSettings {
+  const loraRank = rank ?? settings.loraRank;
+  const loraAlpha = alpha ?? (settings.loraAlpha * loraRank) / settings.loraRank;
+  const decided = { ...settings, loraRank, loraAlpha };
+  const pinned = Object.fromEntries(pinnedNames.map((name) => [name, decided[name]]));
   // Exactly the names of the type.
   return pinned as PinnedSettings;
 }

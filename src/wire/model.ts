@@ -22,6 +22,14 @@ const modelCreateSchema = Type.Object(
     project: Type.String({ minLength: 1, maxLength: 128, description: "Comes into being at first use." }),
     name: Type.String({ minLength: 1, maxLength: 128, description: "Unique in its project." }),
     base_model: Type.String({ minLength: 1, description: "The name of the base model that is trained." }),
+    lora_rank: nullable(Type.Integer({ minimum: 1, maximum: 256 }), {
+      description: "Rank of the model's adapters.",
+      "x-default": "training.loraRank",
+    }),
+    lora_alpha: nullable(Type.Number({ minimum: 0.001, maximum: 65_536 }), {
+      description: "What its adapters are scaled by, divided by their rank.",
+      "x-default": "as training.loraAlpha is to training.loraRank",
+    }),
     return_existing: nullable(Type.Boolean(), {
       default: false,
       description: "Answers with the model of this name where there is one; otherwise that is a conflict.",
@@ -32,7 +40,15 @@ const modelCreateSchema = Type.Object(
 
 export const modelCreateForm: BodyForm<typeof modelCreateSchema> = {
   schema: modelCreateSchema,
-  fields: { entity: "read", project: "read", name: "read", base_model: "read", return_existing: "read" },
+  fields: {
+    entity: "read",
+    project: "read",
+    name: "read",
+    base_model: "read",
+    lora_rank: "read",
+    lora_alpha: "read",
+    return_existing: "read",
+  },
 };
 
 /** Where the fields of a domain registration stand in the body. */
@@ -41,6 +57,8 @@ export const registrationPlaces: WirePlaces = {
   project: ["body", "project"],
   name: ["body", "name"],
   baseModel: ["body", "base_model"],
+  "adapter.rank": ["body", "lora_rank"],
+  "adapter.alpha": ["body", "lora_alpha"],
   returnExisting: ["body", "return_existing"],
 };
 
@@ -67,6 +85,12 @@ export const modelSchema = Type.Object(
     project: Type.String(),
     name: Type.String(),
     base_model: Type.String(),
+    lora_rank: orNull(Type.Integer(), {
+      description: "Rank of its adapters; null leaves that to the server.",
+    }),
+    lora_alpha: orNull(Type.Number(), {
+      description: "What they are scaled by, divided by their rank; null leaves that to the server.",
+    }),
     run_id: Type.Null(),
     created_at: Type.String({ format: "date-time" }),
   },
@@ -87,6 +111,8 @@ export function modelBody(model: TrainedModel): object {
     project: model.project,
     name: model.name,
     base_model: model.baseModel,
+    lora_rank: model.adapter.rank,
+    lora_alpha: model.adapter.alpha,
     run_id: null,
     created_at: model.createdAt.toISOString(),
   };

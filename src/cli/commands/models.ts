@@ -46,6 +46,12 @@ export function addModelsCommand(program: Command): void {
   )
     .requiredOption("--base-model <name>", "the base model to train")
     .option("--entity <entity>", "default: the key's entity")
+    .option("--lora-rank <rank>", "of its adapters, 1 to 256; default: the server's", Number)
+    .option(
+      "--lora-alpha <alpha>",
+      "what they are scaled by, divided by their rank; default: the server's",
+      Number,
+    )
     .option("--json", "as JSON")
     .action(
       async (
@@ -54,6 +60,8 @@ export function addModelsCommand(program: Command): void {
         flags: ConnectionFlags & {
           readonly baseModel: string;
           readonly entity?: string;
+          readonly loraRank?: number;
+          readonly loraAlpha?: number;
           readonly json?: boolean;
         },
       ) => {
@@ -62,6 +70,8 @@ export function addModelsCommand(program: Command): void {
           name,
           base_model: flags.baseModel,
           ...(flags.entity === undefined ? {} : { entity: flags.entity }),
+          ...(flags.loraRank === undefined ? {} : { lora_rank: flags.loraRank }),
+          ...(flags.loraAlpha === undefined ? {} : { lora_alpha: flags.loraAlpha }),
         });
         printRows([{ ...model }], { ...flags, columns: ["entity", "project", "name", "base_model", "id"] });
       },

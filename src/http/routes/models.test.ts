@@ -39,10 +39,26 @@ test("registers a model in the key's own entity, and returns an existing one whe
   const { id, created_at: createdAt, ...rest } = first.json<Body>();
   assert.match(String(id), /^[0-9a-f-]{36}$/);
   assert.match(String(createdAt), /Z$/);
-  assert.deepEqual(rest, { entity: "acme", project: "p", name: "m", base_model: "tiny", run_id: null });
+  const serverDecides = { lora_rank: null, lora_alpha: null };
+  const expected = { entity: "acme", project: "p", name: "m", base_model: "tiny", run_id: null };
+  assert.deepEqual(rest, { ...expected, ...serverDecides });
   assert.equal((await create(server, { return_existing: true })).json<Body>()["id"], id);
   assert.equal((await create(server, {})).statusCode, 409);
   assert.equal((await create(server, { return_existing: true, base_model: "small" })).statusCode, 409);
+  await server.close();
+});
+
+test("takes the rank and scale of a model's adapters, and no others for a model that exists", async () => {
+  const server = await fakeServer();
+  const made = await create(server, { lora_rank: 32, lora_alpha: 64 });
+  const { lora_rank: rank, lora_alpha: alpha } = made.json<Body>();
+  assert.deepEqual([made.statusCode, rank, alpha], [200, 32, 64]);
+  assert.equal((await create(server, { return_existing: true })).statusCode, 200);
+  const other = await create(server, { return_existing: true, lora_rank: 8 });
+  assert.equal(other.statusCode, 409);
+  assert.match(other.body, /"loc":\["body","lora_rank"\].*rank is no 8: it has 32/);
+  for (const lora_rank of [0, 257, 1.5])
+    assert.equal((await create(server, { name: "n", lora_rank })).statusCode, 422);
   await server.close();
 });
 

@@ -127,6 +127,7 @@ function toRegistration(body: ValueOf<typeof modelCreateForm.schema>, caller: Ca
     project: body.project,
     name: body.name,
     baseModel: body.base_model,
+    adapter: { rank: body.lora_rank ?? null, alpha: body.lora_alpha ?? null },
     returnExisting: body.return_existing ?? false,
   };
 }

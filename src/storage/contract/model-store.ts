@@ -36,6 +36,13 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal(await models.greatestStep("m"), 0);
   });
 
+  test("a model keeps what it asks of its adapters", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    const model = sampleModel("m", { adapter: { rank: 32, alpha: 12.5 } });
+    await models.create(model, sampleVersion("m", 0));
+    assert.deepEqual(await models.find("m"), model);
+  });
+
   test("a second model of the same name is a conflict and leaves nothing behind", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");

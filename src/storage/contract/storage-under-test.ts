@@ -4,7 +4,12 @@ import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
 import type { JobCounts, JobDraft, JobPins } from "../../domain/job.ts";
-import type { ModelStore, ModelVersion, TrainedModel } from "../../domain/model.ts";
+import {
+  adapterOfServer,
+  type ModelStore,
+  type ModelVersion,
+  type TrainedModel,
+} from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup, TrajectoryLogDraft } from "../../domain/trajectory.ts";
@@ -52,6 +57,7 @@ export function sampleModel(id: string, changes: Partial<TrainedModel> = {}): Tr
     project: "games",
     name: `name of ${id}`,
     baseModel: "tiny",
+    adapter: adapterOfServer,
     createdAt: moment(0),
     ...changes,
   };

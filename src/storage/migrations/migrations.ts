@@ -14,6 +14,7 @@ import { addVersion9 } from "./version-9.ts";
 import { addVersion10 } from "./version-10.ts";
 import { addVersion11 } from "./version-11.ts";
 import { addVersion12 } from "./version-12.ts";
+import { addVersion13 } from "./version-13.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -29,6 +30,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion10,
   addVersion11,
   addVersion12,
+  addVersion13,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -65,6 +65,8 @@ async function insertModel(transaction: Transaction<Schema>, model: TrainedModel
       project: model.project,
       name: model.name,
       base_model: model.baseModel,
+      adapter_rank: model.adapter.rank,
+      adapter_alpha: model.adapter.alpha,
       created_at: model.createdAt.toISOString(),
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -84,6 +86,7 @@ function modelOf(row: Selectable<ModelTable>): TrainedModel {
     project: row.project,
     name: row.name,
     baseModel: row.base_model,
+    adapter: { rank: row.adapter_rank, alpha: row.adapter_alpha },
     createdAt: new Date(row.created_at),
   };
 }

@@ -19,7 +19,8 @@ const only = (value: unknown, description: string): ForeignOption => ({
   description,
 });
 
-const ofServer = "The shape of adapters is the server's: see training.loraRank and training.loraAlpha.";
+const ofModel =
+  "The shape of adapters is the model's: say lora_rank and lora_alpha when it is registered, before its first job.";
 const noSchedule = "The learning rate stays as it is within a job; send jobs with rates of their own.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
@@ -31,16 +32,16 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   adam_params: refused(`${ofOptimizer} Its weight_decay and max_grad_norm are options of their own.`),
   final_training_step: accepted("Every job makes a version."),
   gradient_accumulation_steps: only(1, "Say batch_size, the sequences of a step."),
-  lora_alpha: refused(ofServer),
-  lora_config: refused(ofServer),
+  lora_alpha: refused(ofModel),
+  lora_config: refused(ofModel),
   lora_dropout: only(0, "Adapters train without dropout."),
-  lora_rank: refused(ofServer),
+  lora_rank: refused(ofModel),
   lr_scheduler: only("constant", noSchedule),
   lr_scheduler_type: only("constant", noSchedule),
   max_steps: only(-1, "Say steps and passes, or batch_size."),
   optim: { asksNothing: is("adamw", "adamw_torch"), description: ofOptimizer },
   optimizer_save_interval: accepted("The optimizer's state is kept with every version."),
-  peft_args: refused(ofServer),
+  peft_args: refused(ofModel),
   save_checkpoint: only(true, "Every job makes a version."),
   seed: refused("What is random in a job is decided by its content: the same job trains the same."),
   start_step: refused("A job starts from the model's newest version."),

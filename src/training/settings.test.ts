@@ -1,0 +1,18 @@
+// What a job is pinned to of the settings, and of what its model asks for.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultsOf } from "../domain/settings.ts";
+import { pinnedSettings, trainingSettings } from "./settings.ts";
+
+const settings = { ...defaultsOf(trainingSettings), loraRank: 8, loraAlpha: 16 };
+
+test("a model's adapters have the rank and scale that it asks for, and the server's otherwise", () => {
+  const shapeOf = (rank: number | null, alpha: number | null): readonly number[] => {
+    const { loraRank, loraAlpha } = pinnedSettings(settings, { rank, alpha });
+    return [loraRank, loraAlpha];
+  };
+  assert.deepEqual(shapeOf(null, null), [8, 16]);
+  assert.deepEqual(shapeOf(32, null), [32, 64]);
+  assert.deepEqual(shapeOf(32, 5), [32, 5]);
+  assert.deepEqual(shapeOf(null, 5), [8, 5]);
+});
