@@ -1,8 +1,8 @@
 // The shapes of a union made few: strings that are told by a pattern become one, equal shapes are kept once, and objects
 // that another shape surely holds are left out. What is left says exactly the same.
-import { limitExceeded } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";
-import type { Goals } from "./goals.ts";
+import type { FewValues } from "./few-values.ts";
+import type { Goal, Goals } from "./goals.ts";
 import type { Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
@@ -10,25 +10,26 @@ import type { Texts } from "./texts.ts";
 export interface Algebra {
   readonly goals: Goals;
   readonly texts: Texts;
+  readonly fewValues: FewValues;
+  shapes(goal: Goal): readonly Shape[];
 }
 
 /** Up to so many, shapes are not compared. */
 const fewShapes = 6;
 /** Up to so many, shapes are not looked at in pairs. */
 const manyShapes = 64;
+/** To write a shape down, and find one that is written alike. */
+const stepsPerName = 4;
 /** Most comparisons of two shapes end at their first difference. */
 const comparisonsPerStepLog2 = 4;
 
-/** @throws ConstraintRefusal where even so they are too many */
+/** The same values in fewer shapes, as far as that is plain. */
 export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const united = withOneString(algebra, shapes);
   if (united.length <= fewShapes) return united;
-  const { limits, budget } = algebra.texts.workshop;
-  budget.spend(united.length * 8);
+  algebra.texts.workshop.budget.spend(united.length * stepsPerName);
   const different = [...new Map(united.map((shape) => [JSON.stringify(shape), shape])).values()];
-  const needed = different.length <= manyShapes ? different : withoutHeld(algebra, different);
-  if (needed.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
-  return needed;
+  return different.length <= manyShapes ? different : withoutHeld(algebra, different);
 }
 
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
@@ -45,27 +46,60 @@ function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly S
   });
 }
 
-/** Leaves out objects of which another shape holds every one. */
+/** Leaves out objects of which another shape holds every one; of those that hold the same, all but the first. */
 function withoutHeld(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
-  const kept: Shape[] = [];
-  const objects: ObjectShape[] = [];
-  for (const shape of shapes) {
-    algebra.texts.workshop.budget.spend(objects.length >>> comparisonsPerStepLog2);
-    if (shape.type !== "object") kept.push(shape);
-    else if (!objects.some((other) => holds(algebra, other, shape))) {
-      const needed = objects.filter((other) => !holds(algebra, shape, other));
-      objects.splice(0, objects.length, ...needed, shape);
-    }
+  const { budget } = algebra.texts.workshop;
+  const objects = shapes.filter((shape) => shape.type === "object");
+  const open = objects.filter((shape) => isOpen(algebra, shape));
+  const byRequired = grouped(open, (shape) => requiredNames(algebra, shape)[0] ?? "");
+  const isHeld = (shape: ObjectShape): boolean =>
+    ["", ...requiredNames(algebra, shape)].some((name) => {
+      const others = byRequired.get(name) ?? [];
+      budget.spend((others.length >>> comparisonsPerStepLog2) + 1);
+      return others.some(
+        (other) =>
+          other !== shape &&
+          holds(algebra, other, shape) &&
+          (shapes.indexOf(other) < shapes.indexOf(shape) || !holds(algebra, shape, other)),
+      );
+    });
+  return shapes.filter((shape) => shape.type !== "object" || !isHeld(shape));
+}
+
+/** The members by what they are called, in their order. */
+export function grouped<K, T>(members: readonly T[], keyOf: (member: T) => K): ReadonlyMap<K, readonly T[]> {
+  const groups = new Map<K, T[]>();
+  for (const member of members) {
+    const key = keyOf(member);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [member]);
+    else group.push(member);
   }
-  return [...kept, ...objects];
+  return groups;
+}
+
+/** What a shape asks of properties that it requires, by name: who holds it asks for some of that. */
+function requiredNames({ goals }: Algebra, { declared }: ObjectShape): readonly string[] {
+  return declared
+    .filter(({ isRequired }) => isRequired)
+    .flatMap(({ name, goal }) => [
+      ...goals.literals(goal).map(({ place, isNegated }) => `${place.index} ${isNegated} ${name}`),
+      `* ${name}`,
+    ]);
+}
+
+function isOpen({ texts }: Algebra, { rules: [rule, ...more] }: ObjectShape): boolean {
+  return more.length === 0 && rule?.names === texts.anyBody && rule.goal === anyValue;
 }
 
 /** Whether it is plain that every object of the other shape is one of this. */
 function holds(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolean {
-  const { texts } = algebra;
-  const [rule, ...more] = shape.rules;
-  const isOpen = more.length === 0 && rule?.names === texts.anyBody && rule.goal === anyValue;
-  if (!isOpen || shape.min > other.min || shape.max < other.max || shape.evaluated !== other.evaluated)
+  if (
+    !isOpen(algebra, shape) ||
+    shape.min > other.min ||
+    shape.max < other.max ||
+    shape.evaluated !== other.evaluated
+  )
     return false;
   if (!shape.needs.every((need) => other.needs.includes(need))) return false;
   return shape.declared.every((declared) => isAsked(algebra, declared, other));

@@ -1,6 +1,6 @@
 // A first look at whether a shape has any values, deep enough to tell apart the branches that people write: other types,
 // other constants, other required properties. Answers yes only where it is sure; the exact answer is in writing/plans.ts.
-import { ConstraintRefusal } from "../../regex/limits.ts";
+import { readableShapes } from "./few-values.ts";
 import type { Goal } from "./goals.ts";
 import { itemGoal } from "./shapes.ts";
 import type { Shape } from "./shapes.ts";
@@ -37,11 +37,5 @@ export function isHopeless(look: Look, shape: Shape, depth = 0): boolean {
 
 function isHopelessGoal(look: Look, goal: Goal, depth: number): boolean {
   if (depth > depthMax) return false;
-  try {
-    return look.shapes(goal).every((shape) => isHopeless(look, shape, depth));
-  } catch (error) {
-    // A schema that is being read right now cannot say yet; one that is refused will be when its turn comes.
-    if (error instanceof ConstraintRefusal && error.kind !== "limit") return false;
-    throw error;
-  }
+  return readableShapes(look, goal)?.every((shape) => isHopeless(look, shape, depth)) ?? false;
 }

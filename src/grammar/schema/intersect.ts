@@ -1,7 +1,9 @@
 // The values that two lists of shapes share. Exact: what is computed here is neither more nor less than both.
 import { unreachable } from "../../domain/assert.ts";
-import { differentShapes } from "./alternatives.ts";
+import { limitExceeded } from "../../regex/limits.ts";
+import { differentShapes, grouped } from "./alternatives.ts";
 import type { Algebra } from "./alternatives.ts";
+import { readableShapes, valueNames } from "./few-values.ts";
 import type { Goal } from "./goals.ts";
 import { noValue } from "./goals.ts";
 import type {
@@ -13,7 +15,7 @@ import type {
   Shape,
   StringShape,
 } from "./shapes.ts";
-import { itemGoal } from "./shapes.ts";
+import { anyArray, anyNumber, isAnyObject, itemGoal } from "./shapes.ts";
 import { commonSpan, fewPlacesOf } from "./spans.ts";
 
 /**
@@ -26,15 +28,45 @@ export function commonShapes(
   one: readonly Shape[],
   other: readonly Shape[],
 ): readonly Shape[] {
-  const { budget } = algebra.texts.workshop;
-  return differentShapes(
-    algebra,
-    one.flatMap((shape) => {
-      budget.spend(other.length);
-      return other.flatMap((against) => common(algebra, shape, against) ?? []);
-    }),
-  );
+  const { budget, limits } = algebra.texts.workshop;
+  const byType = grouped(other, ({ type }) => type);
+  const counts = new Map<Shape["type"], number>();
+  const shared = one.flatMap((shape) => {
+    const against = byType.get(shape.type) ?? [];
+    counts.set(shape.type, (counts.get(shape.type) ?? 0) + 1);
+    budget.spend(against.length);
+    return against.flatMap((second) => common(algebra, shape, second) ?? []);
+  });
+  const multiplies = [...counts].some(([type, count]) => count > 1 && (byType.get(type)?.length ?? 0) > 1);
+  if (!multiplies) return shared;
+  const different = differentShapes(algebra, shared);
+  if (different.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
+  return different;
 }
+
+/**
+ * A value of both goals. Where one of them holds few values it is known which of them the other leaves.
+ */
+function commonGoal(algebra: Algebra, one: Goal, other: Goal): Goal {
+  const { goals, fewValues } = algebra;
+  const goal = goals.and(one, other);
+  if (goal === one || goal === other || goal === noValue) return goal;
+  for (const [listed, against] of [
+    [one, other],
+    [other, one],
+  ]) {
+    const values = fewValues.of(listed);
+    const shapes = values === null ? null : readableShapes(algebra, against);
+    if (values === null || shapes === null) continue;
+    const left = commonShapes(algebra, values, shapes);
+    if (left.length === 0) return noValue;
+    return valueCount(left) === valueCount(values) ? listed : goal;
+  }
+  return goal;
+}
+
+const valueCount = (shapes: readonly Shape[]): number =>
+  shapes.reduce((sum, shape) => sum + (valueNames(shape)?.length ?? 0), 0);
 
 function common(algebra: Algebra, one: Shape, other: Shape): Shape | null {
   switch (one.type) {
@@ -59,6 +91,8 @@ function common(algebra: Algebra, one: Shape, other: Shape): Shape | null {
 }
 
 function commonNumbers(algebra: Algebra, one: NumberShape, other: NumberShape): NumberShape | null {
+  if (one === anyNumber) return other;
+  if (other === anyNumber) return one;
   const { texts } = algebra;
   if (one.values !== null) {
     const values = one.values.filter((value) => texts.holdsNumber(other, value));
@@ -95,6 +129,8 @@ function commonStrings(algebra: Algebra, one: StringShape, other: StringShape): 
 }
 
 function commonArrays({ goals }: Algebra, one: ArrayShape, other: ArrayShape): ArrayShape | null {
+  if (one === anyArray) return other;
+  if (other === anyArray) return one;
   const min = Math.max(one.min, other.min);
   const max = Math.min(one.max, other.max);
   if (min > max) return null;
@@ -112,14 +148,16 @@ function commonArrays({ goals }: Algebra, one: ArrayShape, other: ArrayShape): A
 }
 
 function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): ObjectShape | null {
-  const { goals } = algebra;
+  const { anyBody } = algebra.texts;
+  if (isAnyObject(one, anyBody)) return other;
+  if (isAnyObject(other, anyBody)) return one;
   const min = Math.max(one.min, other.min);
   const max = Math.min(one.max, other.max);
   const names = new Set([...one.declared, ...other.declared].map(({ name }) => name));
   const declared: Declared[] = [];
   for (const name of names) {
     const [first, second] = [declaration(algebra, one, name), declaration(algebra, other, name)];
-    const goal = goals.and(first.goal, second.goal);
+    const goal = commonGoal(algebra, first.goal, second.goal);
     const isRequired = first.isRequired || second.isRequired;
     if (isRequired && goal === noValue) return null;
     declared.push({ name, goal, isRequired });

@@ -3,13 +3,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Constraint } from "../../domain/constraint.ts";
-import { defaultGrammarLimits } from "../../regex/limits.ts";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import * as fc from "fast-check";
+import { defaultGrammarLimits, ConstraintRefusal } from "../../regex/limits.ts";
+import type { Json } from "../../domain/trajectory.ts";
 import { accepts, readLanguage } from "../language.ts";
+import type { Language } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import { choice, jsonSchema } from "../testing/constraints.ts";
+import { isValid } from "../testing/naive-validator.ts";
+import { conditional, unionSchemas, unionValues } from "../testing/random-unions.ts";
 import { byteLevelTokens } from "../testing/vocabularies.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
 
+const seed = Number(process.env.SEED ?? 20_261_122);
 const trie = buildTokenTrie({ bytes: byteLevelTokens(4_096) });
 
 /** Writes the text byte by byte, each of which is a token, under the mask of each place. */
@@ -48,3 +55,101 @@ test("serves one of ten thousand strings", () => {
     write(constraint, written(texts[1_234]));
   }
 });
+
+const indexes = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+const byName = (entries: readonly (readonly [string, Json])[]): Json => Object.fromEntries(entries);
+
+/** Objects of which a tag says what they have. */
+function conditions(
+  caseCount: number,
+  changed: { readonly asks: boolean; readonly isClosed: boolean },
+): Json {
+  return {
+    type: "object",
+    properties: byName([
+      ["kind", { type: "string" }],
+      ...indexes(caseCount).map((index) => [`p${index}`, { type: "integer" }] as const),
+    ]),
+    required: ["kind"],
+    ...(changed.isClosed ? { additionalProperties: false } : {}),
+    allOf: indexes(caseCount).map((index) =>
+      conditional(
+        { properties: { kind: { const: `k${index}` } }, ...(changed.asks ? { required: ["kind"] } : {}) },
+        { required: [`p${index}`] },
+      ),
+    ),
+  };
+}
+
+function branches(keyword: string, branchCount: number, isClosed: boolean): Json {
+  const branch = (index: number): Json => ({
+    type: "object",
+    properties: { kind: { const: `k${index}` }, [`p${index}`]: { type: "integer" }, more: { type: "null" } },
+    required: ["kind", `p${index}`],
+    ...(isClosed ? { additionalProperties: false } : {}),
+  });
+  return { [keyword]: indexes(branchCount).map(branch) };
+}
+
+const tagged: readonly (readonly [string, Json])[] = [true, false].flatMap((isClosed) => [
+  [`30 conditions that want the tag, closed: ${isClosed}`, conditions(30, { asks: true, isClosed })] as const,
+  [`30 conditions, closed: ${isClosed}`, conditions(30, { asks: false, isClosed })] as const,
+  [`oneOf of 200 branches, closed: ${isClosed}`, branches("oneOf", 200, isClosed)] as const,
+  [`anyOf of 1,200 branches, closed: ${isClosed}`, branches("anyOf", 1_200, isClosed)] as const,
+]);
+
+for (const [name, schema] of tagged) {
+  test(`serves what a tag tells apart: ${name}`, () => {
+    const language = readLanguage(jsonSchema(schema), defaultGrammarLimits);
+    const judge = new Ajv2020({ strict: false }).compile(schema as object);
+    const values: readonly Json[] = [
+      ...[0, 7, 29].flatMap((index) => [
+        { kind: `k${index}`, [`p${index}`]: 1 },
+        { kind: `k${index}`, [`p${index}`]: "1" },
+        { kind: `k${index}`, [`p${index + 1}`]: 1 },
+        { kind: `k${index}`, [`p${index}`]: 1, more: null },
+        { kind: `k${index}` },
+      ]),
+      { kind: "k29", p28: 1, p29: 2 },
+      { kind: "other", p3: 1 },
+      { p3: 1 },
+    ];
+    for (const value of values)
+      assert.equal(accepts(language, language.textOf?.(value) ?? ""), judge(value), JSON.stringify(value));
+    write(jsonSchema(schema), '{"kind":"k23","p23":5}');
+  });
+}
+
+test("accepts exactly the objects whose properties hang together as the schema says", () => {
+  let [servedCount, validCount] = [0, 0];
+  fc.assert(
+    fc.property(unionSchemas, fc.array(unionValues, { minLength: 20, maxLength: 20 }), (schema, samples) => {
+      const language = readOrRefuse(schema);
+      if (language === null) return;
+      servedCount += 1;
+      // The schema is an object, and what it holds is JSON.
+      const judge = new Ajv2020({ strict: false }).compile(schema as object);
+      for (const value of samples) {
+        const expected = judge(value);
+        const described = JSON.stringify({ schema, value });
+        assert.equal(isValid(schema, value), expected, described);
+        const accepted: boolean =
+          language !== "no values" && accepts(language, language.textOf?.(value) ?? "");
+        assert.equal(accepted, expected, described);
+        validCount += expected ? 1 : 0;
+      }
+    }),
+    { seed, numRuns: Number(process.env.RUNS ?? 250) },
+  );
+  assert.ok(servedCount > 220 && validCount > 800, `${servedCount} schemas, ${validCount} valid values`);
+});
+
+/** Null where the schema is refused; its having no values is the empty language. */
+function readOrRefuse(schema: Json): Language | "no values" | null {
+  try {
+    return readLanguage(jsonSchema(schema), defaultGrammarLimits);
+  } catch (error) {
+    assert.ok(error instanceof ConstraintRefusal, String(error));
+    return error.kind === "unsatisfiable" ? "no values" : null;
+  }
+}

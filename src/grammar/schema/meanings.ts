@@ -3,6 +3,7 @@
 import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { otherShapes } from "./complement.ts";
+import { FewValues } from "./few-values.ts";
 import { Goals, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import { differentShapes } from "./alternatives.ts";
@@ -21,9 +22,11 @@ export class Meanings implements Algebra {
   readonly workshop: Workshop;
   readonly goals: Goals;
   readonly texts: Texts;
+  readonly fewValues: FewValues;
   readonly #ofGoals = new Map<Goal, readonly Shape[]>();
   readonly #keywords = new Map<SchemaPlace, readonly Keyword[]>();
   readonly #ofPlaces = new Map<SchemaPlace, readonly Shape[]>();
+  readonly #besidePlaces = new Map<SchemaPlace, readonly Shape[]>();
   readonly #pending = new Set<SchemaPlace>();
 
   constructor(document: SchemaDocument, workshop: Workshop) {
@@ -31,6 +34,7 @@ export class Meanings implements Algebra {
     this.workshop = workshop;
     this.goals = new Goals(document);
     this.texts = new Texts(workshop);
+    this.fewValues = new FewValues(this);
   }
 
   /** The shapes of the values that satisfy the goal. */
@@ -59,17 +63,21 @@ export class Meanings implements Algebra {
 
   /** The shapes of the values for which a schema does not hold. */
   excluding(place: SchemaPlace): readonly Shape[] {
+    const known = this.#besidePlaces.get(place);
+    if (known !== undefined) return known;
     checkNegation(place);
-    return this.#guarded(place, () =>
-      this.union(this.#keywordsOf(place).map(({ shapes, pointer }) => otherShapes(this, shapes, pointer))),
+    const shapes = this.#guarded(place, () =>
+      this.union(
+        this.#keywordsOf(place).map(({ shapes: form, pointer }) => otherShapes(this, form, pointer)),
+      ),
     );
+    this.#besidePlaces.set(place, shapes);
+    return shapes;
   }
 
   intersection(forms: readonly (readonly Shape[])[]): readonly Shape[] {
-    return forms.reduce<readonly Shape[]>(
-      (sofar, form) => commonShapes(this, sofar, form),
-      allShapes(this.texts.anyBody),
-    );
+    if (forms.length === 0) return allShapes(this.texts.anyBody);
+    return forms.reduce((sofar, form) => commonShapes(this, sofar, form));
   }
 
   union(forms: readonly (readonly Shape[])[]): readonly Shape[] {

@@ -144,6 +144,20 @@ export function anyObject(anyBody: Expression): ObjectShape {
   };
 }
 
+/** Whether the shape asks nothing of an object. */
+export function isAnyObject(shape: ObjectShape, anyBody: Expression): boolean {
+  const { declared, rules, min, max, needs, evaluated } = shape;
+  const isOpen = rules.length === 1 && rules[0].names === anyBody && rules[0].goal === anyValue;
+  return (
+    isOpen &&
+    declared.length === 0 &&
+    min === 0 &&
+    max === Number.POSITIVE_INFINITY &&
+    needs.length === 0 &&
+    evaluated === nothing
+  );
+}
+
 /** The goal of the item at an index. */
 export const itemGoal = ({ prefix, rest }: ArrayShape, index: number): Goal =>
   index < prefix.length ? prefix[index] : rest;

@@ -6,6 +6,7 @@ import { ConstraintRefusal } from "../../../regex/limits.ts";
 import type { Workshop } from "../../workshop.ts";
 import type { SchemaDocument, SchemaPlace } from "../document.ts";
 import { escaped } from "../document.ts";
+import type { FewValues } from "../few-values.ts";
 import type { Goal, Goals } from "../goals.ts";
 import type { Shape } from "../shapes.ts";
 import type { Texts } from "../texts.ts";
@@ -22,6 +23,7 @@ export interface KeywordContext {
   readonly workshop: Workshop;
   readonly goals: Goals;
   readonly texts: Texts;
+  readonly fewValues: FewValues;
   shapes(goal: Goal): readonly Shape[];
   satisfying(place: SchemaPlace): readonly Shape[];
   excluding(place: SchemaPlace): readonly Shape[];

@@ -6,7 +6,7 @@ import { noValue } from "../goals.ts";
 import { escaped } from "../document.ts";
 import type { SchemaPlace } from "../document.ts";
 import { commonShapes } from "../intersect.ts";
-import { isHopeless } from "../hopeless.ts";
+import { rivalsOf } from "../rivals.ts";
 import { allShapes, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
 import { malformed, namesOf, ofType, refused, subschema, subschemas } from "./keyword.ts";
@@ -83,14 +83,9 @@ function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[
 /** Where two branches share values, a value of both is taken out of each. */
 function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
   const forms = parts.map((part) => context.satisfying(part));
-  const shared = (one: number, other: number): boolean =>
-    commonShapes(context, forms[one], forms[other]).some((shape) => !isHopeless(context, shape));
-  const alone = parts.map((_, index) =>
-    parts.reduce<readonly Shape[]>(
-      (left, other, otherIndex) =>
-        index === otherIndex || !shared(Math.min(index, otherIndex), Math.max(index, otherIndex))
-          ? left
-          : commonShapes(context, left, context.excluding(other)),
+  const alone = rivalsOf(context, forms).map((rivals, index) =>
+    rivals.reduce(
+      (left, rival) => commonShapes(context, left, context.excluding(parts[rival])),
       forms[index],
     ),
   );

@@ -1,0 +1,71 @@
+// Which branches of a union may share values. Most differ in a tag, so that each is compared with those alone that its
+// tag's values, or the lack of a tag, do not tell it apart from.
+import type { KeywordContext } from "./keywords/keyword.ts";
+import { valueNames } from "./few-values.ts";
+import { isHopeless } from "./hopeless.ts";
+import { commonShapes } from "./intersect.ts";
+import type { ObjectShape, Shape } from "./shapes.ts";
+
+/** For every branch the others, in order, with which it seems to share values. */
+export function rivalsOf(
+  context: KeywordContext,
+  forms: readonly (readonly Shape[])[],
+): readonly (readonly number[])[] {
+  const rivals = forms.map((): number[] => []);
+  const tag = commonTag(context, forms.flat());
+  const signs = forms.map((form) => form.map((shape) => ({ shape, names: namesOf(context, shape, tag) })));
+  const told = new Map<string, Set<number>>();
+  const add = (name: string, index: number) => told.set(name, (told.get(name) ?? new Set()).add(index));
+  for (const [index, form] of signs.entries()) {
+    const before = new Set<number>();
+    for (const { shape, names } of form) {
+      // Whatever is not told by a name may be any of its type.
+      for (const name of names?.map((own) => `${shape.type} ${own}`) ?? [shape.type])
+        for (const other of told.get(name) ?? []) before.add(other);
+      for (const other of told.get(`untold ${shape.type}`) ?? []) before.add(other);
+      context.workshop.budget.spend((before.size >>> 2) + 1);
+    }
+    for (const { shape, names } of form) {
+      add(names === null ? `untold ${shape.type}` : shape.type, index);
+      for (const name of names ?? []) add(`${shape.type} ${name}`, index);
+    }
+    for (const other of before) {
+      const shared = commonShapes(context, forms[other], forms[index]);
+      if (shared.every((shape) => isHopeless(context, shape))) continue;
+      rivals[other].push(index);
+      rivals[index].push(other);
+    }
+  }
+  return rivals.map((found) => found.sort((one, other) => one - other));
+}
+
+/** The values that tell a shape from others of its type; null where none do. */
+function namesOf(context: KeywordContext, shape: Shape, tag: string | null): readonly string[] | null {
+  return shape.type === "object" && tag !== null ? tagNames(context, shape, tag) : valueNames(shape);
+}
+
+function tagNames(
+  { fewValues }: KeywordContext,
+  { declared }: ObjectShape,
+  tag: string,
+): readonly string[] | null {
+  const found = declared.find(({ name, isRequired }) => isRequired && name === tag);
+  const shapes = found === undefined ? null : fewValues.of(found.goal);
+  return shapes?.flatMap((shape) => valueNames(shape)?.map((name) => `${shape.type} ${name}`) ?? []) ?? null;
+}
+
+/** The property that holds few values in most objects; null where there is none. */
+function commonTag({ fewValues }: KeywordContext, shapes: readonly Shape[]): string | null {
+  const counts = new Map<string, number>();
+  let best: string | null = null;
+  for (const shape of shapes) {
+    if (shape.type !== "object") continue;
+    for (const { name, goal, isRequired } of shape.declared) {
+      if (!isRequired || fewValues.of(goal) === null) continue;
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      if (best === null || count > (counts.get(best) ?? 0)) best = name;
+    }
+  }
+  return best;
+}
