@@ -7,6 +7,7 @@ import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "../re
 import type { GrammarLimits } from "../regex/limits.ts";
 import { deadParser, Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
+import { Recalls } from "./parser/recalls.ts";
 import { Rules, terminal } from "./parser/rules.ts";
 import type { GrammarSymbol } from "./parser/rules.ts";
 import { Automaton } from "../regex/automaton.ts";
@@ -56,6 +57,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const expressions = new Expressions(limits, budget);
   const automaton = new Automaton(expressions, limits, budget);
   const rules = new Rules(limits);
+  const recalls = new Recalls(rules);
   const notices = new Notices();
   const { symbol, grammars, textOf } = read(constraint, {
     limits,
@@ -63,9 +65,10 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
     expressions,
     automaton,
     rules,
+    recalls,
     notices,
   });
-  const machine = new Machine({ automaton, rules }, limits, budget);
+  const machine = new Machine({ automaton, rules, recalls }, limits, budget);
   for (const grammar of grammars) machine.prepare([grammar.symbol], grammar.schemas);
   const start = machine.start([symbol]);
   const { lexers, mayEnd } = machine.threads(start);

@@ -1,6 +1,7 @@
 // What one constraint's language is built with.
 import type { GrammarLimits, StepBudget } from "../regex/limits.ts";
 import type { Notices } from "./notices.ts";
+import type { Recalls } from "./parser/recalls.ts";
 import type { Rules } from "./parser/rules.ts";
 import type { Automaton } from "../regex/automaton.ts";
 import type { Expressions } from "../regex/expressions.ts";
@@ -12,6 +13,8 @@ export interface Workshop {
   readonly expressions: Expressions;
   readonly automaton: Automaton;
   readonly rules: Rules;
+  /** The rules' symbols that remember a text. */
+  readonly recalls: Recalls;
   /** What is found out on the way and is no refusal. */
   readonly notices: Notices;
 }

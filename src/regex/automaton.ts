@@ -114,6 +114,29 @@ export class Automaton {
     return expressions.isNullable(rest);
   }
 
+  /** Whether at least so many texts lead from the state to an end. */
+  hasTexts(state: LexerState, count: number): boolean {
+    return this.#countTexts(state, count, new Set()) >= count;
+  }
+
+  /** Texts from the state on, up to so many; every state but the dead one has one. */
+  #countTexts(state: LexerState, most: number, path: Set<LexerState>): number {
+    if (state === deadState || most <= 1) return state === deadState ? 0 : most;
+    // A way back to a state can be gone any number of times.
+    if (path.has(state)) return most;
+    path.add(state);
+    const { firsts, first } = this.expressions.classes(this.#expressionOf[state]);
+    let count = this.#isAccepting[state];
+    for (const byte of firsts) {
+      if (count >= most) break;
+      const byteCount = first.reduce((sum, one) => sum + (one === byte ? 1 : 0), 0);
+      count +=
+        byteCount * this.#countTexts(this.next(state, byte), Math.ceil((most - count) / byteCount), path);
+    }
+    path.delete(state);
+    return Math.min(count, most);
+  }
+
   /** Whether no text matches the expression. */
   isEmpty(expression: Expression): boolean {
     const { expressions } = this;

@@ -21,6 +21,10 @@ export const plainSpelling = (expressions: Expressions): Spelling => remembered(
 /** Text between the quotation marks of a JSON string. */
 export const jsonSpelling = (expressions: Expressions): Spelling => remembered(expressions, jsonCharacter);
 
+/** The same, each character as `JSON.stringify` writes it: one text for one string. */
+export const shortestSpelling = (expressions: Expressions): Spelling =>
+  remembered(expressions, shortestCharacter);
+
 function remembered(expressions: Expressions, spell: Spell): Spelling {
   const known = new Map<string, Expression>();
   const spellOnce = (set: CodePoints): Expression => {
@@ -84,6 +88,16 @@ function jsonCharacter(expressions: Expressions, set: CodePoints): Expression {
     utf8(expressions, commonPoints(set, otherPoints(escapedPoints))),
     expressions.sequence(byteOf(expressions, "\\"), expressions.or(...escapes)),
   );
+}
+
+function shortestCharacter(expressions: Expressions, set: CodePoints): Expression {
+  const escapes = rangesOf(commonPoints(set, escapedPoints)).flatMap(([from, to]) =>
+    Array.from({ length: to - from + 1 }, (_, index) => {
+      const written = JSON.stringify(String.fromCodePoint(from + index)).slice(1, -1);
+      return expressions.literal(new TextEncoder().encode(written));
+    }),
+  );
+  return expressions.or(utf8(expressions, commonPoints(set, otherPoints(escapedPoints))), ...escapes);
 }
 
 /** Four hexadecimal digits, or a surrogate pair: what stands behind `\u`. */

@@ -188,6 +188,11 @@ export class Expressions {
       const encoder = new TextEncoder();
       return this.or(...texts.map((text) => this.literal(encoder.encode(text))));
     }
+    return this.listedText(texts);
+  }
+
+  /** The same, whose texts are no expressions before they are followed; at least one. */
+  listedText(texts: readonly string[]): Expression {
     this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
     const range = textRange(texts);
     // No text holds a character that is no byte.

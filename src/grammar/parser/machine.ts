@@ -5,6 +5,7 @@ import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
+import type { Recalls } from "./recalls.ts";
 import { isTerminal, symbolIndex } from "./rules.ts";
 import type { GrammarSymbol, Production, Rules } from "./rules.ts";
 import { endStack, noStacks, StackTable } from "./stacks.ts";
@@ -35,6 +36,7 @@ const [bytesPerState, bytesPerRow] = [500, 1200];
 
 export class Machine {
   readonly automaton: Automaton;
+  readonly recalls: Recalls;
   readonly #rules: Rules;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
@@ -44,16 +46,23 @@ export class Machine {
   #rowCount = 0;
   readonly #known = new Map<string, ParserState>();
   readonly #opened = new Map<Stacks, ParserState>();
+  /** By stacks, whether a symbol on top remembers the text of the lexeme before it. */
+  readonly #isRecalling: (boolean | undefined)[] = [];
   readonly #beginnings = new Map<GrammarSymbol, Beginning>();
   /** The symbols whose beginnings are being found: one that needs itself would never end. */
   readonly #pending = new Set<GrammarSymbol>();
 
   constructor(
-    { automaton, rules }: { readonly automaton: Automaton; readonly rules: Rules },
+    {
+      automaton,
+      rules,
+      recalls,
+    }: { readonly automaton: Automaton; readonly rules: Rules; readonly recalls: Recalls },
     limits: GrammarLimits,
     budget: StepBudget,
   ) {
     this.automaton = automaton;
+    this.recalls = recalls;
     this.#rules = rules;
     this.#limits = limits;
     this.#budget = budget;
@@ -122,6 +131,52 @@ export class Machine {
     return state;
   }
 
+  /** Whether what follows a lexeme depends on its text. */
+  isRecalling(stacks: Stacks): boolean {
+    const { recalls } = this;
+    return (this.#isRecalling[stacks] ??= this.#stacks.tops(stacks).symbols.some((top) => recalls.has(top)));
+  }
+
+  /** What follows the lexeme as if nobody had read its text; see {@link Recall}. */
+  withoutText(stacks: Stacks): Stacks {
+    if (!this.isRecalling(stacks)) return stacks;
+    return this.#withTops(stacks, (top) => this.recalls.withoutText(top));
+  }
+
+  /** The text of the lexeme so far, where what follows depends on it and it is at most so long: once for each that asks. */
+  recalledTexts(stacks: Stacks, lengthMax: number): readonly Uint8Array[] {
+    const { recalls } = this;
+    const isShort = (top: GrammarSymbol) => recalls.has(top) && recalls.lengthOf(top) <= lengthMax;
+    return this.#stacks
+      .tops(stacks)
+      .symbols.filter(isShort)
+      .map((top) => recalls.textOf(top));
+  }
+
+  /** Whether a lexeme that is remembered has begun and can only have one text. */
+  isScarce(state: ParserState): boolean {
+    const { recalls } = this;
+    const { lexers, follows } = this.#states[state];
+    return follows.some(
+      (stacks, index) =>
+        this.#stacks.tops(stacks).symbols.some((top) => recalls.lengthOf(top) > 0) &&
+        !this.automaton.hasTexts(lexers[index], 2),
+    );
+  }
+
+  /** The stacks behind one more byte of the lexeme. */
+  #recalled(stacks: Stacks, byte: number): Stacks {
+    return this.#withTops(stacks, (top) => this.recalls.after(top, byte));
+  }
+
+  #withTops(stacks: Stacks, changed: (top: GrammarSymbol) => GrammarSymbol): Stacks {
+    const { mayEnd, symbols, below } = this.#stacks.tops(stacks);
+    return symbols.reduce(
+      (all, top, index) => this.#stacks.union(all, this.#stacks.push([changed(top)], below[index])),
+      mayEnd ? endStack : noStacks,
+    );
+  }
+
   #newRow(): Int32Array {
     this.#rowCount += 1;
     return new Int32Array(256).fill(unknown);
@@ -136,9 +191,10 @@ export class Machine {
     for (let index = 0; index < lexers.length; index++) {
       const lexer = automaton.next(lexers[index], byte);
       if (lexer === deadState) continue;
-      if (!automaton.isFinished(lexer)) this.#add(threads, lexer, follows[index]);
+      const follow = this.isRecalling(follows[index]) ? this.#recalled(follows[index], byte) : follows[index];
+      if (!automaton.isFinished(lexer)) this.#add(threads, lexer, follow);
       if (automaton.isAccepting[lexer] === 0) continue;
-      const after = this.#states[this.open(follows[index])];
+      const after = this.#states[this.open(follow)];
       mayEnd ||= after.mayEnd;
       for (const [other, start] of after.lexers.entries()) this.#add(threads, start, after.follows[other]);
     }

@@ -38,9 +38,7 @@ export class Rules {
   rule(name: string, make: () => Productions): GrammarSymbol {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
-    if (this.#makers.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
-    const symbol = this.#makers.length * 2 + 1;
-    this.#makers.push(make);
+    const symbol = this.add(make);
     this.#named.set(name, symbol);
     return symbol;
   }
@@ -50,5 +48,12 @@ export class Rules {
     const made = this.#made[index] ?? this.#makers[index]();
     this.#made[index] = made;
     return made;
+  }
+
+  /** A rule that nobody else asks for. */
+  add(make: () => Productions): GrammarSymbol {
+    if (this.#makers.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    this.#makers.push(make);
+    return this.#makers.length * 2 - 1;
   }
 }

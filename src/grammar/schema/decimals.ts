@@ -20,6 +20,9 @@ export interface NumberTexts {
   readonly decimal: Expression;
   /** Whole numbers without fraction. */
   readonly integer: Expression;
+  /** Numbers without exponent, no longer than they must be, and whole ones: one text for each number. */
+  readonly shortest: Expression;
+  readonly shortestInteger: Expression;
   /** Of as many digits as a double holds exactly. */
   readonly short: Expression;
   /** Whole numbers, with a fraction of zeros or without. */
@@ -50,6 +53,12 @@ export function numberTexts(expressions: Expressions): NumberTexts {
   const decimal = expressions.sequence(sign, size);
   const sizes = { expressions, natural, fraction, size, zeros };
 
+  const nonZero = expressions.range(0x31, 0x39);
+  const shortestInteger = expressions.or(
+    text("0"),
+    expressions.sequence(sign, nonZero, expressions.repeat(digit, 0)),
+  );
+
   const signed = (isNegative: boolean, of: Expression) =>
     isNegative ? expressions.sequence(text("-"), of) : of;
   const atLeast = ({ decimal: bound, isExclusive }: Bound): Expression => {
@@ -69,6 +78,11 @@ export function numberTexts(expressions: Expressions): NumberTexts {
     any: expressions.sequence(decimal, expressions.optional(exponent)),
     decimal,
     integer: expressions.sequence(sign, natural),
+    shortest: expressions.or(
+      shortestInteger,
+      expressions.sequence(sign, natural, text("."), expressions.repeat(digit, 0), nonZero),
+    ),
+    shortestInteger,
     short: expressions.sequence(
       sign,
       expressions.repeat(expressions.sequence(digit, expressions.optional(text("."))), 1, multipleDigitsMax),

@@ -1,6 +1,6 @@
 // The texts of strings and numbers as expressions: what the shapes of scalars are computed with.
 import type { Workshop } from "../workshop.ts";
-import { jsonSpelling } from "../../regex/characters.ts";
+import { jsonSpelling, shortestSpelling } from "../../regex/characters.ts";
 import type { Spelling } from "../../regex/characters.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import { numberTexts } from "./decimals.ts";
@@ -15,6 +15,8 @@ export class Texts {
   /** The body of any string. */
   readonly anyBody: Expression;
   readonly numbers: NumberTexts;
+  /** The body of any string, with no more escapes than it needs: one for each string. */
+  readonly shortestBody: Expression;
   /** Bodies with those but them, both ways. */
   readonly #others = new Map<Expression, Expression>();
 
@@ -23,6 +25,7 @@ export class Texts {
     this.workshop = workshop;
     this.spelling = jsonSpelling(expressions);
     this.anyBody = expressions.repeat(this.spelling.character, 0);
+    this.shortestBody = expressions.repeat(shortestSpelling(expressions).character, 0);
     this.numbers = numberTexts(expressions);
   }
 
@@ -88,6 +91,16 @@ export class Texts {
     const form = isInteger ? this.numbers.integer : this.numbers.decimal;
     if (within === null) return isInteger ? form : this.numbers.any;
     return expressions.and(form, within, isShort ? this.numbers.short : expressions.anything);
+  }
+
+  /** The text of a value of the shape where values are told apart by their texts: one for each value. */
+  distinct(shape: NumberShape | StringShape): Expression {
+    if (shape.values !== null) return shape.type === "number" ? this.number(shape) : this.string(shape);
+    if (shape.type === "string")
+      return this.string({ ...shape, body: this.both(shape.body, this.shortestBody) });
+    const { shortestInteger, shortest } = this.numbers;
+    const written = shape.isInteger ? shortestInteger : shortest;
+    return shape.within === null ? written : this.workshop.expressions.and(written, this.number(shape));
   }
 
   /** Every decimal text of a number of the shape, however it is written out; null for all numbers. */

@@ -320,9 +320,9 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [{ format: { type: "dispatch", rules: [["a"]] } }, "malformed", "#/format/rules/0"],
   // What content is refused for stands behind the place of the content.
   [
-    { format: call("f", { type: "string", format: "iban" }) },
+    { format: call("f", { type: "array", uniqueItems: true }) },
     "not-exact",
-    "#/format/content/json_schema/format",
+    "#/format/content/json_schema/uniqueItems",
   ],
   [
     { format: { type: "or", elements: [{ type: "regex", pattern: "a++" }] } },

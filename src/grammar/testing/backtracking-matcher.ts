@@ -43,9 +43,11 @@ export class BacktrackingMatcher {
     const next: Way[] = [];
     const opened = new Set<Rest>();
     let mayEnd = false;
-    for (const { lexeme, after } of ways) {
+    const { recalls } = this.#language.machine;
+    for (const { lexeme, after: before } of ways) {
       const left = expressions.derivative(lexeme, byte);
       if (automaton.isEmpty(left)) continue;
+      const after = before && this.#push([recalls.after(before.symbol, byte)], before.after);
       add(next, { lexeme: left, after });
       if (expressions.isNullable(left) && this.#open(after, next, opened)) mayEnd = true;
     }

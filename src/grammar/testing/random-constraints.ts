@@ -7,7 +7,7 @@ import { choice, grammar, jsonSchema, regex, structuralTag } from "./constraints
 import { schemas } from "./random-schemas.ts";
 import { structuralTags } from "./random-tags.ts";
 
-const formats = "date-time date time duration email hostname ipv4 ipv6 uri uri-template uuid byte".split(" ");
+const formats = "date-time date time duration email hostname ipv4 ipv6 uri uuid byte".split(" ");
 
 /** Strings as people describe them: with formats, lengths and patterns that a token can and cannot span. */
 const strings: fc.Arbitrary<Json> = fc.oneof(

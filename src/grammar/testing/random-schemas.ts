@@ -27,12 +27,28 @@ export const values: fc.Arbitrary<Json> = fc.letrec<{ readonly value: Json }>((t
     { maxDepth: 2, withCrossShrink: true },
     scalars,
     fc.array(tie("value"), { maxLength: 3 }),
+    fc.array(scalars, { maxLength: 4 }),
     fc.dictionary(names, tie("value"), { maxKeys: 4, noNullPrototype: true }),
   ),
 })).value;
 
 const patterns = fc.constantFrom("^a", "b", "\\d$", "^[ab]{2}$", "^(?!a)", "^$|1");
 const counts = fc.constantFrom(0, 1, 2, 3);
+
+/** Items that may have to differ. */
+const distinctItems: fc.Arbitrary<Json> = fc.oneof(
+  fc.array(scalars, { minLength: 1, maxLength: 4 }).map((items) => ({ enum: items })),
+  fc
+    .constantFrom<Json>("string", "integer", "number", "boolean", ["string", "integer", "null"])
+    .map((type) => ({ type })),
+  fc.constantFrom<Json>(
+    { type: "string", pattern: "^a" },
+    { type: "string", maxLength: 1, pattern: "^[ab]*$" },
+    { type: "integer", minimum: 0, maximum: 2 },
+    { type: "number", minimum: 0, maximum: 1.5 },
+    { type: "integer", multipleOf: 5 },
+  ),
+);
 
 /** One keyword of a schema, or several that go together. */
 function keywords(schema: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> {
@@ -72,9 +88,7 @@ function keywords(schema: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> {
     fc
       .tuple(schema, counts, counts)
       .map(([contains, minContains, maxContains]) => ({ contains, minContains, maxContains })),
-    fc
-      .array(scalars, { minLength: 1, maxLength: 4 })
-      .map((items) => ({ uniqueItems: true, items: { enum: items } })),
+    fc.tuple(distinctItems, counts).map(([items, minItems]) => ({ uniqueItems: true, items, minItems })),
     one("minLength", counts),
     one("maxLength", counts),
     one("pattern", patterns),

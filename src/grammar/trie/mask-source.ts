@@ -4,11 +4,23 @@ import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import type { LexerState } from "../../regex/automaton.ts";
 import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
+import type { Stacks } from "../parser/stacks.ts";
 import { ByteCache } from "./byte-cache.ts";
 import { HarmlessSteps } from "./harmless-text.ts";
+import { isInDoubt } from "./doubts.ts";
+import type { Doubt } from "./doubts.ts";
 import { LexemeWalker } from "./lexeme-walk.ts";
 import type { LexemeWalk } from "./lexeme-walk.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
+
+/** A mask, and what of it depends on the texts of lexemes that are remembered. */
+interface KnownMask {
+  readonly bits: Uint32Array;
+  readonly doubts: readonly Doubt[];
+}
+
+/** Measured: a token that is in doubt. */
+const bytesPerDoubt = 80;
 
 export class MaskSource {
   readonly #machine: Machine;
@@ -17,7 +29,7 @@ export class MaskSource {
   readonly #walker: LexemeWalker;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
   /** By what the masks depend on: the lexemes, as far as tokens can tell them apart, and what follows each. */
-  readonly #masks: ByteCache<string, Uint32Array>;
+  readonly #masks: ByteCache<string, KnownMask>;
   readonly #path: Int32Array;
 
   constructor(
@@ -42,27 +54,57 @@ export class MaskSource {
 
   /** Writes the mask of the state: a bit for each token, the lowest of the first word for token 0. */
   write(state: ParserState, into: Uint32Array): void {
-    const { lexers, follows } = this.#machine.threads(state);
+    const machine = this.#machine;
+    const { lexers, follows } = machine.threads(state);
     const saturated = lexers.map((lexer) => this.#saturated(lexer));
-    const key = `${saturated.join(",")};${follows.join(",")}`;
-    const known = this.#masks.get(key);
-    if (known !== undefined) {
-      into.set(known);
-      into.fill(0, known.length);
-      return;
+    const behind = follows.map((stacks) => machine.withoutText(stacks));
+    const key = `${saturated.join(",")};${behind.join(",")}`;
+    const { bits, doubts } = this.#masks.get(key) ?? this.#newMask(key, { saturated, follows, behind }, into);
+    into.set(bits);
+    into.fill(0, bits.length);
+    for (const doubt of doubts) {
+      const { token, thread } = doubt;
+      const bytes = this.#trie.bytesOf[token] ?? noBytes;
+      if (isInDoubt(doubt, bytes, machine.recalledTexts(follows[thread], bytes.length)))
+        setBit(into, token, this.#goesOn(state, bytes));
     }
+  }
+
+  #newMask(
+    key: string,
+    {
+      saturated,
+      follows,
+      behind,
+    }: {
+      readonly saturated: readonly LexerState[];
+      readonly follows: readonly Stacks[];
+      readonly behind: readonly Stacks[];
+    },
+    into: Uint32Array,
+  ): KnownMask {
     into.fill(0);
-    for (const [index, lexer] of saturated.entries()) {
+    const doubts: Doubt[] = [];
+    for (const [thread, lexer] of saturated.entries()) {
       const walk = this.#walk(lexer);
       addTokens(walk, into);
       if (walk.exits.length === 0) continue;
-      const after = this.#machine.open(follows[index]);
+      const after = this.#machine.open(behind[thread]);
       if (this.#machine.threads(after).lexers.length === 0) continue;
+      const recalling = this.#machine.isRecalling(follows[thread]) ? thread : null;
       for (const { nodes, tops } of walk.exits)
-        for (const top of tops) this.#walkBelow({ nodes, top }, after, into);
+        for (const top of tops) doubts.push(...this.#walkBelow({ nodes, top }, { after, recalling }, into));
     }
-    const mask = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
-    this.#masks.set(key, mask, mask.byteLength);
+    const bits = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
+    const mask = { bits, doubts };
+    this.#masks.set(key, mask, bits.byteLength + doubts.length * bytesPerDoubt);
+    return mask;
+  }
+
+  /** Whether a text may go on with the bytes. */
+  #goesOn(state: ParserState, bytes: Uint8Array): boolean {
+    const after = bytes.reduce((before, byte) => this.#machine.next(before, byte), state);
+    return after !== deadParser;
   }
 
   /** A state in which the same tokens are allowed: of a long bounded string most states are one. */
@@ -80,16 +122,23 @@ export class MaskSource {
     return walk;
   }
 
-  /** Adds the tokens below a node that go on from a parser state there. */
+  /**
+   * Adds the tokens below a node that go on from a parser state there.
+   *
+   * @param from.recalling the lexeme that ends at the node, if its text is remembered
+   * @returns the tokens that may not be allowed behind every text of that lexeme
+   */
   #walkBelow(
     { nodes, top }: { readonly nodes: TrieNodes; readonly top: number },
-    start: ParserState,
+    from: { readonly after: ParserState; readonly recalling: number | null },
     into: Uint32Array,
-  ): void {
+  ): readonly Doubt[] {
     const machine = this.#machine;
     const { byteOf, depthOf, endOf, tokens, tokensBefore } = nodes;
     const path = this.#path;
-    path[depthOf[top]] = start;
+    const doubts: Doubt[] = [];
+    const leftAt = depthOf[top];
+    path[leftAt] = from.after;
     let visited = 0;
     for (let node = top + 1; node < endOf[top];) {
       visited += 1;
@@ -100,12 +149,29 @@ export class MaskSource {
         continue;
       }
       path[depth] = after;
-      for (let at = tokensBefore[node]; at < tokensBefore[node + 1]; at++)
-        into[tokens[at] >>> 5] |= 1 << (tokens[at] & 31);
+      for (let at = tokensBefore[node]; at < tokensBefore[node + 1]; at++) {
+        setBit(into, tokens[at], true);
+        // One byte only parts the lexeme from the next.
+        if (from.recalling !== null && depth > leftAt + 1)
+          doubts.push({
+            token: tokens[at],
+            thread: from.recalling,
+            leftAt,
+            isScarce: machine.isScarce(after),
+          });
+      }
       node += 1;
     }
     this.#budget.spend(visited >>> 7);
+    return doubts;
   }
+}
+
+const noBytes = new Uint8Array();
+
+function setBit(mask: Uint32Array, token: number, isSet: boolean): void {
+  if (isSet) mask[token >>> 5] |= 1 << (token & 31);
+  else mask[token >>> 5] &= ~(1 << (token & 31));
 }
 
 function addTokens({ tokens }: LexemeWalk, into: Uint32Array): void {

@@ -29,14 +29,23 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   multipleOf(context, value, { pointer, keyword, schema }) {
     const decimal = decimalOf(value, pointer);
     if (decimal === "0" || decimal.startsWith("-")) throw malformed(pointer, "a number above 0", value);
-    // Every whole number is one, however many digits it has.
-    if (schema.type === "integer" && dividesOne(decimal)) return null;
+    // Whole numbers are told by their form, however many digits they have.
+    if (decimal === "1") return numbers(context, pointer, wholeNumbers);
+    if (dividesOne(decimal) && isWhole(schema.type)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
     if (multiples === null) throw refused(keyword, pointer, "has too many digits");
     const step = Number.isSafeInteger(value) ? Number(value) : 0;
     return numbers(context, pointer, { within: multiples, isShort: true, span: { ...everywhere, step } });
   },
 };
+
+const wholeNumbers = { isInteger: true, within: null, span: { ...everywhere, step: 1 } };
+
+/** Whether all numbers of the type are whole. */
+function isWhole(type: ExactJson | undefined): boolean {
+  const types = [type ?? "number"].flat();
+  return types.includes("integer") && !types.includes("number");
+}
 
 /** @throws ConstraintRefusal for what is no number, and for one of very many digits */
 export function decimalOf(value: ExactJson, pointer: string): string {

@@ -12,14 +12,21 @@ export interface ArrayPlan {
   readonly rest: ItemPlan;
   /** How many items must count, and may; null where none is counted. */
   readonly counting: { readonly min: number; readonly max: number } | null;
-  /** The only texts that items may have, each at most once; null where items may repeat. */
-  readonly different: readonly Expression[] | null;
+  /** The texts that items may have, each at most once; null where items may repeat. */
+  readonly distinct: DistinctItems | null;
 }
 
 /** What an item may be: any of the goals; the counted ones are those that `contains` asks for. */
 export interface ItemPlan {
   readonly plain: readonly Goal[];
   readonly counted: readonly Goal[];
+}
+
+export interface DistinctItems {
+  /** One for each value. */
+  readonly texts: Expression;
+  /** Whether there are as many as the array must have items. */
+  readonly areEnough: boolean;
 }
 
 /** How far an array is written. */
@@ -44,7 +51,7 @@ export function canFinishArray(
   const most = plan.counting?.max ?? Number.POSITIVE_INFINITY;
   if (index > plan.max || counted > most) return false;
   if (mayClose(plan, progress)) return true;
-  if (plan.different !== null) return plan.different.length >= plan.min && plan.max >= plan.min;
+  if (plan.distinct !== null) return plan.distinct.areEnough && plan.max >= plan.min;
   const item = itemAt(plan, index);
   const mayBePlain = item.plain.some(isFruitful);
   const mayCount = item.counted.some(isFruitful);

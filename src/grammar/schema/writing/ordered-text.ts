@@ -63,7 +63,7 @@ class OrderedTexts {
 
   #ofArray(plan: ArrayPlan, value: readonly ExactJson[]): string | null {
     if (value.length < plan.min || value.length > plan.max) return null;
-    if (plan.different !== null) return looseText(value);
+    if (plan.distinct !== null) return looseText(value);
     const items: string[] = [];
     for (const [index, item] of value.entries()) {
       const { counted, plain } = itemAt(plan, index);

@@ -1,16 +1,13 @@
 // An array's shape made ready for rules: which items count for `contains`, and which texts must differ.
-import { quoted } from "../../../domain/service-error.ts";
+import { unreachable } from "../../../domain/assert.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import type { ArrayPlan, ItemPlan } from "./array-counts.ts";
+import type { ArrayPlan, DistinctItems, ItemPlan } from "./array-counts.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
 import { refused } from "../keywords/keyword.ts";
 import type { Meanings } from "../meanings.ts";
 import { itemGoal } from "../shapes.ts";
 import type { ArrayShape, Contains } from "../shapes.ts";
-
-/** Arrays whose items must differ are served up to this many different items. */
-const differentMax = 64;
 
 export function planArray(meanings: Meanings, shape: ArrayShape): readonly ArrayPlan[] {
   const never = shape.contains.filter(({ max }) => max === 0);
@@ -29,8 +26,8 @@ export function planArray(meanings: Meanings, shape: ArrayShape): readonly Array
       items: Array.from({ length: front }, (_, index) => item(index)),
       rest: item(shape.prefix.length),
       counting: counted,
-      different:
-        shape.uniqueAt === null || shape.max <= 1 ? null : differentItems(meanings, shape, shape.uniqueAt),
+      distinct:
+        shape.uniqueAt === null || shape.max <= 1 ? null : distinctItems(meanings, shape, shape.uniqueAt),
     },
   ];
 }
@@ -51,27 +48,36 @@ function planItem(
   };
 }
 
-/** The texts of all items that there can be, where they are few. */
-function differentItems(meanings: Meanings, shape: ArrayShape, pointer: string): readonly Expression[] {
+/** The items as texts, each value by one, so that values differ where their texts do. */
+function distinctItems(meanings: Meanings, shape: ArrayShape, pointer: string): DistinctItems {
   if (shape.prefix.length > 0 || shape.contains.length > 0)
     throw refused(
       "uniqueItems",
       pointer,
       "cannot be combined with contains or with first items of their own",
     );
-  const { texts } = meanings;
-  const values = meanings.shapes(shape.rest).flatMap((item): readonly string[] => {
-    if (item.type === "null") return ["null"];
-    if (item.type === "boolean") return item.values.map(String);
-    if (item.type === "number" && item.values !== null) return item.values;
-    if (item.type === "string" && item.values !== null)
-      return item.values.map((value) => JSON.stringify(value));
-    throw refused("uniqueItems", pointer, "is supported where items are an enumeration only");
+  const { texts, workshop } = meanings;
+  const { automaton, expressions } = workshop;
+  const written = meanings.shapes(shape.rest).flatMap((item): readonly Expression[] => {
+    switch (item.type) {
+      case "null":
+        return [texts.literal("null")];
+      case "boolean":
+        return item.values.map((value) => texts.literal(String(value)));
+      case "number":
+      case "string":
+        return [texts.distinct(item)];
+      case "array":
+      case "object":
+        throw refused(
+          "uniqueItems",
+          pointer,
+          `is supported where items are texts, numbers, booleans or null; they may be ${item.type}s here`,
+        );
+      default:
+        return unreachable(item);
+    }
   });
-  const different = [...new Set(values)];
-  if (different.length > differentMax) {
-    const why = `has ${different.length} different items, such as ${quoted(different[0])}; at most ${differentMax} are supported`;
-    throw refused("uniqueItems", pointer, why);
-  }
-  return different.map((value) => texts.literal(value));
+  const all = expressions.or(...written);
+  return { texts: all, areEnough: automaton.hasTexts(automaton.start(all), shape.min) };
 }

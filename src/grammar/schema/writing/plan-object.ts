@@ -16,6 +16,11 @@ export interface ObjectPlan {
   readonly max: number;
   /** One of these must be among the other names; null where none must. */
   readonly wanted: readonly NameRule[] | null;
+  /**
+   * Null where other names may come twice. Where they may not, since each counts or one of them must keep what its value
+   * is: how many names each rule has, as far as they matter. Every name has one text then.
+   */
+  readonly nameCounts: readonly number[] | null;
 }
 
 /** How far an object is written. */
@@ -45,9 +50,9 @@ export function planObjects(
       min: settled.min,
       max: settled.max,
       wanted: wanted === null ? null : narrowed(meanings, wanted, names),
+      nameCounts: null,
     };
-    checkCount(plan, settled.minAt);
-    return plan;
+    return mustDiffer(plan) ? withDistinctNames(meanings, plan) : plan;
   });
 }
 
@@ -97,21 +102,34 @@ function narrowed({ texts }: Meanings, rules: readonly NameRule[], names: Expres
 }
 
 /**
- * Names that are not declared may be written twice, and count once: a minimum is exact where one of them is enough.
+ * Whether a name that comes twice would make a difference: it counts once, and of its values readers take the last. A
+ * minimum is exact without where one name is enough.
  */
-function checkCount({ declared, rules, min }: ObjectPlan, pointer: string): void {
-  const required = declared.filter(({ isRequired }) => isRequired).length;
-  if (rules.length > 0 && min > 1 && required < min - 1)
-    throw refused(
-      "minProperties",
-      pointer,
-      `is ${min}, while names that are not declared are allowed; require ${min - 1} of them by name`,
-    );
+function mustDiffer({ declared, rules, min, wanted }: ObjectPlan): boolean {
+  const requiredCount = declared.filter(({ isRequired }) => isRequired).length;
+  return wanted !== null || (rules.length > 0 && min > 1 && requiredCount < min - 1);
+}
+
+function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
+  const { texts } = meanings;
+  const { automaton } = texts.workshop;
+  const rules = narrowed(meanings, plan.rules, texts.shortestBody);
+  const countOf = ({ names }: NameRule): number => {
+    let count = 0;
+    while (count < plan.min && automaton.hasTexts(automaton.start(names), count + 1)) count += 1;
+    return count;
+  };
+  return {
+    ...plan,
+    rules,
+    wanted: plan.wanted && narrowed(meanings, plan.wanted, texts.shortestBody),
+    nameCounts: rules.map(countOf),
+  };
 }
 
 /** Whether an object that has come so far can be completed. */
 export function canFinishObject(
-  { declared, rules, min, max, wanted }: ObjectPlan,
+  { declared, rules, min, max, wanted, nameCounts }: ObjectPlan,
   progress: ObjectProgress,
   isFruitful: (goal: Goal) => boolean,
 ): boolean {
@@ -120,9 +138,14 @@ export function canFinishObject(
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + (progress.wanted ? 1 : 0);
   if (progress.count + mustHave > max) return false;
   if (progress.wanted && !(wanted ?? []).some(({ goal }) => isFruitful(goal))) return false;
-  const hasMore = rules.some(({ goal }) => isFruitful(goal));
   const mayHave = ahead.filter(({ goal }) => isFruitful(goal)).length;
-  return hasMore || progress.count + mayHave + (progress.wanted ? 1 : 0) >= min;
+  // Names that were written count twice here: had they been too few, none would have been written.
+  const others = rules.reduce(
+    (count, { goal }, index) =>
+      count + (isFruitful(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
+    0,
+  );
+  return progress.count + mayHave + Math.max(others, progress.wanted ? 1 : 0) >= min;
 }
 
 export function mayCloseObject(
@@ -132,25 +155,17 @@ export function mayCloseObject(
   return count >= min && !wanted && !declared.slice(position).some(({ isRequired }) => isRequired);
 }
 
-/** Whether one more property can be written and the object be completed behind it. */
-export function mayGoOn(
+/** Whether a declared property can come next and the object be completed behind it. */
+export function mayDeclare(
   plan: ObjectPlan,
-  progress: ObjectProgress,
+  { position, count, wanted }: ObjectProgress,
   isFruitful: (goal: Goal) => boolean,
 ): boolean {
-  const { count, wanted } = progress;
-  for (let { position } = progress; position < plan.declared.length; position++) {
-    const { goal, isRequired } = plan.declared[position];
-    const after = { position: position + 1, count: count + 1, wanted };
+  for (let at = position; at < plan.declared.length; at++) {
+    const { goal, isRequired } = plan.declared[at];
+    const after = { position: at + 1, count: count + 1, wanted };
     if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) return true;
     if (isRequired) return false;
   }
-  const behind = { position: plan.declared.length, count: count + 1 };
-  const fruitful = ({ goal }: NameRule) => isFruitful(goal);
-  return (
-    (plan.rules.some(fruitful) && canFinishObject(plan, { ...behind, wanted }, isFruitful)) ||
-    (wanted &&
-      (plan.wanted ?? []).some(fruitful) &&
-      canFinishObject(plan, { ...behind, wanted: false }, isFruitful))
-  );
+  return false;
 }

@@ -1,15 +1,25 @@
 // The rules of a grammar that writes exactly the values of a goal: arrays and objects step by step, scalars as one lexeme.
 // What a rule's name counts (items, properties, values used) is only multiplied out where a text goes.
+import { present } from "../../../domain/assert.ts";
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { canFinishArray, itemAt, mayClose } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
+import type { Workshop } from "../../workshop.ts";
 import type { Goal } from "../goals.ts";
 import type { JsonStyle } from "./json-style.ts";
-import { canFinishObject, mayCloseObject, mayGoOn } from "./plan-object.ts";
+import { otherNames } from "./other-names.ts";
+import type { OtherName } from "./other-names.ts";
+import { canFinishObject, mayCloseObject, mayDeclare } from "./plan-object.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
+import { UsedTexts } from "./used-texts.ts";
+
+/** An object as far as it is written, with the names that must not come again; null where they may. */
+interface Place extends ObjectProgress {
+  readonly used: UsedTexts | null;
+}
 
 export class RuleWriter {
   readonly #plans: Plans;
@@ -37,9 +47,9 @@ export class RuleWriter {
 
   #array(plan: ArrayPlan, name: string): Production {
     const inside =
-      plan.different === null
+      plan.distinct === null
         ? this.#items(plan, name, { index: 0, counted: 0 })
-        : this.#differentItems(plan, name, { texts: plan.different, used: [] });
+        : this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#workshop)));
     return [terminal(this.#style.open("[")), inside];
   }
 
@@ -68,23 +78,18 @@ export class RuleWriter {
       .map((goal) => [this.value(goal), this.#items(plan, name, next)]);
   }
 
-  #differentItems(
-    plan: ArrayPlan,
-    name: string,
-    { texts, used }: { readonly texts: readonly Expression[]; readonly used: readonly number[] },
-  ): GrammarSymbol {
-    return this.#rule(`different ${name} ${used.join(",")}`, () => {
-      const unused =
-        used.length >= plan.max ? [] : [...texts.keys()].filter((index) => !used.includes(index));
-      const options = unused.map((index): Production => {
-        const next = [...used, index].sort((one, other) => one - other);
-        return [terminal(texts[index]), this.#differentItems(plan, name, { texts, used: next })];
-      });
-      return this.#listed(options, {
-        isFirst: used.length === 0,
-        mayClose: used.length >= plan.min,
-      });
-    });
+  /** An item that was none before, and what may follow it. */
+  #distinctItems(plan: ArrayPlan, used: UsedTexts): Productions {
+    const { texts } = present(plan.distinct, "the texts of items that must differ");
+    const index = used.count;
+    const goesOn = index < plan.max && used.leaves(texts, Math.max(1, plan.min - index));
+    const { recalls } = this.#workshop;
+    const behind = {
+      behind: (text: string) => this.#distinctItems(plan, used.with(text)),
+      behindAny: () => this.#distinctItems(plan, used.withUnknown()),
+    };
+    const options = goesOn ? [[terminal(used.leftOf(texts)), recalls.add(behind)]] : [];
+    return this.#listed(options, { isFirst: index === 0, mayClose: index >= plan.min });
   }
 
   /** Items behind a comma unless they are the first, or the end of the array. */
@@ -98,7 +103,8 @@ export class RuleWriter {
   }
 
   #object(plan: ObjectPlan, name: string): Production {
-    const start = { position: 0, count: 0, wanted: plan.wanted !== null };
+    const used = plan.nameCounts === null ? null : UsedTexts.none(this.#workshop);
+    const start = { position: 0, count: 0, wanted: plan.wanted !== null, used };
     const { open, closeEmpty } = this.#style;
     const inside = this.#rule(`first ${name}`, () => [
       [this.#property(plan, name, start)],
@@ -108,11 +114,13 @@ export class RuleWriter {
   }
 
   /** What may stand behind a property. */
-  #behind(plan: ObjectPlan, name: string, progress: ObjectProgress): GrammarSymbol {
-    const at = limited(plan, progress);
-    return this.#rule(`object ${name} ${at.position} ${at.count} ${at.wanted}`, () => {
+  #behind(plan: ObjectPlan, name: string, place: Place): GrammarSymbol {
+    const at = limited(plan, place);
+    return this.#rule(`object ${name} ${nameOf(at)}`, () => {
       const { comma, close } = this.#style;
-      const goesOn = mayGoOn(plan, at, this.#plans.isFruitful);
+      const goesOn =
+        mayDeclare(plan, at, this.#plans.isFruitful) ||
+        (mayPassDeclared(plan, at) && this.#otherNames(plan, at).length > 0);
       return [
         ...(goesOn ? [[terminal(comma), this.#property(plan, name, at)]] : []),
         ...(mayCloseObject(plan, at) ? [[terminal(close("}"))]] : []),
@@ -121,58 +129,73 @@ export class RuleWriter {
   }
 
   /** One more property, up to the next that is required, and what is behind it. */
-  #property(plan: ObjectPlan, name: string, progress: ObjectProgress): GrammarSymbol {
-    const { position, count, wanted } = limited(plan, progress);
-    return this.#rule(`property ${name} ${position} ${count} ${wanted}`, () => {
+  #property(plan: ObjectPlan, name: string, place: Place): GrammarSymbol {
+    const at = limited(plan, place);
+    return this.#rule(`property ${name} ${nameOf(at)}`, () => {
       const { texts } = this.#plans.meanings;
       const options: Production[] = [];
-      for (let at = position; at < plan.declared.length; at++) {
-        const { name: own, goal, isRequired } = plan.declared[at];
+      for (let position = at.position; position < plan.declared.length; position++) {
+        const { name: own, goal, isRequired } = plan.declared[position];
         const key = texts.literal(JSON.stringify(own));
-        const after = { position: at + 1, count: count + 1, wanted };
+        const after = { ...at, position: position + 1, count: at.count + 1 };
         options.push(...this.#named(plan, name, { key, goal, after }));
         if (isRequired) return options;
       }
-      const behind = { position: plan.declared.length, count, wanted };
-      return [...options, ...this.#otherProperty(plan, name, behind)];
+      const others = this.#otherNames(plan, at);
+      return [
+        ...options,
+        ...others.map((other) => this.#otherProperty(plan, name, { other, used: at.used })),
+      ];
     });
   }
 
+  #otherNames(plan: ObjectPlan, { used, ...progress }: Place): readonly OtherName[] {
+    return otherNames(this.#plans, plan, { progress, used });
+  }
+
   /** A property with a name that is not declared. */
-  #otherProperty(plan: ObjectPlan, name: string, { position, count, wanted }: ObjectProgress): Productions {
-    const { texts } = this.#plans.meanings;
-    const key = (body: Expression) => texts.string({ type: "string", body, values: null });
-    return [
-      ...plan.rules.flatMap(({ names, goal }) =>
-        this.#named(plan, name, {
-          key: key(names),
-          goal,
-          after: { position, count: count + 1, wanted },
-        }),
-      ),
-      ...(wanted ? (plan.wanted ?? []) : []).flatMap(({ names, goal }) =>
-        this.#named(plan, name, {
-          key: key(names),
-          goal,
-          after: { position, count: count + 1, wanted: false },
-        }),
-      ),
+  #otherProperty(
+    plan: ObjectPlan,
+    name: string,
+    { other, used }: { readonly other: OtherName; readonly used: UsedTexts | null },
+  ): Production {
+    const { key, goal, after } = other;
+    const { recalls, expressions } = this.#workshop;
+    const { colon } = this.#style;
+    const value = this.value(goal);
+    if (used === null)
+      return [
+        terminal(expressions.sequence(key, colon)),
+        value,
+        this.#behind(plan, name, { ...after, used }),
+      ];
+    const behind = (more: UsedTexts): Productions => [
+      [terminal(colon), value, this.#behind(plan, name, { ...after, used: more })],
     ];
+    const recall = recalls.add({
+      behind: (text) => behind(used.with(text)),
+      behindAny: () => behind(used.withUnknown()),
+    });
+    return [terminal(used.leftOf(key)), recall];
   }
 
   #named(
     plan: ObjectPlan,
     name: string,
-    { key, goal, after }: { readonly key: Expression; readonly goal: Goal; readonly after: ObjectProgress },
+    { key, goal, after }: { readonly key: Expression; readonly goal: Goal; readonly after: Place },
   ): Productions {
-    const { isFruitful, meanings } = this.#plans;
+    const { isFruitful } = this.#plans;
     if (!isFruitful(goal) || !canFinishObject(plan, after, isFruitful)) return [];
-    const lexeme = meanings.workshop.expressions.sequence(key, this.#style.colon);
+    const lexeme = this.#workshop.expressions.sequence(key, this.#style.colon);
     return [[terminal(lexeme), this.value(goal), this.#behind(plan, name, after)]];
   }
 
+  get #workshop(): Workshop {
+    return this.#plans.meanings.workshop;
+  }
+
   #rule(name: string, make: () => Productions): GrammarSymbol {
-    return this.#plans.meanings.workshop.rules.rule(name, make);
+    return this.#workshop.rules.rule(name, make);
   }
 }
 
@@ -184,7 +207,14 @@ function bounded({ min, max, items, counting }: ArrayPlan, { index, counted }: A
   return { index: Math.min(index, indexMax), counted: Math.min(counted, countMax) };
 }
 
-function limited({ min, max }: ObjectPlan, progress: ObjectProgress): ObjectProgress {
-  if (max !== Number.POSITIVE_INFINITY) return progress;
-  return { ...progress, count: Math.min(progress.count, min) };
+function limited({ min, max }: ObjectPlan, place: Place): Place {
+  if (max !== Number.POSITIVE_INFINITY) return place;
+  return { ...place, count: Math.min(place.count, min) };
 }
+
+const nameOf = ({ position, count, wanted, used }: Place): string =>
+  `${position} ${count} ${wanted}${used === null ? "" : ` ${used.id}`}`;
+
+/** Whether no declared name that is still to come must. */
+const mayPassDeclared = ({ declared }: ObjectPlan, { position }: Place): boolean =>
+  !declared.slice(position).some(({ isRequired }) => isRequired);

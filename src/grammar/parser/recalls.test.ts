@@ -1,0 +1,122 @@
+// Texts that must not come again, under tokens that say several of them at once.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom } from "../../domain/random.ts";
+import type { Json } from "../../domain/trajectory.ts";
+import { checkMasks } from "../testing/check-masks.ts";
+import { checkWalks } from "../testing/check-walks.ts";
+import { jsonSchema } from "../testing/constraints.ts";
+import { vocabularyOf } from "../testing/vocabularies.ts";
+
+const seed = Number(process.env.SEED ?? 20_261_124);
+const unique = (items: Json, more: object = {}): Json => ({
+  type: "array",
+  items,
+  uniqueItems: true,
+  ...more,
+});
+
+const schemas: readonly Json[] = [
+  unique({ type: "string", pattern: "^[ab]*$" }),
+  unique({ type: "string", pattern: "^[ab]{0,2}$" }, { minItems: 6 }),
+  unique({ type: "string", pattern: "^(a|bb?b?)$" }),
+  unique({ enum: ["a", "ab", "b", 1, 11, null] }, { minItems: 5 }),
+  unique({ type: "integer", minimum: 0, maximum: 12 }, { minItems: 3 }),
+  unique({ type: "integer" }),
+  unique({ type: ["number", "boolean"] }),
+  {
+    type: "object",
+    minProperties: 3,
+    propertyNames: { pattern: "^[ab]*$" },
+    additionalProperties: { const: 1 },
+  },
+  {
+    type: "object",
+    minProperties: 3,
+    propertyNames: { enum: ["a", "b", "ab", "bb"] },
+    additionalProperties: { const: 1 },
+  },
+  {
+    type: "object",
+    properties: { a: { const: 1 } },
+    minProperties: 3,
+    maxProperties: 4,
+    additionalProperties: { enum: [1, 11] },
+  },
+  { type: "object", not: { additionalProperties: { const: 1 } }, propertyNames: { enum: ["a", "b", "ab"] } },
+  {
+    anyOf: [
+      unique({ type: "string", pattern: "^a*$" }),
+      { type: "array", items: { enum: ["a", "b"] }, minItems: 3 },
+    ],
+  },
+];
+
+const pieces = [
+  '["',
+  '"]',
+  '","',
+  '"a"',
+  '"a","',
+  'a","a',
+  'a","',
+  ',"a"',
+  '","a","',
+  '"b","a"',
+  '","ab"',
+  "aa",
+  "ab",
+  "bb",
+  '","a"]',
+  ',"',
+  "1,1",
+  ",1",
+  "1,",
+  "11",
+  "1,11",
+  "[1,",
+  ",11,",
+  ",12",
+  "12,",
+  "1]",
+  "[0,",
+  "0,",
+  "true,",
+  ",false",
+  '{"',
+  '":1',
+  '":1,"',
+  '":1,"a":1',
+  'a":1,"',
+  ',"a":1',
+  '":11,"a',
+  '":1}',
+  "1}",
+  '1,"b":1,"',
+  "null,",
+  ',"b":1}',
+  ", ",
+];
+const vocabulary = vocabularyOf(pieces);
+
+test("tokens that say a text again are not allowed, and all others are", () => {
+  const random = seededRandom(seed, "recalls");
+  let triedCount = 0;
+  for (const schema of schemas) {
+    for (let turn = 0; turn < 12; turn++)
+      triedCount += checkMasks(jsonSchema(schema), [vocabulary], {
+        random,
+        placeCount: 4,
+        triedTokenCount: vocabulary.tokenCount,
+      });
+  }
+  assert.ok(triedCount > 100_000, `${triedCount} tokens were tried`);
+});
+
+test("what comes of tokens that say several texts is valid, and no way ends nowhere", () => {
+  const random = seededRandom(seed, "walks over recalls");
+  for (const schema of schemas) {
+    const { judged } = checkWalks(schema, vocabulary, { random, walkCount: 40 });
+    assert.ok(judged > 10, `${JSON.stringify(schema)}: ${judged} texts came to an end`);
+  }
+});

@@ -1,0 +1,48 @@
+// The names that no keyword declares: which of them may come next in an object, and what then must follow.
+import type { Expression } from "../../../regex/expressions.ts";
+import type { Goal } from "../goals.ts";
+import type { NameRule } from "../shapes.ts";
+import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
+import { canFinishObject } from "./plan-object.ts";
+import type { Plans } from "./plans.ts";
+import type { UsedTexts } from "./used-texts.ts";
+
+/** Names with their quotation marks, and what their value must be. */
+export interface OtherName {
+  readonly key: Expression;
+  readonly goal: Goal;
+  readonly after: ObjectProgress;
+}
+
+/**
+ * What may come behind all declared names.
+ *
+ * @param used the names that must not come again; null where they may
+ * @returns only what can be written and completed
+ */
+export function otherNames(
+  plans: Plans,
+  plan: ObjectPlan,
+  { progress, used }: { readonly progress: ObjectProgress; readonly used: UsedTexts | null },
+): readonly OtherName[] {
+  const { isFruitful, meanings } = plans;
+  const { texts } = meanings;
+  const { expressions } = texts.workshop;
+  const keyOf = ({ names }: NameRule) => texts.string({ type: "string", body: names, values: null });
+  const behind = { position: plan.declared.length, count: progress.count + 1 };
+  const wanted = progress.wanted ? (plan.wanted ?? []).filter(({ goal }) => isFruitful(goal)) : [];
+  // The last name that is wanted is not given away.
+  const kept = expressions.or(...wanted.map(keyOf));
+  const isLast = used !== null && wanted.length > 0 && !used.leaves(kept, 2);
+  const others = [
+    ...plan.rules.map((rule) => ({
+      key: isLast ? expressions.and(keyOf(rule), expressions.not(kept)) : keyOf(rule),
+      goal: rule.goal,
+      after: { ...behind, wanted: progress.wanted },
+    })),
+    ...wanted.map((rule) => ({ key: keyOf(rule), goal: rule.goal, after: { ...behind, wanted: false } })),
+  ];
+  return others
+    .filter(({ goal, after }) => isFruitful(goal) && canFinishObject(plan, after, isFruitful))
+    .filter(({ key }) => used === null || used.leaves(key, 1));
+}
