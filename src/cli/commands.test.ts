@@ -268,7 +268,7 @@ test("hone jobs sft submits the conversations of a file, and leaves no upload be
     }),
   });
   assert.deepEqual(outputs.slice(1), ["status 1", "status 1", "none\nstatus 0"]);
-  assert.match(errors, /training_data_url\.line 2\.messages: Field required/);
+  assert.match(errors, /422: file\.line 2\.messages: Field required/);
   assert.match(errors, /none\.jsonl cannot be read/);
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
