@@ -274,7 +274,7 @@ test("known options that ask for what is not done are refused by name, each with
     kl_ref_adapter_path: ["adapter", /"adapter"/],
     plot_tensors: [true, /true/],
     scale_learning_rate_by_reward_std_dev: [true, /true/],
-    lora_rank: [32, /training\.loraRank/],
+    lora_rank: [32, /say lora_rank and lora_alpha when it is registered/],
     lora_alpha: [32, /say lora_rank and lora_alpha when it is registered/],
     target_modules: [["q_proj"], /seven projections/],
     loss_type: ["dr_grpo", /mean over a step's tokens/],
