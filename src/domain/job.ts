@@ -130,7 +130,10 @@ export interface TrainingJob {
   readonly lostCount: number;
   /** Of them, how many were lost with their server since one kept further steps; limited by itself. */
   readonly restartCount: number;
-  /** What of the machine a queued job waits for, for people; null when it waits for its turn only. */
+  /**
+   * What of the machine a queued job waits for, for people, and a running one waited for the last time, until it has got
+   * further than that; null when it waits for its turn only, and when it has ended.
+   */
   readonly waitingFor: string | null;
   /** What whoever sent the job should know of it, though it works; for people. */
   readonly warnings: readonly string[];
@@ -238,6 +241,7 @@ export interface JobStore {
   list(filter: JobFilter, page: PageRequest): Promise<Page<TrainingJob>>;
   /**
    * Takes the oldest queued job of a model that has no running job, marks it running for `owner`, and counts the attempt.
+   * What it waited for stays, since it may find the same again.
    * Entities take turns, and so do the models of each. With `baseModels` only jobs of models over one of these are
    * taken. Null when there is none.
    */
@@ -289,7 +293,7 @@ export interface JobStore {
   updateProgress(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**
    * The same, of an attempt that has kept further steps, or prepared more than any before: it has advanced, however it
-   * ends. The losses before it no longer count, those of processes and of servers.
+   * ends. The losses before it no longer count, those of processes and of servers, nor what it waited for.
    */
   advance(id: string, owner: string, progress: JobProgress, counts: JobCounts | null): Promise<void>;
   /**

@@ -55,7 +55,7 @@ export const httpSettings = {
     default: 100_000,
     min: 1,
     max: 10_000_000,
-    about: "Most groups of trajectories in a training job or a log.",
+    about: "Most groups of trajectories, or conversations, in a training job or a log.",
   },
   bodyBytesInFlight: {
     kind: "integer",

@@ -109,7 +109,12 @@ test("another build or base model, and other settings of a job that is repeated 
   await assert.rejects(bench.plan("1"), refused(/other files of the base model tiny/));
   bench.runner = { baseModels: ["tiny"], pinsFor: async () => samplePins };
   await bench.publish(5, { settings: { batchTokens: 3 } });
-  await assert.rejects(bench.plan("5"), refused(/Version 5 was trained with other settings/));
+  await assert.rejects(
+    bench.plan("5"),
+    refused(
+      /Version 5 was trained with other settings than version 1, .*: training\.batchTokens 3, there null, training\.threads null, there 2/,
+    ),
+  );
   const missing = notFound("base model", "tiny");
   bench.runner = { baseModels: [], pinsFor: () => Promise.reject(missing) };
   await assert.rejects(bench.plan("1"), missing);

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JobAssignment, TrainingJob, TrainingRun } from "../domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { Json, JsonObject } from "../domain/trajectory.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import type { JobSettings } from "./settings.ts";
 import { kindBehind } from "./version-kind.ts";
@@ -112,9 +113,22 @@ async function requireSameMachinery(
       );
     if (pins.baseHash !== now.baseHash)
       throw refusal(`${version} trained over other files of the base model ${model.baseModel}.`);
-    if (!isDeepStrictEqual(pins.settings, runs[0].pins.settings))
-      throw refusal(`${version} trained with other settings than the jobs that have to be repeated with it.`);
+    const different = differencesOf(pins.settings, runs[0].pins.settings);
+    if (different.length > 0)
+      throw refusal(
+        `${version} trained with other settings than version ${runs[0].pins.resultStep}, whose job would have to be ` +
+          `repeated with it: ${different.join(", ")}.`,
+      );
   }
+}
+
+/** In words, the settings that differ. */
+function differencesOf(settings: JsonObject, first: JsonObject): readonly string[] {
+  const names = [...new Set([...Object.keys(settings), ...Object.keys(first)])];
+  const shown = (value: Json | undefined): string => JSON.stringify(value ?? null);
+  return names
+    .filter((name) => !isDeepStrictEqual(settings[name], first[name]))
+    .map((name) => `training.${name} ${shown(settings[name])}, there ${shown(first[name])}`);
 }
 
 function refusal(reason: string): ServiceError {

@@ -3,7 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { addToChildEnvironment, allSettings, hideSecretsFromChildren, readConfig } from "./config.ts";
+import {
+  addToChildEnvironment,
+  allSettings,
+  hideSecretsFromChildren,
+  readConfig,
+  replacedFlags,
+} from "./config.ts";
 
 function withDataFolder(file: unknown, use: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
@@ -46,6 +52,18 @@ test("every setting has one flag, one variable and a sentence", () => {
   assert.equal(new Set(all.map(({ flag }) => flag)).size, all.length);
   assert.equal(new Set(all.map(({ variable }) => variable)).size, all.length);
   for (const { flag, setting } of all) assert.match(setting.about, /\.$/, flag);
+});
+
+test("a setting that was replaced is refused with what it is now, however it is given", () => {
+  const now = /is training\.batchTokens .* and training\.microbatchTokens .* now/;
+  withDataFolder({ training: { minibatchTokens: 9 } }, (data) =>
+    assert.throws(() => readConfig({ data }, {}), now),
+  );
+  withDataFolder(undefined, (data) => {
+    assert.throws(() => readConfig({ data }, { HONE_TRAINING_MINIBATCH_TOKENS: "9" }), now);
+    for (const flag of replacedFlags())
+      assert.throws(() => readConfig({ data, [flag.slice(2)]: "9" }, {}), now);
+  });
 });
 
 test("what is unknown or out of range is refused by name", () => {

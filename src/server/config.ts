@@ -30,17 +30,24 @@ export interface SettingSpelling {
 export function allSettings(): readonly SettingSpelling[] {
   return (Object.keys(sections) as SectionName[]).flatMap((section) =>
     Object.entries<Setting>(sections[section] as SettingsSchema).map(([name, setting]) => {
-      const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      const spelled = section === "server" ? words : `${section}-${words}`;
-      return {
-        section,
-        name,
-        flag: `--${spelled}`,
-        variable: `HONE_${spelled.toUpperCase().replaceAll("-", "_")}`,
-        setting,
-      };
+      const words = spelled(section, name);
+      return { section, name, flag: `--${words}`, variable: variableOf(words), setting };
     }),
   );
+}
+
+/** Names that settings had, and what they are now: whoever gives one is told. */
+const replaced: readonly (Pick<SettingSpelling, "section" | "name"> & { readonly by: string })[] = [
+  {
+    section: "training",
+    name: "minibatchTokens",
+    by: "training.batchTokens (tokens of a step) and training.microbatchTokens (tokens computed at once)",
+  },
+];
+
+/** The flags of names that settings had. */
+export function replacedFlags(): readonly string[] {
+  return replaced.map(({ section, name }) => `--${spelled(section, name)}`);
 }
 
 /** Values by flag name without the dashes (`engine-threads`), as a command line gives them. */
@@ -54,6 +61,7 @@ export type FlagValues = Readonly<Record<string, unknown>>;
  */
 export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = process.env): HoneConfig {
   const spellings = allSettings();
+  refuseReplaced(flags, environment);
   refuseUnknownVariables(spellings, environment);
   const values = Object.fromEntries(
     (Object.keys(sections) as SectionName[]).map((section) => [
@@ -87,6 +95,25 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** As a flag names it, without the dashes. */
+function spelled(section: SectionName, name: string): string {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return section === "server" ? words : `${section}-${words}`;
+}
+
+function variableOf(words: string): string {
+  return `HONE_${words.toUpperCase().replaceAll("-", "_")}`;
+}
+
+function refuseReplaced(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
+  for (const { section, name, by } of replaced) {
+    const words = spelled(section, name);
+    const given = flags[words] === undefined ? variableOf(words) : `--${words}`;
+    if (flags[words] === undefined && environment[given] === undefined) continue;
+    throw new ServiceError({ code: "invalid", message: `${given} is no setting any more; it is ${by} now.` });
+  }
+}
+
 function refuseUnknownVariables(spellings: readonly SettingSpelling[], environment: NodeJS.ProcessEnv): void {
   const known = new Set([...spellings.map((spelling) => spelling.variable), "HONE_URL"]);
   const unknown = Object.keys(environment).filter((name) => name.startsWith("HONE_") && !known.has(name));
@@ -118,9 +145,12 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
   for (const [section, settings] of Object.entries(file)) {
     for (const name of Object.keys(settings ?? {})) {
       if (!spellings.some((spelling) => spelling.section === section && spelling.name === name)) {
+        const now = replaced.find((one) => one.section === section && one.name === name);
+        const cure =
+          now === undefined ? "`hone serve --print-config` shows those that exist" : `it is ${now.by} now`;
         throw new ServiceError({
           code: "invalid",
-          message: `${path}: there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist.`,
+          message: `${path}: there is no setting ${section}.${name}; ${cure}.`,
         });
       }
     }

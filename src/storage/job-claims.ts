@@ -39,7 +39,6 @@ async function takeJob(
       lease_until: leaseUntil.toISOString(),
       started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
       attempt_count: row("attempt_count", "+", 1),
-      waiting_for: null,
       has_advanced: 0,
     }))
     .where("id", "=", id)

@@ -170,6 +170,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         {
           ...progressColumns(progress, counts),
           has_advanced: 1,
+          waiting_for: null,
           lost_count: 0,
           restart_count: 0,
         },
@@ -268,6 +269,7 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
             owner: null,
             lease_until: null,
             ended_at: at.toISOString(),
+            waiting_for: null,
             counts: JSON.stringify(counts),
             result_step: version?.step ?? null,
             comparison: comparison === null ? null : JSON.stringify(comparison),
@@ -312,6 +314,7 @@ async function endWithFailure(
       owner: null,
       lease_until: null,
       ended_at: ending.at.toISOString(),
+      waiting_for: null,
       error_message: ending.errorMessage,
     })
     .where("id", "=", id)

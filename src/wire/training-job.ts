@@ -150,7 +150,10 @@ export const trainingJobSchema = Type.Object(
       description: "Of them, lost with their server since one kept further steps.",
     }),
     restarts_max: count,
-    waiting_for: orNull(Type.String(), { description: "What of the machine a queued job waits for." }),
+    waiting_for: orNull(Type.String(), {
+      description:
+        "What of the machine a queued job waits for; of a running one, what it waited for the last time, until it has got further.",
+    }),
     warnings: Type.Array(Type.String(), {
       description: "What whoever sent it should know, though it works.",
     }),

@@ -50,8 +50,12 @@ export function addJobsCommand(program: Command): void {
   addWatchCommand(jobs);
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job.")).action(
     async (id: string, flags: ConnectionFlags) => {
-      const job = await connect(flags).cancelTrainingJob(id);
+      const client = connect(flags);
+      const before = await client.findTrainingJob(id);
+      const job = await client.cancelTrainingJob(id);
       process.stdout.write(`${job.id} ${job.state}\n`);
+      if (before.state !== "queued" && before.state !== "running")
+        process.stderr.write("The job had ended before; nothing was cancelled.\n");
     },
   );
   addConnectionFlags(

@@ -1,6 +1,12 @@
 // `hone serve`: runs the server until a signal stops it.
 import { Option, type Command } from "commander";
-import { allSettings, readConfig, type FlagValues, type SettingSpelling } from "../../server/config.ts";
+import {
+  allSettings,
+  readConfig,
+  replacedFlags,
+  type FlagValues,
+  type SettingSpelling,
+} from "../../server/config.ts";
 import { sectionTitles } from "../../server/settings.ts";
 import { startSummary } from "../start-summary.ts";
 import { valueText } from "../settings-help.ts";
@@ -16,7 +22,8 @@ export function addServeCommand(program: Command): void {
     .option("--help-all", `show all ${spellings.length} settings, and stop`)
     .action(async (flags: FlagValues) => {
       if (flags["helpAll"] === true) {
-        for (const option of command.options) option.hideHelp(false);
+        for (const option of command.options)
+          if (!replacedFlags().includes(option.long ?? "")) option.hideHelp(false);
         command.outputHelp();
         return;
       }
@@ -32,6 +39,8 @@ export function addServeCommand(program: Command): void {
       await serveUntilStopped(config);
     });
   for (const spelling of spellings) command.addOption(optionFor(spelling));
+  // Taken to be refused by what they are now.
+  for (const flag of replacedFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
 }
 
 /** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */

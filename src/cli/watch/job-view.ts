@@ -81,7 +81,8 @@ function isDull(name: string, values: readonly number[]): boolean {
 function headOf(job: TrainingJobResource, columns: number): readonly string[] {
   const { progress, phase } = job;
   const what = [job.state, ...(phase === null ? [] : [phase])].join(", ");
-  const waits = job.waiting_for === null ? [] : [`waits for ${job.waiting_for}`];
+  const verb = job.state === "running" ? "waited for" : "waits for";
+  const waits = job.waiting_for === null ? [] : [`${verb} ${job.waiting_for}`];
   const steps = shownSteps(job);
   const lines = [`job ${job.id}  ${job.kind}  ${what}`, ...waits];
   if (steps !== null) lines.push(`steps ${steps}; learning rate ${shownRate(job)}`);

@@ -654,6 +654,10 @@ test("lists jobs by model and state, and cancels one without a body", async () =
   const cancelled = await server.ask({ method: "POST", url: `${path}/${id}/cancel`, headers });
   assert.equal(cancelled.statusCode, 200, cancelled.body);
   assert.equal(cancelled.json<Body>()["state"], "cancelled");
+  assert.equal(cancelled.headers["x-hone-notice"], undefined);
+  const again = await server.ask({ method: "POST", url: `${path}/${id}/cancel`, headers });
+  assert.deepEqual([again.statusCode, again.body], [200, cancelled.body]);
+  assert.match(String(again.headers["x-hone-notice"]), /had ended before \(cancelled\)/);
   const ids = async (query: string): Promise<unknown> =>
     (await get(server, path + query)).json<{ data: Body[] }>().data.map((job) => job["id"]);
   assert.deepEqual(await ids(`?model_id=${modelId}&state=cancelled`), [id]);

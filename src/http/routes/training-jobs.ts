@@ -1,6 +1,6 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { JobEvent, TrainingJob } from "../../domain/job.ts";
+import { isTerminal, type JobEvent, type TrainingJob } from "../../domain/job.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
@@ -81,14 +81,18 @@ export function trainingJobRoutes(
     {
       schema: {
         summary: "Cancel a training job",
+        description: "One that has ended stays as it is; the header `x-hone-notice` then says so.",
         params: jobParameters,
         response: answered("The job.", { json: trainingJobSchema }),
         ...documented,
       },
     },
-    async (request) => {
-      const job = await reachJob(dependencies, request.caller, request.params.job_id);
-      return bodyOf(await dependencies.jobQueue.cancel(job.id));
+    async (request, reply) => {
+      const before = await reachJob(dependencies, request.caller, request.params.job_id);
+      const job = await dependencies.jobQueue.cancel(before.id);
+      if (isTerminal(before.state))
+        reply.header("x-hone-notice", `The job had ended before (${before.state}); nothing was cancelled.`);
+      return bodyOf(job);
     },
   );
   app.post<JobPath>(

@@ -115,7 +115,7 @@ function attempts(
         if (next === undefined) return null;
         tables.turns = [...tables.turns, next.job.modelId];
         const { startedAt, attemptCount } = next.job;
-        const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1, waitingFor: null };
+        const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1 };
         const held = { owner, leaseUntil, hasAdvanced: false };
         return change(tables, next.job.id, { state: "running", ...attempt }, held);
       }),
@@ -195,7 +195,7 @@ function attempts(
     advance: (id, owner, progress, counts) =>
       exclusively((tables) => {
         const told = { progress, ...(counts === null ? {} : { counts }) };
-        const advanced = { ...told, lostCount: 0, restartCount: 0 };
+        const advanced = { ...told, lostCount: 0, restartCount: 0, waitingFor: null };
         if (runsFor(kept(tables, id), owner)) change(tables, id, advanced, { hasAdvanced: true });
       }),
     appendEvent: (id, owner, sequence, event) =>
@@ -216,7 +216,7 @@ function endings(exclusively: Exclusively): Endings {
     errorMessage: string,
     at: Date,
   ) => {
-    change(tables, id, { state, errorMessage, endedAt: at }, { owner: null });
+    change(tables, id, { state, errorMessage, endedAt: at, waitingFor: null }, { owner: null });
     addEvent(tables, id, terminalSequence, {
       type: "training_failed",
       data: { error_message: errorMessage },
@@ -227,7 +227,13 @@ function endings(exclusively: Exclusively): Endings {
       exclusively((tables) => {
         requireRunning(tables, id, owner);
         if (version !== null) addVersion(tables, version);
-        const ended = { endedAt: at, counts, resultStep: version?.step ?? null, comparison };
+        const ended = {
+          endedAt: at,
+          waitingFor: null,
+          counts,
+          resultStep: version?.step ?? null,
+          comparison,
+        };
         change(tables, id, { state: "succeeded", ...ended }, { owner: null });
         addEvent(tables, id, terminalSequence, { type: "training_ended", data });
       }),

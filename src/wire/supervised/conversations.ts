@@ -113,7 +113,11 @@ function checkMessages(messages: unknown, turns: AssistantTurns, findings: Findi
     if (message["role"] !== "assistant") return;
     hasAnswer ||= message["weight"] !== 0;
     const calls = message["tool_calls"];
-    if (Array.isArray(calls) && calls.length > 0) checkCalls(calls, findings, place);
+    if (isObject(message["function_call"])) {
+      const fault =
+        'function_call is the older spelling of a call: send it in tool_calls, as [{type: "function", function: {name, arguments}}].';
+      report(findings, "unsupported", fault, ...place, "function_call");
+    } else if (Array.isArray(calls) && calls.length > 0) checkCalls(calls, findings, place);
     else if ((message["content"] ?? "") === "") {
       report(findings, "missing", "An assistant's message needs content or tool_calls.", ...place, "content");
     }
@@ -173,7 +177,7 @@ export function readConversationFile(
   for (const line of linesOf(bytes)) {
     number += 1;
     if (number > countMax) {
-      const message = `The file has more than ${countMax} lines; at most so many conversations are taken at once.`;
+      const message = `The file has more than ${countMax} lines; at most so many conversations are taken at once (http.trajectoryGroups). Send them in several jobs.`;
       report(findings, "too_long", message);
       break;
     }

@@ -204,6 +204,17 @@ test("names every fault of the conversations, small or large the body", async ()
   await server.close();
 });
 
+test("a call in the older spelling is told what it is now", async () => {
+  const { server, modelId } = await withModel();
+  const call = { role: "assistant", content: null, function_call: { name: "f", arguments: "{}" } };
+  await refuses(
+    server,
+    { model_id: modelId, training_data: [{ messages: [{ role: "user", content: "hi" }, call] }] },
+    { "training_data.0.messages.1.function_call": /older spelling of a call: send it in tool_calls/ },
+  );
+  await server.close();
+});
+
 test("refuses a job without conversations, with too many, or with learning rates for other batches", async () => {
   const { server, modelId } = await withModel({ settings: { trajectoryGroups: 2 } });
   const body = { model_id: modelId };
@@ -212,7 +223,7 @@ test("refuses a job without conversations, with too many, or with learning rates
   await refuses(
     server,
     { ...body, training_data: [example, example, example] },
-    { training_data: /at most 2/ },
+    { training_data: /at most 2 .*\(http\.trajectoryGroups\)/ },
   );
   const two = { training_data: [example], training_data_url: "file-1" };
   await refuses(server, { ...body, ...two }, { training_data: /one of the two/ });
