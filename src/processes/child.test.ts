@@ -94,6 +94,24 @@ test("a start is given up after its deadline, or when its signal aborts", async 
   assert.equal(clock.sleepingCount, 0);
 });
 
+test("a process that runs out of memory says so, with the size", async (t) => {
+  const before = process.env["NODE_OPTIONS"];
+  process.env["NODE_OPTIONS"] = "--max-old-space-size=30";
+  t.after(() => {
+    if (before === undefined) delete process.env["NODE_OPTIONS"];
+    else process.env["NODE_OPTIONS"] = before;
+  });
+  const child = await start();
+  child.setWorking(true);
+  assert.equal(child.lackedMemory, false);
+  child.send({ kind: "exhaust" });
+  assert.match(
+    await child.exited,
+    /^ran out of memory \(its JavaScript heap, full at \d\d MB\) and was ended by SIGABRT$/,
+  );
+  assert.equal(child.lackedMemory, true);
+});
+
 test("a death is reported in words, once", async () => {
   const one = await start();
   one.setWorking(true);

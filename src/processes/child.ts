@@ -1,10 +1,12 @@
 // A child process as its parent sees it: started with a deadline, sent requests, watched, ended. It does not outlive its
 // parent, and keeps it alive only while it loads, works or ends. What follows from its death is decided elsewhere.
 import { fork, type ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf } from "./failure.ts";
+import { lastWordsLength, memoryLack } from "./memory-lack.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
@@ -36,6 +38,8 @@ export interface Child<P extends Protocol> {
   readonly id: number | null;
   /** Resolves when it is gone, with how that came, for people: `was ended by SIGKILL`. Never rejects. */
   readonly exited: Promise<string>;
+  /** Whether it is gone for want of memory, as far as that is known. */
+  readonly lackedMemory: boolean;
   /** Does nothing when the process is gone. */
   send(request: P["request"]): void;
   /** Whether it has work: while it has, its silence is watched and it keeps this process alive. */
@@ -86,6 +90,9 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   /** Why it was killed, where that was decided here. */
   #killedFor: string | null = null;
   #stopped: Promise<void> | null = null;
+  /** The end of what it wrote to standard error: what ends a process by itself says there why. */
+  #lastWords = "";
+  #lackedMemory = false;
 
   constructor(options: ChildOptions<P>) {
     const { module, clock } = options;
@@ -95,7 +102,11 @@ class ForkedChild<P extends Protocol> implements Child<P> {
       serialization: "advanced",
       // Flags of this process, such as a test runner's, are not the child's; standard output stays the command's own.
       execArgv: [],
-      stdio: ["ignore", 2, 2, "ipc"],
+      stdio: ["ignore", 2, "pipe", "ipc"],
+    });
+    this.#process.stderr?.on("data", (words: Buffer) => {
+      process.stderr.write(words);
+      this.#lastWords = `${this.#lastWords}${words.toString()}`.slice(-lastWordsLength);
     });
     this.#silence = new SilenceWatch({
       clock,
@@ -111,6 +122,10 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   get ready(): P["ready"] {
     if (this.#ready === null) throw new Error(`must hold: the ${this.#options.name} is ready`);
     return this.#ready.answer;
+  }
+
+  get lackedMemory(): boolean {
+    return this.#lackedMemory;
   }
 
   get id(): number | null {
@@ -148,7 +163,10 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     });
     this.#isAlive = false;
     this.#silence.setWorking(false);
-    return this.#killedFor ?? how;
+    if (this.#killedFor !== null) return this.#killedFor;
+    const lack = memoryLack(how, this.#lastWords);
+    this.#lackedMemory = lack !== null;
+    return lack ?? how;
   }
 
   /** Resolves when it is ready; rejects when it refuses. */
@@ -191,7 +209,9 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   }
 
   #keepParentAlive(isKept: boolean): void {
-    for (const handle of [this.#process, this.#process.channel]) {
+    // A pipe of the child's is a socket, which the type does not say.
+    const words = this.#process.stderr as Socket | null;
+    for (const handle of [this.#process, this.#process.channel, words]) {
       if (isKept) handle?.ref();
       else handle?.unref();
     }

@@ -39,7 +39,9 @@ interface LoadedModel {
   readonly tokenizer: TrainingJobDependencies["tokenizer"];
 }
 
-serveParent<TrainingProtocol>(async (options, emit) => {
+serveParent<TrainingProtocol>(async (options, emitMeasured) => {
+  const emit = (event: TrainingEvent): Promise<void> =>
+    emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
   const model = await load(options);
   // Programs keep the memory that they have had; the next job makes them again.
   const idle = new WhenIdle(systemClock, programsKeptMs, () => model.trainers.close());

@@ -77,9 +77,12 @@ export type TrainingEvent =
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
   | ({ readonly kind: "failed" } & Failure);
 
+/** With the resident memory of the process that says it. */
+export type MeasuredEvent = TrainingEvent & { readonly heldBytes: number };
+
 export interface TrainingProtocol {
   readonly load: TrainingLoad;
   readonly ready: null;
   readonly request: RunRequest;
-  readonly event: TrainingEvent;
+  readonly event: MeasuredEvent;
 }

@@ -17,6 +17,8 @@ export class TrainingProcess {
   #loaded: TrainingLoad | null = null;
   /** What the running job does with events. */
   #onEvent: (event: TrainingEvent) => void = () => undefined;
+  /** Resident memory when it was last heard of; null before. */
+  #heldBytes: number | null = null;
   /** Aborts the wait for the end of an idle process. */
   #idling = new AbortController();
 
@@ -51,7 +53,10 @@ export class TrainingProcess {
           clock: this.#clock,
           startDeadline: deadline,
           silenceDeadline: deadline,
-          onEvent: (event) => this.#onEvent(event),
+          onEvent: ({ heldBytes, ...event }) => {
+            this.#heldBytes = heldBytes;
+            this.#onEvent(event);
+          },
         },
         { signal },
       );
@@ -84,7 +89,7 @@ export class TrainingProcess {
       child.setWorking(true);
       return await Promise.race([
         this.#listen(child, request, report),
-        child.exited.then((how) => Promise.reject(unavailable(`The training process ${how}.`))),
+        child.exited.then((how) => Promise.reject(lost(how, child.lackedMemory, this.#heldBytes))),
       ]);
     } catch (error) {
       await child.kill();
@@ -156,6 +161,19 @@ function cancelled(signal: AbortSignal): ServiceError {
   });
 }
 
-function unavailable(message: string): ServiceError {
+/** The error for a process that is gone: how, how much memory it had, and what helps where that was too little. */
+function lost(how: string, lackedMemory: boolean, heldBytes: number | null): ServiceError {
+  // Nobody here sent it: those whom this process kills say so, or were not asked for a result.
+  const wasTaken = how === "was ended by SIGKILL";
+  const may = wasTaken ? ", as systems do where memory runs out" : "";
+  const held =
+    heldBytes !== null && (wasTaken || lackedMemory)
+      ? ` It held ${(heldBytes / 1e9).toFixed(2)} GB shortly before.`
+      : "";
+  const message = `The training process ${how}${may}.${held}${wasTaken || lackedMemory ? ` ${cure}` : ""}`;
   return new ServiceError({ code: "unavailable", message });
 }
+
+const cure =
+  "Less memory is needed with smaller steps (batch_size), with fewer tokens at once (training.microbatchTokens), or without " +
+  "the longest sequences (training.sequenceLengthMax); else the machine needs more.";

@@ -7,11 +7,19 @@ export type StartOf = "ready" | "refuse" | "break" | "hang" | "die";
 export interface SmallProtocol {
   readonly load: { readonly start: StartOf; readonly stop: "at once" | "never" };
   readonly ready: { readonly greeting: string };
-  readonly request: { readonly kind: "echo"; readonly text: Uint8Array } | { readonly kind: "die" };
+  readonly request:
+    | { readonly kind: "echo"; readonly text: Uint8Array }
+    | { readonly kind: "die" }
+    /** Takes memory until there is none. */
+    | { readonly kind: "exhaust" };
   readonly event: { readonly echo: Uint8Array } | { readonly farewell: number };
 }
 
 const never = (): Promise<never> => new Promise<never>(() => undefined);
+
+function exhaust(): never {
+  for (const held: number[][] = []; ;) held.push(Array.from({ length: 1000 }, () => 0));
+}
 
 const starts: { readonly [Start in StartOf]: () => Promise<void> } = {
   ready: async () => undefined,
@@ -27,6 +35,7 @@ serveParent<SmallProtocol>(async ({ start, stop }, emit) => {
     ready: { greeting: "hello" },
     receive: (request) => {
       if (request.kind === "die") process.exit(4);
+      if (request.kind === "exhaust") exhaust();
       void emit({ echo: request.text });
     },
     stop: async () => {
