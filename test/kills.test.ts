@@ -10,7 +10,7 @@ test(
   async (t) => {
     const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
     t.diagnostic(`TEST_SEED=${seed}`);
-    const { acknowledged, comparedCount, ...report } = await killAtRandom({ seed, count: 6 });
+    const { acknowledged, comparedCount, ...report } = await killAtRandom({ seed, until: { count: 6 } });
     const { lost, doubled, failed, leftOver, different } = report;
     const faults = [lost, doubled, failed, leftOver, different].flat();
     assert.deepEqual(faults, []);

@@ -48,26 +48,43 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
  * Small steps, all of them kept. A training process that is killed a few times within its first seconds has kept no step,
  * which is what `jobs.attemptsMax` is for, servers likewise, and engines are killed more often than is healthy.
  */
-const flags = [
+const usualFlags = [
   ...model,
   "--training-batch-tokens=32",
   "--training-snapshot-share=1",
+  "--engine-restart-count-max=1000",
+];
+const patientFlags = [
   "--jobs-backoff-ms=50",
   "--jobs-backoff-ms-max=200",
   "--jobs-attempts-max=100",
   "--jobs-starts-max=1000",
-  "--engine-restart-count-max=1000",
 ];
 
-/** Runs `count` kills; the same seed chooses the same victims, obstacles and pauses. */
-export async function killAtRandom(options: {
+export interface KillOptions {
   readonly seed: number;
-  readonly count: number;
+  readonly until: { readonly count: number } | { readonly seconds: number };
+  /** Between two kills. */
+  readonly pauseMs?: { readonly from: number; readonly to: number };
+  /** Whether jobs are tried as often, and as soon again, as they are unasked. */
+  readonly hasUsualSettings?: boolean;
   readonly log?: (line: string) => void;
-}): Promise<KillReport> {
-  const { seed, count, log = () => undefined } = options;
+}
+
+/** Kills until the count or the time is reached; the same seed chooses the same victims, obstacles and pauses. */
+export async function killAtRandom({
+  seed,
+  until,
+  pauseMs: { from, to } = { from: 100, to: 1600 },
+  hasUsualSettings = false,
+  log = () => undefined,
+}: KillOptions): Promise<KillReport> {
+  const flags = hasUsualSettings ? usualFlags : [...usualFlags, ...patientFlags];
   const machine = new Machine();
-  const world = new World(machine, await startOn(machine));
+  const world = new World(machine, flags, await startOn(machine, flags));
+  const startMs = performance.now();
+  const isOver = (index: number): boolean =>
+    "count" in until ? index >= until.count : performance.now() - startMs >= 1000 * until.seconds;
   const abandoned = new AbortController();
   try {
     const random = seededRandom("kills", seed);
@@ -77,8 +94,8 @@ export async function killAtRandom(options: {
     const sending = clients.run();
     // What they fail with is told where they are waited for.
     sending.catch(() => abandoned.abort());
-    for (let index = 0; index < count; index++) {
-      await new Promise((resolve) => setTimeout(resolve, 100 + random.index(1500)));
+    for (let index = 0; !isOver(index); index++) {
+      await new Promise((resolve) => setTimeout(resolve, from + random.index(to - from)));
       const obstacle = random.uniform() < 0.5 ? machine.begin(random) : null;
       const victim = victims[random.index(victims.length)] ?? "server";
       const wanted = random.uniform() < 0.5 ? random.index(2) : null;
@@ -95,7 +112,7 @@ export async function killAtRandom(options: {
     machine.endAll();
     await sending;
     const changed = await clients.resendJobs();
-    await eventually("all jobs end", async () => (await clients.haveAllEnded()) || null, 600_000);
+    await eventually("all jobs end", async () => (await clients.haveAllEnded()) || null, 1_800_000);
     const { steps, made, doubled, lost, failed } = await checkStored(world.server, clients);
     const busy = await busyGauges(world.server);
     await world.server.terminate();
@@ -134,9 +151,11 @@ class World {
   server: RunningServer;
   readonly kills: Record<Victim, number> = { server: 0, stopped: 0, trainer: 0, engine: 0, all: 0 };
   readonly #machine: Machine;
+  readonly #flags: readonly string[];
 
-  constructor(machine: Machine, server: RunningServer) {
+  constructor(machine: Machine, flags: readonly string[], server: RunningServer) {
     this.#machine = machine;
+    this.#flags = flags;
     this.server = server;
   }
 
@@ -154,15 +173,15 @@ class World {
   /** A server need not start on a full disk or a locked database, and either may be over when it has failed to. */
   async startAgain(): Promise<void> {
     const { isObstructed } = this.#machine;
-    this.server = await startOn(this.#machine).catch((error: unknown) => {
+    this.server = await startOn(this.#machine, this.#flags).catch((error: unknown) => {
       if (!isObstructed) throw error;
       this.#machine.endAll();
-      return startOn(this.#machine);
+      return startOn(this.#machine, this.#flags);
     });
   }
 }
 
-function startOn({ dataFolder, clockFile }: Machine): Promise<RunningServer> {
+function startOn({ dataFolder, clockFile }: Machine, flags: readonly string[]): Promise<RunningServer> {
   return startServer({ dataFolder, clockFile, flags });
 }
 
