@@ -143,7 +143,7 @@ test("known options that ask for what is not done are refused by name", async ()
       experimental_config: { target_modules: ["q_proj"] },
     },
     {
-      "config.lora_rank": /with the value 32.*training\.loraRank/,
+      "config.lora_rank": /with the value 32.*when it is registered/,
       "config.lr_scheduler": /"cosine"/,
       "config.warmup_ratio": /0\.1/,
       "config.num_epochs": /two spellings/,
