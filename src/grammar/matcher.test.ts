@@ -165,3 +165,18 @@ test("a mask that costs too much is refused by its limit", () => {
   const constraint = new CompiledConstraint(language, vocabulary);
   assert.throws(() => constraint.matcher().mask(new Uint32Array(constraint.maskWords)), /maskSteps/);
 });
+
+test("a long text under a pattern and a length comes to few states", () => {
+  const schema = { type: "string", pattern: "^[a-z]+( [a-z]+)*$", minLength: 1, maxLength: 3_000 };
+  const limits = { ...defaultGrammarLimits, states: 22_000 };
+  const tiny = vocabularyOfFile("models/hone-tiny/tokenizer.json");
+  const constraint = new CompiledConstraint(readLanguage(jsonSchema(schema), limits), tiny);
+  const matcher = constraint.matcher();
+  const mask = new Uint32Array(constraint.maskWords);
+  for (const byte of Buffer.from(`"${"some words ".repeat(250)}x"`)) {
+    matcher.mask(mask);
+    const token = tiny.bytesOf.findIndex((bytes) => bytes?.length === 1 && bytes[0] === byte);
+    assert.ok(matcher.accept(token));
+  }
+  assert.ok(matcher.mayEnd);
+});

@@ -57,7 +57,20 @@ interface Facts {
   readonly firsts: ByteSet;
   /** Of how many bytes a matching text is, about: at least, but for what several parts of a conjunction want in one. */
   readonly lengthAhead: number;
+  /** The shortest text has at most so many bytes; infinite where that is not plain. */
+  readonly nearestEnd: number;
+  /** Whatever a text begins with, it can end within so many further bytes; infinite where that is not plain. */
+  readonly farthestEnd: number;
 }
+
+/** Texts of a plain expression that have at most so many characters, or at least so many too. */
+interface Bounded {
+  readonly of: Expression;
+  /** What says how many: repetitions of one character, of which all texts of `of` are made; within a character the rest of it too. */
+  readonly counter: Expression;
+}
+
+const farAway = { nearestEnd: Number.POSITIVE_INFINITY, farthestEnd: Number.POSITIVE_INFINITY };
 
 const noBytes = byteRange(1, 0);
 const allBytes = byteRange(0, 255);
@@ -89,6 +102,8 @@ export class Expressions {
   readonly #derivatives = new Map<number, Expression>();
   /** The numbers of lists of texts. */
   readonly #lists = new Map<string, number>();
+  /** Intersections that bound the length of one of their parts, and do nothing else. */
+  readonly #bounded = new Map<Expression, Bounded>();
   /** The complements of expressions that were complemented. */
   readonly #opposites = new Map<Expression, Expression>();
 
@@ -102,12 +117,11 @@ export class Expressions {
       countMax: 0,
       firsts: noBytes,
       lengthAhead: 0,
+      nearestEnd: 0,
+      farthestEnd: 0,
     };
-    this.#add(
-      "nothing",
-      { kind: "nothing" },
-      { ...ofNone, isNullable: false, lengthAhead: Number.POSITIVE_INFINITY },
-    );
+    const never = { lengthAhead: Number.POSITIVE_INFINITY, nearestEnd: Number.POSITIVE_INFINITY };
+    this.#add("nothing", { kind: "nothing" }, { ...ofNone, isNullable: false, ...never });
     this.#add("empty", { kind: "empty" }, ofNone);
     this.anything = this.#add(
       "n0",
@@ -164,6 +178,8 @@ export class Expressions {
         countMax: 0,
         firsts: set,
         lengthAhead: 1,
+        nearestEnd: 1,
+        farthestEnd: 1,
       },
     );
   }
@@ -215,6 +231,7 @@ export class Expressions {
         countMax: 0,
         firsts: nextBytes(range),
         lengthAhead: leastLength(range),
+        ...farAway,
       },
     );
   }
@@ -240,6 +257,8 @@ export class Expressions {
         countMax: Math.max(first.countMax, second.countMax),
         firsts: first.isNullable ? unitedBytes(first.firsts, second.firsts) : first.firsts,
         lengthAhead: first.lengthAhead + second.lengthAhead,
+        nearestEnd: first.nearestEnd + second.nearestEnd,
+        farthestEnd: Math.max(first.farthestEnd + second.nearestEnd, second.farthestEnd),
       },
     );
   }
@@ -274,6 +293,23 @@ export class Expressions {
       if (left !== part) return this.and(left, ...[...members].filter((other) => other !== part));
     }
     return this.#list("and", members, this.anything);
+  }
+
+  /**
+   * The texts of an expression that the counter allows, which counts characters.
+   *
+   * @param counter repetitions of one character, of which all texts of the expression must be made
+   */
+  bounded(expression: Expression, counter: Expression): Expression {
+    const both = this.and(expression, counter);
+    this.#bound(both, { of: expression, counter });
+    return both;
+  }
+
+  #bound(expression: Expression, bounded: Bounded): void {
+    // Of what is not plain it is not known where it ends, and following it beside the whole would cost much.
+    if (this.isPlain(bounded.of) && this.#nodes[expression].kind === "and")
+      this.#bounded.set(expression, bounded);
   }
 
   /** What a member of an intersection still says beside the others: of A and (B, or not A) it is B. */
@@ -332,6 +368,7 @@ export class Expressions {
         countMax,
         firsts: allBytes,
         lengthAhead: isNullable ? 1 : 0,
+        ...farAway,
       },
     );
   }
@@ -355,6 +392,8 @@ export class Expressions {
         depth: facts.depth + 1,
         countMax: Math.max(facts.countMax, most),
         lengthAhead: facts.lengthAhead * least,
+        nearestEnd: facts.nearestEnd * least,
+        farthestEnd: facts.farthestEnd + facts.nearestEnd * Math.max(0, least - 1),
       },
     );
   }
@@ -378,27 +417,82 @@ export class Expressions {
         countMax: 0,
         firsts: numberBytes,
         lengthAhead: isMultiple(multiple) ? 0 : 1,
+        ...farAway,
       },
     );
   }
 
   /**
-   * An expression that no text of at most `length` bytes tells from this one: counts that such a text cannot reach are
-   * made equal. Only of plain ones; others stay as they are.
+   * An expression that no text of at most `length` bytes tells from this one: behind each of them both have texts, or
+   * neither has. Counts that such a text cannot reach are made equal. Other intersections than those that bound a length,
+   * and complements, stay as they are.
    */
   saturated(expression: Expression, length: number): Expression {
-    const { countMax, isPlain } = this.#facts[expression];
-    if (countMax <= length + 1 || !isPlain) return expression;
+    if (this.#facts[expression].countMax <= length + 1) return expression;
     const node = this.#nodes[expression];
     switch (node.kind) {
       case "sequence":
         return this.#pair(this.saturated(node.head, length), this.saturated(node.tail, length));
       case "or":
         return this.or(...node.parts.map((part) => this.saturated(part, length)));
+      case "and": {
+        const bounded = this.#bounded.get(expression);
+        if (bounded === undefined || !this.#isFarFromBounds(bounded, length)) return expression;
+        return this.saturated(bounded.of, length);
+      }
       case "repeat": {
         const max = node.max > length + 1 ? Number.POSITIVE_INFINITY : node.max;
         return this.repeat(this.saturated(node.part, length), Math.min(node.min, length + 1), max);
       }
+      default:
+        return expression;
+    }
+  }
+
+  /** Whether behind any text of the length the bounds leave room for an end, and ask for nothing more. */
+  #isFarFromBounds({ of, counter }: Bounded, length: number): boolean {
+    const { countMax } = this.#facts[counter];
+    return this.#leastCount(counter) === 0 && countMax > length + this.#facts[of].farthestEnd;
+  }
+
+  /** How many characters a counter still asks for: behind the rest of one it repeats another. */
+  #leastCount(counter: Expression): number {
+    const node = this.#nodes[counter];
+    switch (node.kind) {
+      case "repeat":
+        return node.min;
+      case "sequence":
+        return this.#leastCount(node.tail);
+      case "or":
+        return Math.max(...node.parts.map((part) => this.#leastCount(part)));
+      default:
+        return Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /**
+   * The same without bounds of repetitions above a number: the two agree on every text of at most so many bytes. What is
+   * ruled out stays as it is.
+   */
+  unbounded(expression: Expression, above: number): Expression {
+    if (this.#facts[expression].countMax <= above) return expression;
+    const node = this.#nodes[expression];
+    switch (node.kind) {
+      case "sequence":
+        return this.#pair(this.unbounded(node.head, above), this.unbounded(node.tail, above));
+      case "or":
+        return this.or(...node.parts.map((part) => this.unbounded(part, above)));
+      case "and": {
+        // Of such it is known when the bounds are far.
+        if (this.#bounded.has(expression)) return expression;
+        return this.and(...node.parts.map((part) => this.unbounded(part, above)));
+      }
+      case "repeat":
+        return this.repeat(
+          this.unbounded(node.part, above),
+          node.min,
+          node.max > above ? Number.POSITIVE_INFINITY : node.max,
+        );
       default:
         return expression;
     }
@@ -414,6 +508,12 @@ export class Expressions {
     this.#budget.spend(1);
     const derivative = this.#derive(this.#nodes[expression], first);
     this.#derivatives.set(key, derivative);
+    const bounded = this.#bounded.get(expression);
+    if (bounded !== undefined)
+      this.#bound(derivative, {
+        of: this.derivative(bounded.of, first),
+        counter: this.derivative(bounded.counter, first),
+      });
     return derivative;
   }
 
@@ -562,6 +662,12 @@ export class Expressions {
           .map(({ firsts }) => firsts)
           .reduce((one, other) => (kind === "or" ? unitedBytes(one, other) : commonBytes(one, other))),
         lengthAhead: kind === "or" ? Math.min(...lengths) : lengths.reduce((sum, length) => sum + length, 0),
+        ...(kind === "and"
+          ? farAway
+          : {
+              nearestEnd: Math.min(...facts.map(({ nearestEnd }) => nearestEnd)),
+              farthestEnd: Math.max(...facts.map(({ farthestEnd }) => farthestEnd)),
+            }),
       },
     );
   }

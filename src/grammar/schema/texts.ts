@@ -51,7 +51,16 @@ export class Texts {
   /** Bodies of both. */
   both(one: Expression, other: Expression): Expression {
     if (one === this.anyBody) return other;
-    return other === this.anyBody ? one : this.workshop.expressions.and(one, other);
+    if (other === this.anyBody) return one;
+    const { expressions } = this.workshop;
+    if (this.#isCounter(other)) return expressions.bounded(one, other);
+    return this.#isCounter(one) ? expressions.bounded(other, one) : expressions.and(one, other);
+  }
+
+  /** Whether bodies are told by how many characters they have, and by nothing else. */
+  #isCounter(body: Expression): boolean {
+    const node = this.workshop.expressions.node(body);
+    return node.kind === "repeat" && node.part === this.spelling.character;
   }
 
   /** Bodies of any. */

@@ -18,6 +18,18 @@ const strings: fc.Arbitrary<Json> = fc.oneof(
   fc
     .constantFrom("^[a-z0-9-]{1,20}$", "^[A-Z]", "^\\w+( \\w+)*$", "[^é ]{3}", "^.{4}:", "\\\\")
     .map((pattern) => ({ type: "string", pattern })),
+  fc
+    .tuple(
+      fc.constantFrom("^[a-z]+( [a-z]+)*$", "^\\S", "\\d$", "^(?!.*ab)", "^(a|b{9}|é)*$"),
+      fc.nat(2),
+      fc.nat(200),
+    )
+    .map(([pattern, minLength, more]) => ({
+      type: "string",
+      pattern,
+      minLength,
+      maxLength: minLength + more,
+    })),
 );
 
 /** Schemas of any kind, and objects of strings beside undeclared names. */

@@ -11,6 +11,7 @@ import { isInDoubt } from "./doubts.ts";
 import type { Doubt } from "./doubts.ts";
 import { LexemeWalker } from "./lexeme-walk.ts";
 import type { LexemeWalk } from "./lexeme-walk.ts";
+import { Saturation } from "./saturation.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
 /** A mask, and what of it depends on the texts of lexemes that are remembered. */
@@ -27,6 +28,7 @@ export class MaskSource {
   readonly #trie: TokenTrie;
   readonly #budget: StepBudget;
   readonly #walker: LexemeWalker;
+  readonly #saturation: Saturation;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
   /** By what the masks depend on: the lexemes, as far as tokens can tell them apart, and what follows each. */
   readonly #masks: ByteCache<string, KnownMask>;
@@ -42,6 +44,7 @@ export class MaskSource {
     this.#budget = budget;
     const { automaton } = machine;
     this.#walker = new LexemeWalker({ automaton, steps: new HarmlessSteps(automaton) }, trie, budget);
+    this.#saturation = new Saturation(automaton, trie.depthMax);
     this.#walks = new ByteCache(limits.cachedMaskBytes / 2);
     this.#masks = new ByteCache(limits.cachedMaskBytes / 2);
     this.#path = new Int32Array(trie.depthMax + 1);
@@ -56,7 +59,7 @@ export class MaskSource {
   write(state: ParserState, into: Uint32Array): void {
     const machine = this.#machine;
     const { lexers, follows } = machine.threads(state);
-    const saturated = lexers.map((lexer) => this.#saturated(lexer));
+    const saturated = lexers.map((lexer) => this.#saturation.of(lexer));
     const behind = follows.map((stacks) => machine.withoutText(stacks));
     const key = `${saturated.join(",")};${behind.join(",")}`;
     const { bits, doubts } = this.#masks.get(key) ?? this.#newMask(key, { saturated, follows, behind }, into);
@@ -105,13 +108,6 @@ export class MaskSource {
   #goesOn(state: ParserState, bytes: Uint8Array): boolean {
     const after = bytes.reduce((before, byte) => this.#machine.next(before, byte), state);
     return after !== deadParser;
-  }
-
-  /** A state in which the same tokens are allowed: of a long bounded string most states are one. */
-  #saturated(lexer: LexerState): LexerState {
-    const { automaton } = this.#machine;
-    const { expressions } = automaton;
-    return automaton.start(expressions.saturated(automaton.expressionOf(lexer), this.#trie.depthMax));
   }
 
   #walk(lexer: LexerState): LexemeWalk {
