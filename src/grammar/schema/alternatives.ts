@@ -3,7 +3,8 @@
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";
-import type { Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
+import { isPart, presenceOf, unitedByPresence } from "./presence.ts";
+import type { Clause, Declared, ObjectShape, Shape, StringShape } from "./shapes.ts";
 import type { Texts } from "./texts.ts";
 
 /** What shapes are computed with. */
@@ -25,7 +26,7 @@ const comparisonsPerStepLog2 = 4;
 
 /** The same values in fewer shapes, as far as that is plain. */
 export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
-  const united = withOneString(algebra, shapes);
+  const united = unitedByPresence(algebra.texts, withOneString(algebra, shapes));
   if (united.length <= fewShapes) return united;
   algebra.texts.workshop.budget.spend(united.length * stepsPerName);
   const different = [...new Map(united.map((shape) => [JSON.stringify(shape), shape])).values()];
@@ -102,7 +103,16 @@ function holds(algebra: Algebra, shape: ObjectShape, other: ObjectShape): boolea
   )
     return false;
   if (!shape.needs.every((need) => other.needs.includes(need))) return false;
+  if (!shape.clauses.every((clause) => isFulfilled(clause, other))) return false;
   return shape.declared.every((declared) => isAsked(algebra, declared, other));
+}
+
+/** Whether it is plain that the clause holds of every object of the shape. */
+function isFulfilled(clause: Clause, { declared, clauses }: ObjectShape): boolean {
+  if (clauses.some((known) => isPart(known, clause))) return true;
+  return clause.some(({ name, isThere }) =>
+    declared.some((property) => property.name === name && presenceOf(property) === isThere),
+  );
 }
 
 /** Whether it is plain that an object of the shape has the property as declared. */

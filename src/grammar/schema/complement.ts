@@ -5,6 +5,7 @@ import type { ConstraintRefusal } from "../../regex/limits.ts";
 import { anyValue, noValue } from "./goals.ts";
 import type { Goal } from "./goals.ts";
 import { commonShapes } from "./intersect.ts";
+import { unitedByPresence } from "./presence.ts";
 import { refused } from "./keywords/keyword.ts";
 import type { Algebra } from "./alternatives.ts";
 import { allShapes, anyArray, anyNumber, anyObject } from "./shapes.ts";
@@ -16,7 +17,8 @@ export function otherShapes(algebra: Algebra, shapes: readonly Shape[], place: s
     shapes
       .filter(({ type }) => type === all.type)
       .reduce<readonly Shape[]>(
-        (left, shape) => commonShapes(algebra, left, violations(algebra, shape, place)),
+        (left, shape) =>
+          commonShapes(algebra, left, unitedByPresence(algebra.texts, violations(algebra, shape, place))),
         [all],
       ),
   );
@@ -96,6 +98,14 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
   for (const { name, goal, isRequired } of shape.declared) {
     if (isRequired) shapes.push(only(name, noValue, false));
     for (const missed of goals.not(goal)) shapes.push(only(name, missed, true));
+  }
+  for (const clause of shape.clauses) {
+    const others = clause.map(({ name, isThere }) => ({
+      name,
+      goal: isThere ? noValue : anyValue,
+      isRequired: !isThere,
+    }));
+    shapes.push({ ...any, declared: others });
   }
   const declaredNames = expressions.or(...shape.declared.map(({ name }) => texts.everySpelling(name)));
   const open = texts.others(declaredNames);

@@ -6,6 +6,7 @@ import type { Algebra } from "./alternatives.ts";
 import { readableShapes, valueNames } from "./few-values.ts";
 import type { Goal } from "./goals.ts";
 import { noValue } from "./goals.ts";
+import { bothClauses, withClausesSettled } from "./presence.ts";
 import type {
   ArrayShape,
   Declared,
@@ -162,8 +163,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
     if (isRequired && goal === noValue) return null;
     declared.push({ name, goal, isRequired });
   }
-  if (min > max || declared.filter(({ isRequired }) => isRequired).length > max) return null;
-  return {
+  const shape = withClausesSettled({
     type: "object",
     declared,
     rules: commonRules(algebra, one.rules, other.rules),
@@ -171,8 +171,11 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
     max,
     minAt: one.min >= other.min ? one.minAt : other.minAt,
     needs: [...one.needs, ...other.needs],
+    clauses: bothClauses(one.clauses, other.clauses),
     evaluated: algebra.texts.workshop.expressions.or(one.evaluated, other.evaluated),
-  };
+  });
+  const requiredCount = shape?.declared.filter(({ isRequired }) => isRequired).length ?? 0;
+  return min > max || requiredCount > max ? null : shape;
 }
 
 /** What a shape says of a name, declared or not. */

@@ -13,7 +13,8 @@ import { CompiledConstraint } from "../matcher.ts";
 import { choice, jsonSchema } from "../testing/constraints.ts";
 import { isValid } from "../testing/naive-validator.ts";
 import { conditional, unionSchemas, unionValues } from "../testing/random-unions.ts";
-import { byteLevelTokens } from "../testing/vocabularies.ts";
+import { byteLevelTokens, vocabularyOf } from "../testing/vocabularies.ts";
+import { randomWalk } from "../testing/walk.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_122);
@@ -119,6 +120,75 @@ for (const [name, schema] of tagged) {
     write(jsonSchema(schema), '{"kind":"k23","p23":5}');
   });
 }
+
+const pairs = (count: number): readonly (readonly [string, string])[] =>
+  indexes(count).map((index) => [`a${index}`, `b${index}`]);
+
+test("serves twenty properties that want others, and twenty that may be either of two", () => {
+  const wanting = { dependentRequired: byName(pairs(20).map(([one, other]) => [one, [other]])) };
+  const either = { allOf: pairs(20).map((pair) => ({ anyOf: pair.map((one) => ({ required: [one] })) })) };
+  const declared = {
+    properties: byName(pairs(20).flatMap((pair) => pair.map((one) => [one, { type: "integer" }]))),
+    additionalProperties: false,
+  };
+  const [first, last] = [pairs(20).map(([one]) => one), pairs(20).map(([, other]) => other)];
+  const object = (...present: readonly string[]): Json => byName(present.map((one) => [one, 1]));
+  const values: readonly Json[] = [
+    object(),
+    object("a3"),
+    object("b3", "a3"),
+    object("b7", "more"),
+    object("a0", "b0", "a19"),
+    object(...first),
+    object(...last),
+    object(...first.slice(1)),
+    object(...first.slice(1), "b0"),
+    object(...first, ...last),
+  ];
+  for (const schema of [wanting, either, { ...wanting, ...declared }, { ...either, ...declared }]) {
+    const language = readLanguage(jsonSchema({ type: "object", ...schema }), defaultGrammarLimits);
+    const judge = new Ajv2020({ strict: false }).compile({ type: "object", ...schema });
+    for (const value of values)
+      assert.equal(accepts(language, language.textOf?.(value) ?? ""), judge(value), JSON.stringify(value));
+    write(jsonSchema({ type: "object", ...schema }), language.textOf?.(object(...first, ...last)) ?? "");
+  }
+});
+
+test("whatever the masks let through hangs together as the schema says, and no way ends nowhere", () => {
+  const draws = fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
+  const vocabulary = vocabularyOf([
+    '{"',
+    '":',
+    ',"',
+    '"}',
+    '"',
+    "t",
+    "a",
+    "b",
+    '"x"',
+    '"y"',
+    "1",
+    "null",
+    "}",
+  ]);
+  let finishedCount = 0;
+  fc.assert(
+    fc.property(unionSchemas, draws, (schema, numbers) => {
+      const language = readOrRefuse(schema);
+      if (language === null || language === "no values") return;
+      const compiled = new CompiledConstraint(language, vocabulary);
+      for (const _ of indexes(3)) {
+        const walk = randomWalk(compiled, () => numbers.next().value, 60);
+        if (!walk.isFinished) continue;
+        finishedCount += 1;
+        const text = new TextDecoder().decode(walk.text);
+        assert.ok(isValid(schema, JSON.parse(text) as Json), JSON.stringify({ schema, text }));
+      }
+    }),
+    { seed, numRuns: Number(process.env.RUNS ?? 250) },
+  );
+  assert.ok(finishedCount > 250, `${finishedCount} walks came to an end`);
+});
 
 test("accepts exactly the objects whose properties hang together as the schema says", () => {
   let [servedCount, validCount] = [0, 0];

@@ -75,8 +75,18 @@ export interface ObjectShape {
   readonly minAt: string;
   /** Each wants a property, declared or not, whose name and value are so. */
   readonly needs: readonly Need[];
+  /** Which of the declared properties go together. */
+  readonly clauses: readonly Clause[];
   /** The names that a keyword looked at. Kept only where that matters. */
   readonly evaluated: Expression;
+}
+
+/** At least one of them is so; in the order of names, each once. */
+export type Clause = readonly Presence[];
+
+export interface Presence {
+  readonly name: string;
+  readonly isThere: boolean;
 }
 
 export interface Declared {
@@ -140,13 +150,14 @@ export function anyObject(anyBody: Expression): ObjectShape {
     max: Number.POSITIVE_INFINITY,
     minAt: "",
     needs: [],
+    clauses: [],
     evaluated: nothing,
   };
 }
 
 /** Whether the shape asks nothing of an object. */
 export function isAnyObject(shape: ObjectShape, anyBody: Expression): boolean {
-  const { declared, rules, min, max, needs, evaluated } = shape;
+  const { declared, rules, min, max, needs, clauses, evaluated } = shape;
   const isOpen = rules.length === 1 && rules[0].names === anyBody && rules[0].goal === anyValue;
   return (
     isOpen &&
@@ -154,6 +165,7 @@ export function isAnyObject(shape: ObjectShape, anyBody: Expression): boolean {
     min === 0 &&
     max === Number.POSITIVE_INFINITY &&
     needs.length === 0 &&
+    clauses.length === 0 &&
     evaluated === nothing
   );
 }

@@ -98,17 +98,17 @@ function dependencies(context: KeywordContext, value: ExactJson, pointer: string
   const all = allShapes(anyBody);
   if (!isExactObject(value)) throw malformed(pointer, "an object of names or schemas", value);
   const forms = Object.entries(value).map(([name, wanted]) => {
+    const at = `${pointer}/${escaped(name)}`;
     const missing = { name, goal: noValue, isRequired: false };
-    const absent = { ...anyObject(anyBody), declared: [missing] };
-    const present = requiring(context, [name]);
-    const holds = Array.isArray(wanted)
-      ? ofType(all, requiring(context, [name, ...namesOf(wanted, `${pointer}/${name}`)]))
+    const absent = ofType(all, { ...anyObject(anyBody), declared: [missing] });
+    const present = Array.isArray(wanted)
+      ? [requiring(context, [name, ...namesOf(wanted, at)])]
       : commonShapes(
           context,
-          ofType(all, present),
-          context.satisfying(subschema(context, wanted, `${pointer}/${escaped(name)}`)),
+          [requiring(context, [name])],
+          context.satisfying(subschema(context, wanted, at)),
         );
-    return [...ofType(all, absent), ...holds.filter(({ type }) => type === "object")];
+    return context.union([absent, present]);
   });
   return context.intersection(forms);
 }

@@ -3,7 +3,7 @@ import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { NameRule } from "../shapes.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
-import { canFinishObject } from "./plan-object.ts";
+import { behindOther, canFinishObject } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import type { UsedTexts } from "./used-texts.ts";
 
@@ -29,7 +29,7 @@ export function otherNames(
   const { texts } = meanings;
   const { expressions } = texts.workshop;
   const keyOf = ({ names }: NameRule) => texts.string({ type: "string", body: names, values: null });
-  const behind = { position: plan.declared.length, count: progress.count + 1 };
+  const behind = behindOther(plan, progress);
   const wanted = progress.wanted ? (plan.wanted ?? []).filter(({ goal }) => isFruitful(goal)) : [];
   // The last name that is wanted is not given away.
   const kept = expressions.or(...wanted.map(keyOf));
@@ -38,7 +38,7 @@ export function otherNames(
     ...plan.rules.map((rule) => ({
       key: isLast ? expressions.and(keyOf(rule), expressions.not(kept)) : keyOf(rule),
       goal: rule.goal,
-      after: { ...behind, wanted: progress.wanted },
+      after: behind,
     })),
     ...wanted.map((rule) => ({ key: keyOf(rule), goal: rule.goal, after: { ...behind, wanted: false } })),
   ];

@@ -3,6 +3,9 @@
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
+import { limitExceeded } from "../../../regex/limits.ts";
+import { clauseCases, presenceOf } from "../presence.ts";
+import { Together } from "./together.ts";
 import { refused } from "../keywords/keyword.ts";
 import type { Meanings } from "../meanings.ts";
 import type { Declared, NameRule, Need, ObjectShape } from "../shapes.ts";
@@ -21,6 +24,8 @@ export interface ObjectPlan {
    * is: how many names each rule has, as far as they matter. Every name has one text then.
    */
   readonly nameCounts: readonly number[] | null;
+  /** Which of the declared names go together. */
+  readonly together: Together;
 }
 
 /** How far an object is written. */
@@ -30,6 +35,42 @@ export interface ObjectProgress {
   readonly count: number;
   /** Whether one of the wanted names is still to come. */
   readonly wanted: boolean;
+  /** The clauses that nothing has fulfilled yet. */
+  readonly open: readonly number[];
+}
+
+/** Before the first property. */
+export const startOf = ({ wanted, together }: ObjectPlan): ObjectProgress => ({
+  position: 0,
+  count: 0,
+  wanted: wanted !== null,
+  open: together.all,
+});
+
+/** Behind the declared property of the index, with those before it left out. */
+export function behindDeclared<T extends ObjectProgress>(
+  { together }: ObjectPlan,
+  progress: T,
+  index: number,
+): T {
+  const { position, count, open } = progress;
+  return {
+    ...progress,
+    position: index + 1,
+    count: count + 1,
+    open: together.stillOpen(open, position, index),
+  };
+}
+
+/** Behind a property with another name, with all further declared ones left out. */
+export function behindOther({ declared, together }: ObjectPlan, progress: ObjectProgress): ObjectProgress {
+  const { position, count, open } = progress;
+  return {
+    ...progress,
+    position: declared.length,
+    count: count + 1,
+    open: together.stillOpen(open, position, declared.length),
+  };
 }
 
 /** One plan for each way to satisfy the needs. */
@@ -41,7 +82,12 @@ export function planObjects(
   const open =
     isClosed && shape.declared.length > 0 ? shape.rules.filter(({ isPattern }) => isPattern) : shape.rules;
   const rules = open.filter(({ goal }) => goal !== noValue);
-  return needsSettled(meanings, { ...shape, rules, needs: [] }, shape.needs).map(({ settled, wanted }) => {
+  const bare = { ...shape, rules, needs: [] };
+  const cases = isCounted(bare) ? clauseCases(meanings.texts, bare) : [bare];
+  const { alternatives } = meanings.workshop.limits;
+  if (cases.length > alternatives) throw limitExceeded("alternatives", alternatives);
+  const ways = cases.flatMap((one) => needsSettled(meanings, one, shape.needs));
+  return ways.map(({ settled, wanted }) => {
     const names = undeclared(meanings, settled);
     const plan = {
       type: "object" as const,
@@ -51,9 +97,16 @@ export function planObjects(
       max: settled.max,
       wanted: wanted === null ? null : narrowed(meanings, wanted, names),
       nameCounts: null,
+      together: new Together(settled.declared, settled.clauses, meanings.workshop.budget),
     };
     return mustDiffer(plan) ? withDistinctNames(meanings, plan) : plan;
   });
+}
+
+/** Whether it matters how many of the properties are there that clauses leave open. */
+function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
+  const hasRoom = max === Number.POSITIVE_INFINITY || (rules.length === 0 && declared.length <= max);
+  return !hasRoom || min > declared.filter(({ isRequired }) => isRequired).length;
 }
 
 interface Settled {
@@ -129,11 +182,12 @@ function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
 
 /** Whether an object that has come so far can be completed. */
 export function canFinishObject(
-  { declared, rules, min, max, wanted, nameCounts }: ObjectPlan,
+  { declared, rules, min, max, wanted, nameCounts, together }: ObjectPlan,
   progress: ObjectProgress,
   isFruitful: (goal: Goal) => boolean,
 ): boolean {
-  const ahead = declared.slice(progress.position);
+  const { position, open } = progress;
+  const ahead = declared.slice(position);
   if (ahead.some(({ goal, isRequired }) => isRequired && !isFruitful(goal))) return false;
   const mustHave = ahead.filter(({ isRequired }) => isRequired).length + (progress.wanted ? 1 : 0);
   if (progress.count + mustHave > max) return false;
@@ -145,25 +199,29 @@ export function canFinishObject(
       count + (isFruitful(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
     0,
   );
-  return progress.count + mayHave + Math.max(others, progress.wanted ? 1 : 0) >= min;
+  if (progress.count + mayHave + Math.max(others, progress.wanted ? 1 : 0) < min) return false;
+  return together.canHold(open, position, (index) =>
+    isFruitful(declared[index].goal) ? presenceOf(declared[index]) : false,
+  );
 }
 
 export function mayCloseObject(
-  { declared, min }: ObjectPlan,
-  { position, count, wanted }: ObjectProgress,
+  { declared, min, together }: ObjectPlan,
+  { position, count, wanted, open }: ObjectProgress,
 ): boolean {
-  return count >= min && !wanted && !declared.slice(position).some(({ isRequired }) => isRequired);
+  if (count < min || wanted || declared.slice(position).some(({ isRequired }) => isRequired)) return false;
+  return together.holdAtEnd(open, position);
 }
 
 /** Whether a declared property can come next and the object be completed behind it. */
 export function mayDeclare(
   plan: ObjectPlan,
-  { position, count, wanted }: ObjectProgress,
+  progress: ObjectProgress,
   isFruitful: (goal: Goal) => boolean,
 ): boolean {
-  for (let at = position; at < plan.declared.length; at++) {
+  for (let at = progress.position; at < plan.declared.length; at++) {
     const { goal, isRequired } = plan.declared[at];
-    const after = { position: at + 1, count: count + 1, wanted };
+    const after = behindDeclared(plan, progress, at);
     if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) return true;
     if (isRequired) return false;
   }

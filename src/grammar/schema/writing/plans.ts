@@ -6,7 +6,7 @@ import type { Meanings } from "../meanings.ts";
 import { canFinishArray } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
 import { planArray } from "./plan-array.ts";
-import { canFinishObject, planObjects } from "./plan-object.ts";
+import { canFinishObject, planObjects, startOf } from "./plan-object.ts";
 import type { ObjectPlan } from "./plan-object.ts";
 import type { Shape } from "../shapes.ts";
 
@@ -70,11 +70,7 @@ export class Plans {
       case "array":
         return canFinishArray(plan, { index: 0, counted: 0 }, this.isFruitful);
       default:
-        return canFinishObject(
-          plan,
-          { position: 0, count: 0, wanted: plan.wanted !== null },
-          this.isFruitful,
-        );
+        return canFinishObject(plan, startOf(plan), this.isFruitful);
     }
   }
 

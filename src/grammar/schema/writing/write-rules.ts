@@ -11,7 +11,7 @@ import type { Goal } from "../goals.ts";
 import type { JsonStyle } from "./json-style.ts";
 import { otherNames } from "./other-names.ts";
 import type { OtherName } from "./other-names.ts";
-import { canFinishObject, mayCloseObject, mayDeclare } from "./plan-object.ts";
+import { behindDeclared, canFinishObject, mayCloseObject, mayDeclare, startOf } from "./plan-object.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import { UsedTexts } from "./used-texts.ts";
@@ -104,7 +104,7 @@ export class RuleWriter {
 
   #object(plan: ObjectPlan, name: string): Production {
     const used = plan.nameCounts === null ? null : UsedTexts.none(this.#workshop);
-    const start = { position: 0, count: 0, wanted: plan.wanted !== null, used };
+    const start = { ...startOf(plan), used };
     const { open, closeEmpty } = this.#style;
     const inside = this.#rule(`first ${name}`, () => [
       [this.#property(plan, name, start)],
@@ -137,7 +137,7 @@ export class RuleWriter {
       for (let position = at.position; position < plan.declared.length; position++) {
         const { name: own, goal, isRequired } = plan.declared[position];
         const key = texts.literal(JSON.stringify(own));
-        const after = { ...at, position: position + 1, count: at.count + 1 };
+        const after = behindDeclared(plan, at, position);
         options.push(...this.#named(plan, name, { key, goal, after }));
         if (isRequired) return options;
       }
@@ -212,8 +212,8 @@ function limited({ min, max }: ObjectPlan, place: Place): Place {
   return { ...place, count: Math.min(place.count, min) };
 }
 
-const nameOf = ({ position, count, wanted, used }: Place): string =>
-  `${position} ${count} ${wanted}${used === null ? "" : ` ${used.id}`}`;
+const nameOf = ({ position, count, wanted, open, used }: Place): string =>
+  `${position} ${count} ${wanted} ${open.join(",")}${used === null ? "" : ` ${used.id}`}`;
 
 /** Whether no declared name that is still to come must. */
 const mayPassDeclared = ({ declared }: ObjectPlan, { position }: Place): boolean =>

@@ -1,0 +1,135 @@
+// Which properties of an object must go together, as clauses: of each at least one property must be there, or must not, as
+// it says. What only asks for names, in whatever combination, is one shape with clauses rather than a shape for each case.
+import { anyValue, noValue } from "./goals.ts";
+import type { Goal } from "./goals.ts";
+import type { Clause, Declared, ObjectShape, Shape } from "./shapes.ts";
+import { isAnyObject } from "./shapes.ts";
+import type { Texts } from "./texts.ts";
+
+/** More clauses than that are dearer than the shapes they stand for. */
+const clausesMax = 16;
+
+/** Objects of which nothing but the presence of names is asked become one, where the first of them was. */
+export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readonly Shape[] {
+  const cases = new Map<Shape, readonly Clause[]>();
+  for (const shape of shapes) {
+    const clauses = shape.type === "object" ? clausesAlone(texts, shape) : null;
+    if (clauses !== null) cases.set(shape, clauses);
+  }
+  if (cases.size < 2) return shapes;
+  const [first, ...more] = cases.keys();
+  let united: readonly Clause[] | null = cases.get(first) ?? [];
+  for (const shape of more) {
+    texts.workshop.budget.spend(united.length);
+    united = eitherOf(united, cases.get(shape) ?? []);
+    if (united === null) return shapes;
+  }
+  // Nothing else than clauses is asked by any of them.
+  const declared = new Map(
+    united.flat().map(({ name }): [string, Declared] => [name, { name, goal: anyValue, isRequired: false }]),
+  );
+  const open = { ...(first as ObjectShape), declared: [...declared.values()], clauses: united };
+  const one = withClausesSettled(open);
+  return shapes.flatMap((shape) => {
+    if (shape === first) return one ?? [];
+    return cases.has(shape) ? [] : shape;
+  });
+}
+
+/** The shape as clauses; null where it asks for more. */
+function clausesAlone(texts: Texts, shape: ObjectShape): readonly Clause[] | null {
+  if (!isAnyObject({ ...shape, declared: [], clauses: [] }, texts.anyBody)) return null;
+  const clauses = [...shape.clauses];
+  for (const { name, goal, isRequired } of shape.declared) {
+    if (goal !== anyValue && goal !== noValue) return null;
+    if (isRequired || goal === noValue) clauses.push([{ name, isThere: isRequired }]);
+  }
+  return clauses;
+}
+
+/** Clauses of which all hold where all of the one or all of the other do; null for too many. */
+function eitherOf(one: readonly Clause[], other: readonly Clause[]): readonly Clause[] | null {
+  const found: Clause[] = [];
+  for (const clause of one.flatMap((first) => other.flatMap((second) => [joined(first, second)]))) {
+    if (clause === null || found.some((known) => isPart(known, clause))) continue;
+    found.splice(0, found.length, ...found.filter((known) => !isPart(clause, known)), clause);
+    if (found.length > clausesMax) return null;
+  }
+  return found;
+}
+
+/** Either of the clauses; null where that always holds. */
+function joined(one: Clause, other: Clause): Clause | null {
+  const byName = new Map(one.map(({ name, isThere }) => [name, isThere]));
+  for (const { name, isThere } of other) {
+    if (byName.get(name) === !isThere) return null;
+    byName.set(name, isThere);
+  }
+  return [...byName]
+    .map(([name, isThere]) => ({ name, isThere }))
+    .sort((first, second) => (first.name < second.name ? -1 : 1));
+}
+
+/** Whether the one clause is enough for the other. */
+export function isPart(one: Clause, other: Clause): boolean {
+  return one.every(({ name, isThere }) =>
+    other.some((presence) => presence.name === name && presence.isThere === isThere),
+  );
+}
+
+/** Whether a property as it is declared is surely there, or surely not; null where it may be either. */
+export function presenceOf(declared: { readonly goal: Goal; readonly isRequired: boolean }): boolean | null {
+  if (declared.isRequired) return true;
+  return declared.goal === noValue ? false : null;
+}
+
+/** The shape with what its clauses already decide in its properties; null where they contradict each other. */
+export function withClausesSettled(shape: ObjectShape): ObjectShape | null {
+  if (shape.clauses.length === 0) return shape;
+  const declared = new Map(shape.declared.map((one) => [one.name, one]));
+  let clauses = shape.clauses;
+  for (let isChanged = true; isChanged;) {
+    isChanged = false;
+    const open: Clause[] = [];
+    for (const clause of clauses) {
+      const known = clause.map(({ name, isThere }) => {
+        const property = declared.get(name);
+        const presence = property === undefined ? null : presenceOf(property);
+        return presence === null ? null : presence === isThere;
+      });
+      if (known.includes(true)) continue;
+      const left = clause.filter((_, index) => known[index] === null);
+      if (left.length === 0) return null;
+      const [{ name, isThere }, ...more] = left;
+      const property = declared.get(name);
+      if (more.length > 0 || property === undefined) open.push(left);
+      else {
+        declared.set(name, isThere ? { ...property, isRequired: true } : { ...property, goal: noValue });
+        isChanged = true;
+      }
+    }
+    clauses = open;
+  }
+  return { ...shape, declared: [...declared.values()], clauses };
+}
+
+/** The shape once for each way to fulfil its clauses, no object in two of them. */
+export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectShape[] {
+  const [clause, ...rest] = shape.clauses;
+  if (clause === undefined) return [shape];
+  texts.workshop.budget.spend(shape.clauses.length);
+  return clause.flatMap((_, index) => {
+    // This one holds, and those before it do not.
+    const decided = clause
+      .slice(0, index + 1)
+      .map(({ name, isThere }, at): Clause => [{ name, isThere: at === index ? isThere : !isThere }]);
+    const settled = withClausesSettled({ ...shape, clauses: [...decided, ...rest] });
+    return settled === null ? [] : clauseCases(texts, settled);
+  });
+}
+
+/** All clauses of both, as far as one does not follow from another. */
+export const bothClauses = (one: readonly Clause[], other: readonly Clause[]): readonly Clause[] => [
+  ...one,
+  ...other.filter((clause) => !one.some((known) => isPart(known, clause))),
+];
