@@ -51,20 +51,44 @@ export class ConstraintRefusal extends ServiceError implements Refusal {
   }
 }
 
-/** The refusal of a constraint that exceeds the limit of the given name. */
+type CountedLimit = Exclude<keyof GrammarLimits, "strictFormats">;
+
+/**
+ * The refusal of a constraint that exceeds the limit of the given name.
+ *
+ * @param keyword that was being read at the place
+ */
 export function limitExceeded(
-  limit: Exclude<keyof GrammarLimits, "strictFormats">,
+  limit: CountedLimit,
   allowed: number,
   place = "",
+  keyword = "",
 ): ConstraintRefusal {
+  const where = place === "" ? "" : ` at ${place}${keyword === "" ? "" : `, in the keyword ${keyword}`}`;
   return new ConstraintRefusal({
     kind: "limit",
     subject: limit,
     place,
     message:
-      `The constraint exceeds the limit constraints.${limit} of ${allowed}${place === "" ? "" : ` at ${place}`}. ` +
+      `The constraint exceeds the limit constraints.${limit} of ${allowed}${where}. ` +
       "Make it simpler or raise the limit.",
   });
+}
+
+/** Reads a part of a constraint: a limit that is exceeded in it is refused with its place, the innermost. */
+export function readAt<T>(
+  limits: GrammarLimits,
+  { place, keyword }: { readonly place: string; readonly keyword?: string },
+  read: () => T,
+): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ConstraintRefusal) || error.kind !== "limit" || error.place !== "") throw error;
+    // The subject of such a refusal is the limit's name.
+    const limit = error.subject as CountedLimit;
+    throw limitExceeded(limit, limits[limit], place, keyword);
+  }
 }
 
 /** Runs what recurses, so that a nesting too deep for the stack is refused like any other. */

@@ -219,7 +219,7 @@ test("goes on behind lines that are no schema, names each, and has a status for 
   const reasons = output.split("\n").map((line) => /"served":(?:true|false),"reason":[^,]*/.exec(line)?.[0]);
   assert.deepEqual(reasons, [
     `"served":false,"reason":"The constraint exceeds the limit constraints.nesting of 200. Make it simpler or raise the limit."`,
-    `"served":false,"reason":"The constraint exceeds the limit constraints.compileSteps of 60000. Make it simpler or raise the limit."`,
+    `"served":false,"reason":"The constraint exceeds the limit constraints.compileSteps of 60000 at #. Make it simpler or raise the limit."`,
     `"served":true,"reason":null`,
     undefined,
   ]);

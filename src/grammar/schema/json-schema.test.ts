@@ -314,10 +314,24 @@ test("refuses a keyword that is not served exactly, with its place", () => {
       },
       "limit",
       "alternatives",
-      "",
+      "#/allOf",
     ],
   ] as const)
     checkRefusal(() => read(schema as Json), [kind, subject, place], JSON.stringify(schema));
+});
+
+test("a limit that is exceeded is refused with the place and the keyword that were being read", () => {
+  const overlapping = Array.from({ length: 14 }, (_, index) => ({
+    properties: { [`a${index}`]: { type: "integer" }, [`b${index}`]: { type: "integer" } },
+  }));
+  const schema = { properties: { deep: { items: { oneOf: overlapping } }, other: { enum: [1, 2] } } };
+  const where = "#/properties/deep/items/oneOf";
+  assert.throws(() => read(schema), {
+    kind: "limit",
+    subject: "compileSteps",
+    place: where,
+    message: new RegExp(`compileSteps of 60000 at ${where}, in the keyword oneOf\\. `),
+  });
 });
 
 test("nesting beyond the stack is refused by its limit", () => {

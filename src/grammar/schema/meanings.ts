@@ -1,6 +1,6 @@
 // What a goal means: its schemas' keywords read, one after the other, and their shapes intersected. Each is worked out
 // once, when it is first asked for.
-import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
+import { ConstraintRefusal, limitExceeded, readAt } from "../../regex/limits.ts";
 import type { SchemaDocument, SchemaPlace } from "./document.ts";
 import { otherShapes } from "./complement.ts";
 import { FewValues } from "./few-values.ts";
@@ -41,10 +41,12 @@ export class Meanings implements Algebra {
   shapes(goal: Goal): readonly Shape[] {
     const known = this.#ofGoals.get(goal);
     if (known !== undefined) return known;
-    const forms = this.goals
-      .literals(goal)
-      .map(({ place, isNegated }) => (isNegated ? this.excluding(place) : this.satisfying(place)));
-    const shapes = goal === noValue ? [] : this.intersection(forms);
+    const shapes = this.at(goal, () => {
+      const forms = this.goals
+        .literals(goal)
+        .map(({ place, isNegated }) => (isNegated ? this.excluding(place) : this.satisfying(place)));
+      return goal === noValue ? [] : this.intersection(forms);
+    });
     this.#ofGoals.set(goal, shapes);
     return shapes;
   }
@@ -54,8 +56,12 @@ export class Meanings implements Algebra {
     const known = this.#ofPlaces.get(place);
     if (known !== undefined) return known;
     const shapes = this.#guarded(place, () => {
-      const forms = this.#keywordsOf(place).map(({ shapes: form }) => form);
-      return withUnevaluated(this, place, this.intersection(forms));
+      const [first, ...more] = this.#keywordsOf(place);
+      const shapes = more.reduce(
+        (sofar, { shapes: form, pointer }) => this.#inKeyword(pointer, () => commonShapes(this, sofar, form)),
+        first?.shapes ?? this.intersection([]),
+      );
+      return withUnevaluated(this, place, shapes);
     });
     this.#ofPlaces.set(place, shapes);
     return shapes;
@@ -68,7 +74,9 @@ export class Meanings implements Algebra {
     checkNegation(place);
     const shapes = this.#guarded(place, () =>
       this.union(
-        this.#keywordsOf(place).map(({ shapes: form, pointer }) => otherShapes(this, form, pointer)),
+        this.#keywordsOf(place).map(({ shapes: form, pointer }) =>
+          this.#inKeyword(pointer, () => otherShapes(this, form, pointer)),
+        ),
       ),
     );
     this.#besidePlaces.set(place, shapes);
@@ -82,6 +90,17 @@ export class Meanings implements Algebra {
 
   union(forms: readonly (readonly Shape[])[]): readonly Shape[] {
     return differentShapes(this, forms.flat());
+  }
+
+  /** Works something out for a goal: a limit that it exceeds is refused with the goal's place. */
+  at<T>(goal: Goal, read: () => T): T {
+    const [literal] = this.goals.literals(goal);
+    return readAt(this.workshop.limits, { place: literal?.place.pointer ?? "" }, read);
+  }
+
+  #inKeyword<T>(pointer: string, read: () => T): T {
+    const keyword = pointer.slice(pointer.lastIndexOf("/") + 1);
+    return readAt(this.workshop.limits, { place: pointer, keyword }, read);
   }
 
   #keywordsOf(place: SchemaPlace): readonly Keyword[] {

@@ -1,5 +1,6 @@
 // The keywords of one schema, in the order in which they are written. Annotations, and keywords that JSON Schema does
 // not know, say nothing; what is known and not served is refused.
+import { readAt } from "../../../regex/limits.ts";
 import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
 import { arrayKeywords } from "./arrays.ts";
@@ -37,6 +38,7 @@ export function readKeywords(context: KeywordContext, place: SchemaPlace): reado
   if (!isObject(schema)) return schema === false ? [{ shapes: [], pointer }] : [];
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const at = { place, schema, keyword, pointer: `${pointer}/${keyword}` };
-    return readers.get(keyword)?.(context, value, at) ?? [];
+    const where = { place: at.pointer, keyword };
+    return readAt(context.workshop.limits, where, () => readers.get(keyword)?.(context, value, at) ?? []);
   });
 }

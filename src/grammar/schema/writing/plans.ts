@@ -43,7 +43,9 @@ export class Plans {
     const waiting = [root];
     for (let goal = waiting.pop(); goal !== undefined; goal = waiting.pop()) {
       if (this.#plans.has(goal)) continue;
-      const plans = this.meanings.shapes(goal).flatMap((shape) => this.#planned(shape));
+      const plans = this.meanings.at(goal, () =>
+        this.meanings.shapes(goal).flatMap((shape) => this.#planned(shape)),
+      );
       this.#plans.set(goal, plans);
       this.meanings.workshop.budget.spend(plans.length);
       waiting.push(...plans.flatMap(goalsOf));
