@@ -45,7 +45,10 @@ async function ask(structured: object, more: object = {}): Promise<Answer> {
 
 const many = (count: number, make: (index: number) => string): readonly string[] =>
   Array.from({ length: count }, (_, index) => make(index));
-const either = (name: string) => ({ anyOf: [{ required: [`${name}1`] }, { required: [`${name}2`] }] });
+const either = (name: string) => ({
+  anyOf: ["1", "2"].map((digit) => ({ properties: { [`${name}${digit}`]: { type: "null" } } })),
+});
+const anyOf = (texts: readonly string[]) => texts.join("|");
 const ambiguous =
   'root ::= (a | b | c)+\na ::= [a-z]+ [ ]? a? b?\nb ::= [a-m]+ [ ]? c? a?\nc ::= [c-z]* "x" c? | [a-z]';
 
@@ -57,9 +60,9 @@ const excessive = {
   nesting: { regex: `${"(".repeat(30)}a${")".repeat(30)}` },
   compileSteps: { json: { type: "string", pattern: lengthsOfManyPrimes } },
   maskSteps: { grammar: ambiguous },
-  states: { choice: many(100, (index) => `one more text among so many, number ${index}`) },
+  states: { choice: many(30, (index) => `a text that is longer than others, and has a number: ${index}`) },
   alternatives: { json: { allOf: ["a", "b", "c", "d"].map(either) } },
-  cacheBytes: { choice: many(45, (index) => `a text among many, number ${index}`) },
+  cacheBytes: { regex: anyOf(many(45, (index) => `a text among many, number ${index}`)) },
 } as const satisfies Record<keyof typeof limits, object>;
 
 for (const [name, structured] of Object.entries(excessive)) {
