@@ -3,6 +3,7 @@
 // may not be ended while libsql runs in it, which would abort the process.
 import { Worker } from "node:worker_threads";
 import type { QueryResult } from "kysely";
+import { AnswerPort } from "./answer-port.ts";
 import { SqliteSession, type SessionOptions, type SessionRequest } from "./session.ts";
 import type { ThreadAnswer, ThreadRequest } from "./session-thread.ts";
 
@@ -58,9 +59,12 @@ interface Asked {
 }
 
 class ThreadLink implements SessionLink {
+  readonly #answers = new AnswerPort<ThreadAnswer>((answer) => this.#settle(answer));
   readonly #worker = new Worker(new URL("./session-thread.js", import.meta.url), {
     // What this process was started with, such as a program on its command line, is not for its threads.
     execArgv: [],
+    workerData: this.#answers.threadEnd,
+    transferList: [this.#answers.threadEnd],
   });
   /** In the order of the answers. */
   readonly #asked: Asked[] = [];
@@ -69,10 +73,11 @@ class ThreadLink implements SessionLink {
   #failure: Error | null = null;
 
   constructor() {
-    this.#worker.on("message", (answer: ThreadAnswer) => this.#settle(answer));
+    this.#worker.on("message", () => this.#answers.announce());
     this.#worker.on("error", (cause) => this.#fail(cause));
     this.#ended = new Promise((resolve) =>
       this.#worker.on("exit", () => {
+        this.#answers.end();
         this.#fail(null);
         resolve();
       }),

@@ -1,5 +1,6 @@
-// The thread of one session: opens it, then answers requests one at a time, in the order they came.
-import { parentPort } from "node:worker_threads";
+// The thread of one session: opens it, then answers requests one at a time, in the order they came. An answer goes to a
+// port of its own, which the other side takes it from when it has time, and is announced on the parent's.
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { QueryResult } from "kysely";
 import { present } from "../../domain/assert.ts";
 import { SqliteSession, type SessionOptions, type SessionRequest } from "./session.ts";
@@ -12,10 +13,13 @@ export type ThreadAnswer =
   | { readonly error: { readonly message: string; readonly code: string | null } };
 
 const port = present(parentPort, "the port of a worker's parent");
+// Only a session link starts this thread.
+const answers = workerData as MessagePort;
 let session: SqliteSession | null = null;
 
 port.on("message", (request: ThreadRequest) => {
-  port.postMessage(answerTo(request), []);
+  answers.postMessage(answerTo(request), []);
+  port.postMessage(null, []);
   if (request.kind === "close") port.close();
 });
 

@@ -1,0 +1,69 @@
+// Answers that come all at once against the turns of the event loop they are taken in.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../domain/clock.ts";
+import { AnswerPort } from "./answer-port.ts";
+
+/** Longer than answers may take in one turn. */
+function workLong(): void {
+  const end = systemClock.monotonicMs() + 6;
+  while (systemClock.monotonicMs() < end);
+}
+
+test("answers that take long have a turn each, and others have theirs between them", async () => {
+  const turns: number[] = [];
+  let turn = 0;
+  const port = new AnswerPort<number>((answer) => {
+    workLong();
+    assert.equal(answer, turns.length);
+    turns.push(turn);
+  });
+  for (let answer = 0; answer < 5; answer++) {
+    port.threadEnd.postMessage(answer, []);
+    port.announce();
+  }
+  for (; turns.length < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(new Set(turns).size, 5, turns.join());
+  port.end();
+});
+
+test("what waits for an answer counts with it", async () => {
+  const turns: number[] = [];
+  let turn = 0;
+  let answerArrives: () => void = () => undefined;
+  const port = new AnswerPort<number>(() => answerArrives());
+  const ask = async (): Promise<void> => {
+    const answered = new Promise<void>((resolve) => (answerArrives = resolve));
+    port.threadEnd.postMessage(0, []);
+    port.announce();
+    await answered;
+    workLong();
+    turns.push(turn);
+  };
+  const reader = async (): Promise<void> => {
+    for (let count = 0; count < 5; count++) await ask();
+  };
+  const reading = reader();
+  for (; turns.length < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await reading;
+  assert.equal(new Set(turns).size, 5, turns.join());
+  port.end();
+});
+
+test("small answers that are there already are taken together, and all of them when the thread ends", async () => {
+  const seen: number[] = [];
+  const port = new AnswerPort<number>((answer) => seen.push(answer));
+  const post = (answer: number): void => {
+    port.threadEnd.postMessage(answer, []);
+    port.announce();
+  };
+  for (let answer = 0; answer < 10; answer++) post(answer);
+  for (let tick = 0; tick < 20; tick++) await Promise.resolve();
+  assert.equal(seen.length, 10);
+  port.threadEnd.postMessage(10, []);
+  port.threadEnd.postMessage(11, []);
+  port.announce();
+  port.announce();
+  port.end();
+  assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});
