@@ -10,30 +10,11 @@ import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
 import { endless, writeHostileModel } from "./hostile-model.ts";
+import { readCases, storeForReads } from "./read-cases.ts";
+import { list, object, type Case } from "./standstill-case.ts";
 
 const probeEveryMs = 5;
 const mebibyte = 1 << 20;
-
-/** A request that once held the server. */
-interface Case {
-  readonly name: string;
-  readonly path: (modelId: string) => string;
-  readonly scheme?: "Basic";
-  /** Made just before it is sent, since it may be large; null for a GET. */
-  readonly body: ((modelId: string, index: number) => Buffer) | null;
-  /** How many are sent at once, by their index; absent is one. */
-  readonly times?: number;
-}
-
-/** A JSON list of `count` times the item. */
-function list(item: string, count: number): Buffer {
-  const items = Buffer.from(`${item},`);
-  return Buffer.concat([Buffer.from("["), Buffer.alloc(items.length * count - 1, items), Buffer.from("]")]);
-}
-
-function object(before: string, member: Buffer, after = "}"): Buffer {
-  return Buffer.concat([Buffer.from(before), member, Buffer.from(after)]);
-}
 
 const chatPath = (): string => "/v1/chat/completions";
 const logPath = (modelId: string): string => `/v1/preview/models/${modelId}/log`;
@@ -84,7 +65,7 @@ function deepSchema(index: number, depth = 3): object {
   };
 }
 
-const cases: readonly Case[] = [
+const writes: readonly Case[] = [
   constrained("of none, to compare with", () => null),
   constrained("patterns that take long to read", (index) => ({
     regex: `(?=.*a.{14}$)(?=.*b.{15}$)(?=.*c.{16}$)[a-z ]{3,${200 + index}}`,
@@ -354,7 +335,7 @@ async function sendAll(
 
 async function send(
   server: RunningServer,
-  { path, scheme, body }: Case,
+  { path, scheme, body, isReadSlowly = false }: Case,
   modelId: string,
   index: number,
 ): Promise<{ readonly status: string; readonly ms: number }> {
@@ -366,10 +347,22 @@ async function send(
   try {
     const url = server.url + path(modelId);
     const answer = await fetch(url, { method: bytes === null ? "GET" : "POST", headers, body: bytes });
-    for await (const _ of answer.body ?? []);
+    await readAnswer(answer, isReadSlowly);
     return { status: String(answer.status), ms: performance.now() - start };
   } catch (error) {
     return { status: String(error), ms: performance.now() - start };
+  }
+}
+
+/** Reads an answer as fast as it comes, or slowly and not to its end. */
+async function readAnswer(answer: Response, isReadSlowly: boolean): Promise<void> {
+  const start = performance.now();
+  let byteCount = 0;
+  for await (const piece of answer.body ?? []) {
+    byteCount += piece.length;
+    if (!isReadSlowly) continue;
+    if (performance.now() - start > 10_000) return;
+    await seconds(byteCount / (4 * mebibyte) - (performance.now() - start) / 1000);
   }
 }
 
@@ -411,7 +404,12 @@ async function measure(only: string): Promise<void> {
     const modelId = await registerModel(server);
     await seconds(2);
     await prober.takeGaps();
-    for (const one of cases.filter(({ name }) => name.includes(only))) {
+    let isStored = false;
+    for (const one of [...writes, ...readCases].filter(({ name }) => name.includes(only))) {
+      if (readCases.includes(one) && !isStored) {
+        await storeForReads(server, modelId);
+        isStored = true;
+      }
       await seconds(3);
       const quiet = await prober.takeGaps();
       takePeakMemory(server);
