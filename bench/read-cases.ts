@@ -26,7 +26,11 @@ function measuredGroup(index: number): string {
 /** Stores what the reads are of. */
 export async function storeForReads(server: RunningServer, modelId: string): Promise<void> {
   const key = Buffer.from(`api:${server.apiKey}`).toString("base64");
-  const send = async (path: string, body: string | Buffer | FormData, scheme = "Bearer"): Promise<unknown> => {
+  const send = async (
+    path: string,
+    body: string | Buffer | FormData,
+    scheme = "Bearer",
+  ): Promise<unknown> => {
     const authorization = scheme === "Basic" ? `Basic ${key}` : `Bearer ${server.apiKey}`;
     const headers = new Headers({ authorization });
     if (!(body instanceof FormData)) headers.set("content-type", "application/json");
@@ -44,7 +48,10 @@ export async function storeForReads(server: RunningServer, modelId: string): Pro
       object(`{"split":"${split}","trajectory_groups":`, list(largeGroup(trajectoryCount), 1)),
     );
   for (let index = 0; index < 20; index++)
-    await send(`${models}/${modelId}/log`, `{"split":"measured","trajectory_groups":[${measuredGroup(index)}]}`);
+    await send(
+      `${models}/${modelId}/log`,
+      `{"split":"measured","trajectory_groups":[${measuredGroup(index)}]}`,
+    );
   for (let index = 0; index < 300; index++)
     await send(models, JSON.stringify({ project: "many", name: `m${index}`, base_model: "hone-tiny" }));
   const form = new FormData();

@@ -4,6 +4,8 @@ import { call, eventually, type RunningServer } from "./running-server.ts";
 const underWay = [
   "hone_http_requests_in_flight",
   "hone_http_body_bytes",
+  "hone_http_read_bytes",
+  "hone_http_reads_waiting",
   "hone_chat_running",
   "hone_chat_prompts_waiting",
   "hone_engine_requests_running",

@@ -18,6 +18,7 @@ import { askForBody, leaveBodiesUnasked } from "./bodies/expected-bodies.ts";
 import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { beginInTurn, onceOver } from "./request-end.ts";
+import { countPages, readBudget } from "./reading/stored-reads.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
 import { answerBesideRoutes, refuseConnection } from "./refuse-connection.ts";
@@ -120,6 +121,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     { name: "hone_http_body_bytes", help: "Bytes of the bodies that are being read or answered." },
     () => [{ value: budget.used }],
   );
+  const reads = readBudget(settings, metrics);
   takeBodies(app, settings, budget);
   // Schemas document; bodies are checked where they are read, and written as they are.
   app.setValidatorCompiler(() => () => true);
@@ -129,6 +131,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   healthRoutes(app, dependencies, inFlight);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);
+    countPages(scope, reads);
     chatCompletionRoutes(scope, dependencies, answering);
     tokenizationRoutes(scope, dependencies, bodies);
     completionRoutes(scope, dependencies, answering);
@@ -140,13 +143,14 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     checkpointExportRoute(scope, dependencies);
     await checkpointImportRoute(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
-    trajectoryRowRoutes(scope, dependencies);
+    trajectoryRowRoutes(scope, dependencies, reads);
     trainingJobRoutes(scope, dependencies, bodies);
     supervisedJobRoutes(scope, dependencies, bodies, budget);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, counts);
+    countPages(scope, reads);
     feedbackRoutes(scope, dependencies, bodies);
   });
   await app.ready();

@@ -65,6 +65,28 @@ export const httpSettings = {
     about:
       "Bytes that all bodies being read or answered, and all answers of more than 1 MiB that are gathered, may have together; more are answered 429.",
   },
+  readBytesInFlight: {
+    kind: "integer",
+    default: 256 * mebibyte,
+    min: 16 * mebibyte,
+    max: 1024 * 1024 * mebibyte,
+    about:
+      "Bytes that all answers may hold together of stored content that they read, those of one key half of it; further readers wait. One that needs more reads alone.",
+  },
+  readsWaiting: {
+    kind: "integer",
+    default: 256,
+    min: 1,
+    max: 100_000,
+    about: "Most requests that wait to read stored content; more are answered 429.",
+  },
+  readWaitSeconds: {
+    kind: "number",
+    default: 30,
+    min: 0.1,
+    max: 600,
+    about: "How long a request waits to read stored content before it is answered 429.",
+  },
   chatMessages: {
     kind: "integer",
     default: 4096,

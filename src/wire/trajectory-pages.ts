@@ -1,6 +1,6 @@
-// A page of logged trajectories as the text of an answer, built piece by piece: a single log can be hundreds of
-// megabytes, and no more than one group of it is in memory at a time. How a group is respelled is here too; where that is
-// done is the caller's choice, since a group can have as many.
+// A page of logged trajectories as the text of an answer, built piece by piece, with one group in memory at a time. A log
+// can be hundreds of megabytes: one that does not fit in a page is shown without its trajectories. How a group is respelled
+// is here too; where that is done is the caller's choice.
 import { fittingCount, type Page, pageBytesMax } from "../domain/page.ts";
 import { unfoldedLines } from "../domain/text/folded-lines.ts";
 import { notFound } from "../domain/service-error.ts";
@@ -10,11 +10,13 @@ import { trajectoryGroupBody, trajectoryLogBody } from "./trajectory.ts";
 
 /** The page, cut so that the trajectories of its logs stay within the bound of a page; at least one log stays. */
 export function withinContentBound(page: Page<TrajectoryLog>): Page<TrajectoryLog> {
-  const count = fittingCount(
-    page.items.map(({ contentBytes }) => contentBytes),
-    pageBytesMax,
-  );
+  const count = fittingCount(page.items.map(shownBytes), pageBytesMax);
   return { items: page.items.slice(0, count), hasMore: page.hasMore || count < page.items.length };
+}
+
+/** Of a log that does not fit in a page nothing is shown but that. */
+function shownBytes({ contentBytes }: TrajectoryLog): number {
+  return contentBytes > pageBytesMax ? 0 : contentBytes;
 }
 
 /** From the bytes of a stored group to those of its JSON in an answer. */
@@ -42,6 +44,11 @@ export async function* trajectoryPageText(
   const { object, data, ...rest } = pageBody(page, trajectoryLogBody);
   yield `{"object":${JSON.stringify(object)},"data":[`;
   for (const [index, log] of page.items.entries()) {
+    if (shownBytes(log) < log.contentBytes) {
+      const left = `"trajectory_groups":[],"left_out_bytes":${log.contentBytes}}`;
+      yield `${index === 0 ? "" : ","}${opened(data[index])},${left}`;
+      continue;
+    }
     const lines = await store.lines(log.id);
     if (lines === null) throw notFound("log of trajectories", log.id);
     yield `${index === 0 ? "" : ","}${opened(data[index])},"trajectory_groups":[`;

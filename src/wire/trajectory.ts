@@ -335,7 +335,17 @@ const logRow = {
 export const metricsPageSchema = pageSchema(Type.Object(logRow, { title: "LoggedMetrics" }));
 export const trajectoryPageSchema = pageSchema(
   Type.Object(
-    { ...logRow, trajectory_groups: Type.Array(trajectoryGroupSchema) },
+    {
+      ...logRow,
+      trajectory_groups: Type.Array(trajectoryGroupSchema),
+      left_out_bytes: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description:
+            "Only where the log's trajectories do not fit in a page: how many bytes they have. They are read row by row, or exported.",
+        }),
+      ),
+    },
     { title: "LoggedTrajectories" },
   ),
 );

@@ -30,12 +30,13 @@ export function unfolded(part: string): string {
  */
 export async function* unfoldedLines<Piece>(
   parts: AsyncIterable<string>,
-  pieceOf: (text: string) => Piece,
+  pieceOf: (text: string) => Piece | Promise<Piece>,
 ): AsyncGenerator<readonly Piece[], void> {
   let pieces: Piece[] = [];
   for await (const part of parts) {
     const text = unfolded(part);
-    pieces.push(pieceOf(text));
+    const piece = pieceOf(text);
+    pieces.push(piece instanceof Promise ? await piece : piece);
     if (!text.endsWith("\n")) continue;
     yield pieces;
     pieces = [];

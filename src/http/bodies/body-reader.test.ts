@@ -67,7 +67,7 @@ test("a group is shown as it was sent, whether it is small, large, or stored in 
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const url = `/v1/preview/models/${modelId}`;
-  const sent = ["Hi", padding, "é".repeat(3 << 20)].map((content) => ({
+  const sent = ["Hi", padding, "é".repeat(5 << 18)].map((content) => ({
     trajectories: [{ messages_and_choices: [{ role: "user", content }], reward: 0.5, mark: "kept" }],
     logs: ["a"],
   }));

@@ -10,6 +10,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import type { ObjectSchema } from "../../wire/checked.ts";
 import { locate } from "../../wire/places.ts";
 import { readBody } from "../input/read-body.ts";
+import { readsPage } from "../reading/stored-reads.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { answered } from "../documentation/document-routes.ts";
 import {
@@ -97,7 +98,7 @@ export function feedbackRoutes(
         feedbackHistoryForm,
         answered("A page of revisions.", { json: feedbackHistorySchema }),
       ),
-      config: {},
+      config: readsPage.config,
     },
     async (request, reply) => {
       const body = readBody(feedbackHistoryForm, request, reply);

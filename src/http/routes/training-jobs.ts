@@ -6,6 +6,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
+import { readsPage } from "../reading/stored-reads.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -55,6 +56,7 @@ export function trainingJobRoutes(
   app.get(
     path,
     {
+      ...readsPage,
       schema: {
         summary: "List training jobs",
         querystring: jobQuerySchema,

@@ -60,7 +60,7 @@ test("gives logs and metrics back, by split", async () => {
   await server.close();
 });
 
-test("an answer holds one log at least, and no more than fit", async () => {
+test("an answer holds no more logs than fit, and one that does not fit without its trajectories", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);
   const large = (letter: string) => ({ trajectories: [{ logs: [letter.repeat(3_000_000)] }] });
@@ -73,17 +73,21 @@ test("an answer holds one log at least, and no more than fit", async () => {
     assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
     const { data, object, ...rest } = answer.json<Body & { data: Body[] }>();
     assert.equal(object, "list");
+    assert.ok(answer.body.length < (4 << 20) + 4096);
     const groupCounts = data.map((one) => (one["trajectory_groups"] as readonly object[]).length);
+    assert.deepEqual(
+      data.map((one) => Number(one["left_out_bytes"] ?? 0) > 6_000_000),
+      groupCounts.map((count) => count === 0),
+    );
     const ids = data.map((one) => String(one["id"]));
     return { ids, groupCounts, ...(rest as { first_id: string; last_id: string; has_more: boolean }) };
   };
   const first = await page("");
-  const [id] = first.ids;
-  assert.deepEqual(first, { ids: [id], groupCounts: [2], first_id: id, last_id: id, has_more: true });
-  const second = await page(`?after=${id}`);
-  assert.deepEqual([second.groupCounts, second.has_more], [[1], true]);
-  const third = await page(`?after=${second.ids[0]}`);
-  assert.deepEqual([third.groupCounts, third.has_more], [[1], false]);
+  const [id, last] = first.ids;
+  const ids = [id, last];
+  assert.deepEqual(first, { ids, groupCounts: [0, 1], first_id: id, last_id: last, has_more: true });
+  const second = await page(`?after=${last}`);
+  assert.deepEqual([second.groupCounts, second.has_more], [[1], false]);
   const none = await page("?split=none");
   assert.deepEqual(none, { ids: [], groupCounts: [], first_id: "", last_id: "", has_more: false });
   await server.close();

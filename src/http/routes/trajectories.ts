@@ -10,6 +10,7 @@ import { loggedSchema, logQuerySchema, logSchema } from "../../wire/read-log.ts"
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { sendPieces } from "../patient-answer.ts";
+import { readsPage } from "../reading/stored-reads.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { cursorRefusal, pageAnswer, pageRequest } from "../../wire/page.ts";
@@ -83,11 +84,15 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/trajectories",
     {
+      ...readsPage,
       schema: {
         summary: "List logged trajectories",
         params: modelParameters,
         querystring: logQuerySchema,
-        response: answered("A page of logs, the oldest first unless asked.", { json: trajectoryPageSchema }),
+        response: answered(
+          "A page of logs, the oldest first unless asked. One whose trajectories do not fit in a page says how long they are; the rows and the export have them.",
+          { json: trajectoryPageSchema },
+        ),
         ...documented,
       },
     },
@@ -109,6 +114,7 @@ function listRoutes(app: FastifyInstance, dependencies: HttpDependencies, bodies
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/metrics",
     {
+      ...readsPage,
       schema: {
         summary: "List a model's metrics over time",
         params: modelParameters,

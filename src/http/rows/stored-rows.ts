@@ -6,8 +6,10 @@ import { notFound, ServiceError } from "../../domain/service-error.ts";
 import { unfoldedLines } from "../../domain/text/folded-lines.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
-import type { WrittenRows } from "../../wire/trajectories/row-tasks.ts";
+import type { RowBounds, WrittenRows } from "../../wire/trajectories/row-tasks.ts";
 import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
+import type { ReadShare } from "../reading/read-budget.ts";
+import { LargeReading } from "../reading/large-reading.ts";
 import type { RowReader } from "./row-reader.ts";
 
 export interface RowDependencies {
@@ -23,6 +25,10 @@ export interface RowRequest {
   readonly after: RowPlace | null;
   /** Whose turn it is; see `RowReader.run`. */
   readonly client: string;
+  /** What is made of each group. */
+  readonly bounds: RowBounds;
+  /** What the request holds of the budget of what is read. */
+  readonly share: ReadShare;
 }
 
 /** What a group came to. */
@@ -56,7 +62,7 @@ export async function* storedRows(
 
 async function* groupsOf(
   { trajectories, jobs, reader }: RowDependencies,
-  { selection, client }: RowRequest,
+  { selection, client, bounds, share }: RowRequest,
   source: RowSource,
   after: RowPlace | null,
 ): AsyncGenerator<ReadGroup, void> {
@@ -69,17 +75,23 @@ async function* groupsOf(
       : await jobs.trajectoryLines(source.id, part);
   if (lines === null)
     throw notFound(source.kind === "log" ? "log of trajectories" : "training job", source.id);
-  const encoder = new TextEncoder();
-  for await (const pieces of unfoldedLines(lines, (text) => encoder.encode(text))) {
-    const partCount = pieces.length;
-    const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    const task = { pieces, source, part, groupIndex, from, filter: selection.filter };
-    const rows = await reader.run("rows", task, client);
-    const index = Math.max(0, rows.trajectoryCount - 1);
-    yield { ...rows, byteCount, last: { sourceId: source.id, part, group: groupIndex, index } };
-    part += partCount;
-    groupIndex += 1;
-    from = 0;
+  const reading = new LargeReading(share);
+  try {
+    for await (const pieces of unfoldedLines(lines, (text) => reading.bytesOf(text))) {
+      const partCount = pieces.length;
+      const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      const task = { pieces, source, part, groupIndex, from, filter: selection.filter, bounds };
+      const rows = await reader.run("rows", task, client);
+      const index = Math.max(0, rows.trajectoryCount - 1);
+      yield { ...rows, byteCount, last: { sourceId: source.id, part, group: groupIndex, index } };
+      // Whoever asks for the next group has let go of this one.
+      await reading.end();
+      part += partCount;
+      groupIndex += 1;
+      from = 0;
+    }
+  } finally {
+    await reading.end();
   }
 }
 

@@ -2,7 +2,7 @@
 // hundreds of megabytes.
 import type { JsonObject, TrajectoryGroup } from "../../domain/trajectory.ts";
 import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts";
-import { rowsOfGroup, type RowFilter, type RowSource } from "./rows.ts";
+import { rowsOfGroup, withoutContent, type RowFilter, type RowSource, type TrajectoryRow } from "./rows.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -16,6 +16,7 @@ export interface RowTasks {
       readonly groupIndex: number;
       readonly from: number;
       readonly filter: RowFilter;
+      readonly bounds: RowBounds;
     };
     readonly result: WrittenRows;
   };
@@ -29,6 +30,16 @@ export interface RowTasks {
     readonly result: { readonly bytes: Bytes };
   };
 }
+
+/** What is made of a group at most. */
+export interface RowBounds {
+  /** No more rows than this. */
+  readonly count: number;
+  /** No more rows once they have more bytes than this; a row that alone has more comes without its content. */
+  readonly bytes: number;
+}
+
+export const everyRow: RowBounds = { count: Infinity, bytes: Infinity };
 
 export interface WrittenRows {
   /** A line of JSON for each, with its line feed. */
@@ -45,28 +56,33 @@ export type RowTaskKind = keyof RowTasks;
 export const rowTasks: {
   readonly [Kind in RowTaskKind]: (task: RowTasks[Kind]["task"]) => RowTasks[Kind]["result"];
 } = {
-  rows: ({ pieces, source, part, groupIndex, from, filter }) => {
+  rows: ({ pieces, source, part, groupIndex, from, filter, bounds }) => {
     // The line is what `readGroupBody` made of a group.
     const group = JSON.parse(Buffer.concat(pieces).toString()) as TrajectoryGroup;
     const rows = rowsOfGroup(group, { source, part, groupIndex }, { from, filter });
-    return { ...linesOf(rows), trajectoryCount: group.trajectories.length };
+    return { ...linesOf(rows, bounds), trajectoryCount: group.trajectories.length };
   },
   "row group": ({ lines, offset }) => writeRowGroup(rowsIn(lines), offset),
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
-function linesOf(rows: readonly JsonObject[]): Omit<WrittenRows, "trajectoryCount"> {
+function linesOf(rows: Iterable<TrajectoryRow>, bounds: RowBounds): Omit<WrittenRows, "trajectoryCount"> {
   const encoder = new TextEncoder();
-  const lines = rows.map((row) => encoder.encode(`${JSON.stringify(row)}\n`));
-  const ends: number[] = [];
-  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length, 0));
-  let end = 0;
-  for (const line of lines) {
-    bytes.set(line, end);
-    ends.push((end += line.length));
+  const lineOf = (row: JsonObject): Bytes => encoder.encode(`${JSON.stringify(row)}\n`);
+  const lines: Bytes[] = [];
+  const [ends, ids]: [number[], string[]] = [[], []];
+  let byteCount = 0;
+  for (const row of rows) {
+    const whole = lineOf(row);
+    const line = whole.length > bounds.bytes ? lineOf(withoutContent(row, whole.length)) : whole;
+    lines.push(line);
+    ids.push(row.id);
+    ends.push((byteCount += line.length));
+    if (lines.length >= bounds.count || byteCount > bounds.bytes) break;
   }
-  // A text, as `rowsOfGroup` wrote it.
-  return { bytes, ends, ids: rows.map(({ id }) => id as string) };
+  const bytes = new Uint8Array(byteCount);
+  lines.forEach((line, index) => bytes.set(line, ends[index] - line.length));
+  return { bytes, ends, ids };
 }
 
 function rowsIn(lines: readonly Bytes[]): readonly JsonObject[] {

@@ -45,6 +45,13 @@ const placeFields = {
   group_metadata: Type.Object({}, { additionalProperties: true }),
   group_metrics: Type.Object({}, { additionalProperties: true }),
   reward: Type.Number(),
+  left_out_bytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        "Only where the row does not fit in a page: how many bytes it has. What is long of it is empty here; the export has all of it.",
+    }),
+  ),
 };
 
 export const rowPageSchema = pageSchema(
@@ -55,8 +62,11 @@ export const rowPageSchema = pageSchema(
   }),
 );
 
-/** The rows of a group that the filter lets through, from the trajectory `from` on. */
-export function rowsOfGroup(
+/** A trajectory with where it lies. */
+export type TrajectoryRow = JsonObject & { readonly id: string };
+
+/** The rows of a group that the filter lets through, from the trajectory `from` on, each made as it is asked for. */
+export function* rowsOfGroup(
   group: TrajectoryGroup,
   {
     source,
@@ -64,14 +74,13 @@ export function rowsOfGroup(
     groupIndex,
   }: { readonly source: RowSource; readonly part: number; readonly groupIndex: number },
   { from, filter }: { readonly from: number; readonly filter: RowFilter },
-): readonly JsonObject[] {
-  return group.trajectories.flatMap((trajectory, index) => {
-    if (index < from || !isWanted(trajectory, group, filter)) return [];
-    const place = { sourceId: source.id, part, group: groupIndex, index };
-    const row = {
+): Generator<TrajectoryRow, void> {
+  for (const [index, trajectory] of group.trajectories.entries()) {
+    if (index < from || !isWanted(trajectory, group, filter)) continue;
+    yield {
       // Before the rest: what clients call their own fields takes no place of a row's.
       ...trajectoryBody(trajectory),
-      id: rowId(place),
+      id: rowId({ sourceId: source.id, part, group: groupIndex, index }),
       source: source.kind,
       source_id: source.id,
       split: source.split,
@@ -82,8 +91,27 @@ export function rowsOfGroup(
       group_metadata: group.metadata,
       group_metrics: group.metrics,
     };
-    return [row];
-  });
+  }
+}
+
+/** What a row has of any length, empty. */
+const nothing = {
+  messages_and_choices: [],
+  tools: null,
+  additional_histories: [],
+  metrics: {},
+  metadata: {},
+  logs: [],
+  group_metadata: {},
+  group_metrics: {},
+} as const;
+
+/** The row with nothing in it that can be long, and its size in bytes. */
+export function withoutContent(row: TrajectoryRow, byteCount: number): TrajectoryRow {
+  const versions = ["initial_policy_version", "final_policy_version", "start_time"];
+  const kept = [...Object.keys(placeFields), ...versions].filter((name) => name in row);
+  const short = Object.fromEntries(kept.map((name) => [name, row[name]]));
+  return { ...short, ...nothing, id: row.id, left_out_bytes: byteCount };
 }
 
 /** A place as a cursor. */

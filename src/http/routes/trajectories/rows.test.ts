@@ -156,21 +156,30 @@ test("pages go on behind the last row, whatever its group and its log", async ()
   }
 });
 
-test("a page has no more bytes than fit, and one row whatever its size", async () => {
+test("a page has no more bytes than fit: of a row that does not, all that is short, and its size", async () => {
   const server = await fakeServer();
   const id = await registeredModel(server);
   const url = `/v1/preview/models/${id}`;
   const large = [1, 2, 3].map((reward) => trajectory(reward, {}, { logs: ["x".repeat(2 << 20)] }));
   const huge = trajectory(4, {}, { logs: ["x".repeat(5 << 20)] });
   await ask(server, `${url}/log`, { trajectory_groups: [{ trajectories: large }, { trajectories: [huge] }] });
-  const sizes: number[] = [];
+  const pages: (readonly Row[])[] = [];
   for (let after = "", hasMore = true; hasMore;) {
     const answer = await ask(server, `${url}/trajectories/rows?after=${after}`);
+    assert.ok(answer.body.length <= (4 << 20) + 1024);
     const page = answer.json<{ data: Row[]; last_id: string; has_more: boolean }>();
-    sizes.push(page.data.length);
+    pages.push(page.data);
     ({ last_id: after, has_more: hasMore } = page);
   }
-  assert.deepEqual(sizes, [1, 1, 1, 1]);
+  assert.deepEqual(
+    pages.map((rows) => rows.map((row) => row["reward"])),
+    [[1], [2], [3, 4]],
+  );
+  const { reward, logs, left_out_bytes: leftOut, index } = pages[2][1];
+  assert.deepEqual([reward, logs, index], [4, [], 0]);
+  assert.ok(Number(leftOut) > 5 << 20);
+  const whole = await ask(server, `${url}/trajectories/export?format=jsonl`);
+  assert.equal(whole.body.split("\n")[3].length + 1, leftOut);
   await server.close();
 });
 

@@ -1,6 +1,7 @@
 // The stored trajectories of a model one by one, by what they are: pages to read, and files to keep.
 import { Readable } from "node:stream";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { pageBytesMax } from "../../../domain/page.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import { cursorRefusal } from "../../../wire/page.ts";
 import {
@@ -8,11 +9,14 @@ import {
   rowPageQuerySchema,
   rowSelection,
 } from "../../../wire/trajectories/row-query.ts";
+import { everyRow } from "../../../wire/trajectories/row-tasks.ts";
 import { rowPageSchema, rowPlace, type RowPlace } from "../../../wire/trajectories/rows.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { readQuery } from "../../input/query.ts";
 import { sendPieces } from "../../patient-answer.ts";
+import type { ReadBudget } from "../../reading/read-budget.ts";
+import { beginReading } from "../../reading/stored-reads.ts";
 import { jsonLines, parquetFile } from "../../rows/row-export.ts";
 import { rowPage } from "../../rows/row-page.ts";
 import { RowReader } from "../../rows/row-reader.ts";
@@ -25,14 +29,19 @@ interface ModelPath {
   Params: { model_id: string };
 }
 
-export function trajectoryRowRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
+export function trajectoryRowRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  reads: ReadBudget,
+): void {
   const { trajectories, jobs, settings } = dependencies;
   const reader = new RowReader();
   app.addHook("onClose", () => reader.close());
   const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
-  const found = async (request: FastifyRequest<ModelPath>) => ({
+  const found = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => ({
     model: await reachModel(dependencies, request.caller, request.params.model_id),
     client: request.caller.keyId,
+    share: await beginReading(reply, reads),
   });
   app.get<ModelPath>(
     "/v1/preview/models/:model_id/trajectories/rows",
@@ -52,8 +61,11 @@ export function trajectoryRowRoutes(app: FastifyInstance, dependencies: HttpDepe
       const query = readQuery(rowPageQuerySchema, request, reply);
       const selection = rowSelection(query);
       const after = placeIn(query.after);
-      const groups = rowsOf({ ...(await found(request)), selection, after });
-      const page = await rowPage(groups, { limit: query.limit ?? 20 }).catch((error: unknown) => {
+      const limit = query.limit ?? 20;
+      // One row more says that there are more.
+      const bounds = { count: limit + 1, bytes: pageBytesMax };
+      const groups = rowsOf({ ...(await found(request, reply)), selection, after, bounds });
+      const page = await rowPage(groups, { limit }).catch((error: unknown) => {
         throw cursorRefusal(error);
       });
       reply.type("application/json; charset=utf-8");
@@ -77,8 +89,8 @@ export function trajectoryRowRoutes(app: FastifyInstance, dependencies: HttpDepe
     async (request, reply) => {
       const { format, ...query } = readQuery(rowExportQuerySchema, request, reply);
       const selection = rowSelection(query);
-      const { model, client } = await found(request);
-      const groups = rowsOf({ model, client, selection, after: null });
+      const { model, client, share } = await found(request, reply);
+      const groups = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
       const type = format === "jsonl" ? "application/jsonl" : "application/vnd.apache.parquet";
       const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-trajectories.${format}`;
       reply.type(type).header("content-disposition", `attachment; filename="${name}"`);

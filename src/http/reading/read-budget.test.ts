@@ -1,0 +1,96 @@
+// Who of several readers has a turn when, by the bytes that they hold.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ReadBudget, type ReadShare } from "./read-budget.ts";
+
+const never = new AbortController().signal;
+
+/** A budget of 100 bytes, and what shares of it are granted, in order. */
+function budget(limits: { readonly waitingMax?: number; readonly waitSeconds?: number } = {}) {
+  const all = new ReadBudget({ bytesMax: 100, waitingMax: 10, waitSeconds: 60, ...limits });
+  const granted: string[] = [];
+  const hold = async (share: ReadShare, byteCount: number, name: string): Promise<void> => {
+    await share.hold(byteCount);
+    granted.push(name);
+  };
+  const ask = (client: string, byteCount: number, name: string, signal: AbortSignal = never) => {
+    const share = all.share(client, signal);
+    return { share, held: hold(share, byteCount, name) };
+  };
+  return { all, granted, ask, hold };
+}
+
+/** Lets what has been granted go on. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("one client has half of the bytes at most, and others have theirs beside it", async () => {
+  const { all, granted, ask } = budget();
+  const first = ask("a", 40, "a1");
+  const second = ask("a", 40, "a2");
+  ask("b", 50, "b1");
+  await settled();
+  assert.deepEqual(granted, ["a1", "b1"]);
+  assert.deepEqual([all.used, all.waitingCount], [90, 1]);
+  first.share.release();
+  await settled();
+  assert.deepEqual(granted, ["a1", "b1", "a2"]);
+  second.share.release();
+  second.share.release();
+  assert.equal(all.used, 50);
+});
+
+test("what has more than all may have reads alone, and nobody smaller keeps it waiting for ever", async () => {
+  const { granted, ask } = budget();
+  const small = ask("a", 10, "small");
+  const large = ask("b", 500, "large");
+  const late = ask("c", 10, "late");
+  await settled();
+  assert.deepEqual(granted, ["small"]);
+  small.share.release();
+  await large.held;
+  await settled();
+  assert.deepEqual(granted, ["small", "large"]);
+  large.share.release();
+  await late.held;
+});
+
+test("a reader that needs more holds nothing while it waits, and gives back at once what it no longer needs", async () => {
+  const { all, granted, ask, hold } = budget();
+  const [one, other] = [ask("a", 50, "a"), ask("b", 50, "b")];
+  await settled();
+  const grown = hold(one.share, 100, "a grown");
+  await settled();
+  assert.equal(all.used, 50);
+  await hold(other.share, 10, "b shrunk");
+  assert.equal(all.used, 10);
+  other.share.release();
+  await grown;
+  assert.deepEqual(granted, ["a", "b", "b shrunk", "a grown"]);
+  one.share.release();
+  assert.equal(all.used, 0);
+});
+
+test("who waits too long, or behind too many, is refused with when to try again; who leaves waits no longer", async () => {
+  const { all, ask } = budget({ waitingMax: 2, waitSeconds: 0.02 });
+  const first = ask("a", 100, "first");
+  await first.held;
+  const patient = ask("b", 10, "patient");
+  const leaving = new AbortController();
+  const left = ask("c", 10, "left", leaving.signal);
+  await assert.rejects(ask("d", 10, "too many").held, { code: "overloaded", retryAfterSeconds: 5 });
+  leaving.abort(new Error("left"));
+  await assert.rejects(left.held, /left/);
+  await assert.rejects(patient.held, /did not come within 0.02 s/);
+  assert.deepEqual([all.waitingCount, all.used], [0, 100]);
+});
+
+test("what is granted to a reader that has left meanwhile is given back", async () => {
+  const { all, ask } = budget();
+  const first = ask("a", 100, "first");
+  await first.held;
+  const late = ask("b", 10, "late");
+  late.share.release();
+  first.share.release();
+  await late.held;
+  assert.equal(all.used, 0);
+});

@@ -1,0 +1,171 @@
+// How many bytes of what is stored all answers may have in memory that are read from it. Who asks for more than there is
+// waits, for a while: a reader gets on as others end, so that waiting is better than being refused. Counts only.
+import { ServiceError } from "../../domain/service-error.ts";
+
+export interface ReadLimits {
+  /** Of all readers together. */
+  readonly bytesMax: number;
+  readonly waitingMax: number;
+  readonly waitSeconds: number;
+}
+
+const mebibyte = 1 << 20;
+
+/**
+ * What a reader has in memory, of ordinary content: a page of 4 MiB or a row group of 8, as it is stored and as it is
+ * written.
+ */
+export const readerBytes = 8 * mebibyte;
+
+/** One client's readers have no more than this part of the bytes. */
+const shareMax = 1 / 2;
+
+interface Waiter {
+  readonly client: string;
+  readonly byteCount: number;
+  readonly begin: () => void;
+}
+
+export class ReadBudget {
+  readonly #limits: ReadLimits;
+  readonly #usedOf = new Map<string, number>();
+  /** In the order they came. */
+  #waiting: readonly Waiter[] = [];
+  #used = 0;
+
+  constructor(limits: ReadLimits) {
+    this.#limits = limits;
+  }
+
+  /** Bytes taken and not given back. */
+  get used(): number {
+    return this.#used;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** What one reader holds, nothing at first. */
+  share(client: string, signal: AbortSignal): ReadShare {
+    return new ReadShare({
+      take: (byteCount) => this.#take({ client, byteCount }, signal),
+      giveBack: (byteCount) => {
+        this.#change(client, -byteCount);
+        this.#admit();
+      },
+    });
+  }
+
+  #take({ client, byteCount }: Omit<Waiter, "begin">, signal: AbortSignal): Promise<void> {
+    const { waitingMax, waitSeconds } = this.#limits;
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const giveUp = (reason: unknown): void => {
+        this.#waiting = this.#waiting.filter((one) => one !== waiter);
+        settle();
+        reject(reason);
+        this.#admit();
+      };
+      const onAbort = (): void => giveUp(signal.reason);
+      const patience = setTimeout(() => giveUp(waitedTooLong(waitSeconds)), waitSeconds * 1000);
+      const settle = (): void => {
+        clearTimeout(patience);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const begin = (): void => {
+        settle();
+        this.#change(client, byteCount);
+        resolve();
+      };
+      const waiter = { client, byteCount, begin };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting = [...this.#waiting, waiter];
+      this.#admit();
+      if (this.#waiting.length > waitingMax) giveUp(tooManyWait(waitingMax));
+    });
+  }
+
+  #change(client: string, byteCount: number): void {
+    const used = (this.#usedOf.get(client) ?? 0) + byteCount;
+    this.#used += byteCount;
+    if (used === 0) this.#usedOf.delete(client);
+    else this.#usedOf.set(client, used);
+  }
+
+  /** Begins those whose turn it is: whose client holds least, and of one client's who came first. */
+  #admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const begun = next;
+      this.#waiting = this.#waiting.filter((one) => one !== begun);
+      begun.begin();
+    }
+  }
+
+  /** Who is next, if that one fits. Nobody smaller overtakes it: it would wait for ever. */
+  #next(): Waiter | undefined {
+    const usedBy = ({ client }: Waiter): number => this.#usedOf.get(client) ?? 0;
+    const { bytesMax } = this.#limits;
+    const next = this.#waiting
+      .filter((one) => usedBy(one) === 0 || usedBy(one) + one.byteCount <= bytesMax * shareMax)
+      .reduce<Waiter | undefined>(
+        (best, one) => (best === undefined || usedBy(one) < usedBy(best) ? one : best),
+        undefined,
+      );
+    // What has more than all may have together is read alone.
+    const fits = next !== undefined && (this.#used === 0 || this.#used + next.byteCount <= bytesMax);
+    return fits ? next : undefined;
+  }
+}
+
+interface Lender {
+  readonly take: (byteCount: number) => Promise<void>;
+  readonly giveBack: (byteCount: number) => void;
+}
+
+/** What a reader holds; it must be released. */
+export class ReadShare {
+  readonly #budget: Lender;
+  #held = 0;
+  #isReleased = false;
+
+  constructor(budget: Lender) {
+    this.#budget = budget;
+  }
+
+  /**
+   * Holds so many bytes, instead of what it held: at once where that was more, and else when there is room. Who waits
+   * holds nothing, so that no two wait for each other.
+   *
+   * @throws ServiceError `overloaded` when too many wait, or this one has waited too long; the signal's reason
+   */
+  async hold(byteCount: number): Promise<void> {
+    if (byteCount <= this.#held) return this.#keep(byteCount);
+    this.#keep(0);
+    await this.#budget.take(byteCount);
+    this.#held = byteCount;
+    if (this.#isReleased) this.#keep(0);
+  }
+
+  /** Idempotent. */
+  release(): void {
+    this.#isReleased = true;
+    this.#keep(0);
+  }
+
+  #keep(byteCount: number): void {
+    const freed = this.#held - byteCount;
+    this.#held = byteCount;
+    if (freed > 0) this.#budget.giveBack(freed);
+  }
+}
+
+function tooManyWait(waitingMax: number): ServiceError {
+  const message = `${waitingMax} requests wait already to read what is stored, the most that may (http.readsWaiting). Try again in 5 s.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
+}
+
+function waitedTooLong(waitSeconds: number): ServiceError {
+  const message = `Others read so much that this request's turn did not come within ${waitSeconds} s (http.readWaitSeconds, http.readBytesInFlight). Try again in 5 s.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
+}
