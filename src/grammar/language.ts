@@ -13,7 +13,6 @@ import type { GrammarSymbol } from "./parser/rules.ts";
 import { Automaton } from "../regex/automaton.ts";
 import { plainSpelling } from "../regex/characters.ts";
 import { compileGrammar } from "./notation/compile-grammar.ts";
-import type { CompiledGrammar } from "./notation/compile-grammar.ts";
 import { readGrammar } from "./notation/read-grammar.ts";
 import { Expressions } from "../regex/expressions.ts";
 import type { Expression } from "../regex/expressions.ts";
@@ -59,7 +58,7 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   const rules = new Rules(limits);
   const recalls = new Recalls(rules);
   const notices = new Notices();
-  const { symbol, grammars, textOf } = read(constraint, {
+  const { symbol, textOf } = read(constraint, {
     limits,
     budget,
     expressions,
@@ -69,7 +68,6 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
     notices,
   });
   const machine = new Machine({ automaton, rules, recalls }, limits, budget);
-  for (const grammar of grammars) machine.prepare([grammar.symbol], grammar.schemas);
   const start = machine.start([symbol]);
   const { lexers, mayEnd } = machine.threads(start);
   if (lexers.length === 0 && !mayEnd)
@@ -100,15 +98,12 @@ export function restartFor(budget: StepBudget, length: number): void {
 
 interface Reading {
   readonly symbol: GrammarSymbol;
-  /** The grammars in it, whose rules are all looked at before a text is. */
-  readonly grammars: readonly CompiledGrammar[];
   readonly textOf: Language["textOf"];
 }
 
 function read(constraint: Constraint, workshop: Workshop): Reading {
   const lexeme = (expression: Expression): Reading => ({
     symbol: terminal(expression),
-    grammars: [],
     textOf: null,
   });
   switch (constraint.kind) {
@@ -124,8 +119,10 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
       checkLength(constraint.text.length, workshop.limits);
       // Before it is read: a thread that has few steps for it then gives it up at once.
       workshop.budget.spend(constraint.text.length >>> charactersPerStepLog2);
-      const grammar = compileGrammar(readGrammar(constraint.text, workshop), constraint, workshop);
-      return { symbol: grammar.symbol, grammars: [grammar], textOf: null };
+      return {
+        symbol: compileGrammar(readGrammar(constraint.text, workshop), constraint, workshop),
+        textOf: null,
+      };
     }
     case "structural-tag":
       return readTag(constraint.tag, constraint, workshop);
@@ -136,20 +133,17 @@ function read(constraint: Constraint, workshop: Workshop): Reading {
 
 function readSchema(schema: string, options: ConstraintOptions, workshop: Workshop): Reading {
   checkLength(schema.length, workshop.limits);
-  return { ...readJsonSchema(parseExactJson(schema), options, workshop), grammars: [] };
+  return readJsonSchema(parseExactJson(schema), options, workshop);
 }
 
 /** What stands within a tag is read as if it were the whole constraint, with rules of its own. */
 function readTag(tag: string, options: ConstraintOptions, workshop: Workshop): Reading {
   checkLength(tag.length, workshop.limits);
-  const grammars: CompiledGrammar[] = [];
   const readContent = (rule: ConstraintRule): GrammarSymbol => {
-    const content = read({ ...options, ...rule }, { ...workshop, rules: workshop.rules.apart() });
-    grammars.push(...content.grammars);
-    return content.symbol;
+    return read({ ...options, ...rule }, { ...workshop, rules: workshop.rules.apart() }).symbol;
   };
   const symbol = compileTags(readTags(parseExactJson(tag), workshop.limits), readContent, workshop);
-  return { symbol, grammars, textOf: null };
+  return { symbol, textOf: null };
 }
 
 function patternText(pattern: string, { limits, budget, expressions }: Workshop): Expression {

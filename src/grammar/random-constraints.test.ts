@@ -19,7 +19,7 @@ const large = trieOf(byteLevelTokens(49_152));
 const fallback = trieOf(byteFallbackTokens(1_024));
 
 // `node dist/bench/grammar-proof.js` tries every token at more places.
-test("masks of 500 random constraints allow what a backtracking matcher takes", () => {
+test("masks of 500 random constraints allow what Earley's recogniser takes", () => {
   const random = seededRandom(seed, "masks");
   let triedCount = 0;
   checkServed(randomConstraints, { seed, count: 500 }, (constraint) => {
@@ -32,7 +32,7 @@ test("masks of 500 random constraints allow what a backtracking matcher takes", 
   assert.equal(triedCount, 180_000);
 });
 
-test("masks of the large vocabulary allow what a backtracking matcher takes, token by token", () => {
+test("masks of the large vocabulary allow what Earley's recogniser takes, token by token", () => {
   const random = seededRandom(seed, "a large vocabulary");
   checkServed(randomConstraints, { seed: seed + 1, count: 8 }, (constraint) => {
     checkMasks(constraint, [large], { random, placeCount: 1, triedTokenCount: large.tokenCount });

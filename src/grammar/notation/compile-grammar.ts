@@ -15,22 +15,15 @@ import type { Workshop } from "../workshop.ts";
 import { embeddedSchema } from "./embedded-schema.ts";
 import { hasNode, literalNode } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";
-import { withoutEndless, withoutLeftRecursion } from "./productions.ts";
+import { withoutEndless } from "./productions.ts";
 import type { Piece, Pieces } from "./productions.ts";
-
-export interface CompiledGrammar {
-  /** The symbol of a whole text. */
-  readonly symbol: GrammarSymbol;
-  /** The symbols of schemas within it. */
-  readonly schemas: ReadonlySet<GrammarSymbol>;
-}
 
 /** @throws ConstraintRefusal for rules that are missing, schemas that are refused, and at a limit */
 export function compileGrammar(
   text: GrammarText,
   options: ConstraintOptions & { readonly isInJson?: boolean },
   workshop: Workshop,
-): CompiledGrammar {
+): GrammarSymbol {
   for (const node of text.rules.values()) {
     hasNode(node, (inner) => {
       if (inner.kind === "rule" && !text.rules.has(inner.name)) throw missingRule(inner.name, inner.position);
@@ -38,12 +31,10 @@ export function compileGrammar(
       return false;
     });
   }
-  const compiler = new GrammarCompiler(text, options, workshop);
-  return { symbol: compiler.symbol(text.root), schemas: compiler.schemas };
+  return new GrammarCompiler(text, options, workshop).symbol(text.root);
 }
 
 class GrammarCompiler {
-  readonly schemas = new Set<GrammarSymbol>();
   readonly #text: GrammarText;
   readonly #options: ConstraintOptions;
   readonly #workshop: Workshop;
@@ -69,9 +60,8 @@ class GrammarCompiler {
   symbol(root: string): GrammarSymbol {
     if (!this.#irregular.has(root)) return terminal(this.#ofRule(root, 0));
     for (const name of this.#irregular) this.#productions.set(name, this.#alternatives(this.#node(name)));
-    const { automaton, budget, limits, rules } = this.#workshop;
-    const ending = withoutEndless(this.#productions, automaton, budget);
-    const ready = withoutLeftRecursion(ending, limits, budget);
+    const { automaton, budget, rules } = this.#workshop;
+    const ready = withoutEndless(this.#productions, automaton, budget);
     const symbolOf = (name: string): GrammarSymbol =>
       rules.rule(`rule ${name}`, () =>
         (ready.get(name) ?? []).map((pieces): Production =>
@@ -174,9 +164,7 @@ class GrammarCompiler {
         return [{ rule: node.name }];
       case "schema": {
         const schema = embeddedSchema(node, this.#options, this.#workshop);
-        if (schema === null) return [{ text: nothing }];
-        this.schemas.add(schema);
-        return [{ schema }];
+        return [schema === null ? { text: nothing } : { schema }];
       }
       default:
         return [{ text: this.#expressed(node) }];

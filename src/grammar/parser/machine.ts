@@ -1,14 +1,15 @@
 // The parser: a pushdown automaton, made where it is walked, whose state says which lexemes may be under way and what may
 // follow each. A lexeme ends wherever its expression may and is never cut by a longest match, so the texts are exactly
-// those of the grammar. Rules must not begin with themselves; left recursion is taken out beforehand.
-import { ConstraintRefusal, limitExceeded } from "../../regex/limits.ts";
+// those of the grammar, whatever its rules: they may be ambiguous, may be empty and may begin with themselves.
+import { limitExceeded } from "../../regex/limits.ts";
 import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
+import { Beginnings } from "./beginnings.ts";
 import type { Recalls } from "./recalls.ts";
-import { isTerminal, symbolIndex } from "./rules.ts";
 import type { GrammarSymbol, Production, Rules } from "./rules.ts";
-import { endStack, noStacks, StackTable } from "./stacks.ts";
+import { StackTable } from "./stack-table.ts";
+import { endStack, noStacks } from "./stacks.ts";
 import type { Stacks } from "./stacks.ts";
 
 export type ParserState = number;
@@ -25,19 +26,13 @@ export interface Threads {
   readonly mayEnd: boolean;
 }
 
-/** What a rule may begin with: a lexeme and the rest of its production; and whether it may be empty. */
-interface Beginning {
-  readonly starts: readonly { readonly lexer: LexerState; readonly rest: Production }[];
-  readonly mayBeEmpty: boolean;
-}
-
 /** Measured: a state's threads with their name, and the bytes that lead on from it. */
 const [bytesPerState, bytesPerRow] = [500, 1200];
 
 export class Machine {
   readonly automaton: Automaton;
   readonly recalls: Recalls;
-  readonly #rules: Rules;
+  readonly #beginnings: Beginnings;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
   readonly #stacks: StackTable;
@@ -48,9 +43,6 @@ export class Machine {
   readonly #opened = new Map<Stacks, ParserState>();
   /** By stacks, whether a symbol on top remembers the text of the lexeme before it. */
   readonly #isRecalling: (boolean | undefined)[] = [];
-  readonly #beginnings = new Map<GrammarSymbol, Beginning>();
-  /** The symbols whose beginnings are being found: one that needs itself would never end. */
-  readonly #pending = new Set<GrammarSymbol>();
 
   constructor(
     {
@@ -63,29 +55,11 @@ export class Machine {
   ) {
     this.automaton = automaton;
     this.recalls = recalls;
-    this.#rules = rules;
     this.#limits = limits;
     this.#budget = budget;
     this.#stacks = new StackTable(limits, budget);
+    this.#beginnings = new Beginnings({ automaton, rules, stacks: this.#stacks }, budget);
     this.#intern(new Map(), false);
-  }
-
-  /**
-   * Looks at every rule that the production leads to, so that one that begins with itself is refused before a text is.
-   * Rules that count, below the given symbols, are left to be made where a text goes.
-   */
-  prepare(production: Production, counting: ReadonlySet<GrammarSymbol>): void {
-    const waiting = production.filter((symbol) => !counting.has(symbol));
-    const seen = new Set(waiting);
-    for (let symbol = waiting.pop(); symbol !== undefined; symbol = waiting.pop()) {
-      if (isTerminal(symbol)) continue;
-      this.#beginning(symbol);
-      for (const next of this.#rules.productions(symbol).flat()) {
-        if (seen.has(next) || counting.has(next)) continue;
-        seen.add(next);
-        waiting.push(next);
-      }
-    }
   }
 
   /** The state before a text of the production. */
@@ -210,61 +184,16 @@ export class Machine {
   #openInto(threads: Map<LexerState, Stacks>, stacks: Stacks, seen: Set<Stacks>): boolean {
     if (seen.has(stacks)) return false;
     seen.add(stacks);
-    let { mayEnd } = this.#stacks.tops(stacks);
-    const { symbols, below } = this.#stacks.tops(stacks);
+    const { symbols, below, ...tops } = this.#stacks.tops(stacks);
+    let { mayEnd } = tops;
     for (const [index, symbol] of symbols.entries()) {
-      const { starts, mayBeEmpty } = this.#beginning(symbol);
+      const starts = this.#beginnings.starts(symbol);
       this.#budget.spend(1 + starts.length);
-      for (const { lexer, rest } of starts) this.#add(threads, lexer, this.#stacks.push(rest, below[index]));
-      if (mayBeEmpty && this.#openInto(threads, below[index], seen)) mayEnd = true;
+      for (const { lexer, rest } of starts)
+        this.#add(threads, lexer, this.#stacks.concat(rest, below[index]));
+      if (this.#beginnings.mayBeEmpty(symbol) && this.#openInto(threads, below[index], seen)) mayEnd = true;
     }
     return mayEnd;
-  }
-
-  #beginning(symbol: GrammarSymbol): Beginning {
-    const known = this.#beginnings.get(symbol);
-    if (known !== undefined) return known;
-    if (this.#pending.has(symbol)) throw leftRecursion();
-    this.#pending.add(symbol);
-    try {
-      const beginning = isTerminal(symbol) ? this.#lexeme(symbol) : this.#ofRule(symbol);
-      this.#beginnings.set(symbol, beginning);
-      return beginning;
-    } finally {
-      this.#pending.delete(symbol);
-    }
-  }
-
-  #lexeme(symbol: GrammarSymbol): Beginning {
-    const expression = symbolIndex(symbol);
-    const lexer = this.automaton.start(expression);
-    const goesOn = lexer !== deadState && !this.automaton.isFinished(lexer);
-    return {
-      starts: goesOn ? [{ lexer, rest: [] }] : [],
-      mayBeEmpty: this.automaton.expressions.isNullable(expression),
-    };
-  }
-
-  #ofRule(symbol: GrammarSymbol): Beginning {
-    const starts: { readonly lexer: LexerState; readonly rest: Production }[] = [];
-    let mayBeEmpty = false;
-    for (const production of this.#rules.productions(symbol)) {
-      let isEmptySoFar = true;
-      for (let index = 0; index < production.length && isEmptySoFar; index++) {
-        // Behind nothing and before nothing, the rule itself adds nothing to what it begins with.
-        if (production[index] === symbol && index === production.length - 1) {
-          isEmptySoFar = false;
-          break;
-        }
-        const first = this.#beginning(production[index]);
-        const behind = production.slice(index + 1);
-        for (const { lexer, rest } of first.starts) starts.push({ lexer, rest: [...rest, ...behind] });
-        isEmptySoFar = first.mayBeEmpty;
-      }
-      mayBeEmpty ||= isEmptySoFar;
-    }
-    this.#budget.spend(starts.length);
-    return { starts, mayBeEmpty };
   }
 
   #intern(threads: ReadonlyMap<LexerState, Stacks>, mayEnd: boolean): ParserState {
@@ -280,14 +209,4 @@ export class Machine {
     this.#known.set(key, state);
     return state;
   }
-}
-
-function leftRecursion(): ConstraintRefusal {
-  return new ConstraintRefusal({
-    kind: "not-exact",
-    subject: "left recursion",
-    place: "",
-    message:
-      "A rule of the grammar begins with itself. Write the repetition with * or +, or let the rule end with itself.",
-  });
 }

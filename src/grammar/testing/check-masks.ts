@@ -1,4 +1,4 @@
-// The oracle of masks: at places of random texts, whether a mask allows exactly the tokens that a backtracking matcher
+// The oracle of masks: at places of random texts, whether a mask allows exactly the tokens that Earley's recogniser
 // takes one by one.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../domain/constraint.ts";

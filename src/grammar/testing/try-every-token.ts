@@ -1,38 +1,38 @@
 // The naive twin of the masks: every token is tried for itself, byte after byte, with no trie, walk or cache.
 import type { Language } from "../language.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
-import { BacktrackingMatcher } from "./backtracking-matcher.ts";
-import type { Reading } from "./backtracking-matcher.ts";
+import { EarleyMatcher } from "./earley-matcher.ts";
+import type { Place } from "./earley-matcher.ts";
 
 /** Tries tokens behind the same text. */
 export class TokenTrial {
-  readonly #matcher: BacktrackingMatcher;
+  readonly #matcher: EarleyMatcher;
   readonly #budget: Language["budget"];
-  readonly #reading: Reading;
+  readonly #place: Place;
 
   constructor(language: Language, sofar: Uint8Array) {
-    this.#matcher = new BacktrackingMatcher(language);
+    this.#matcher = new EarleyMatcher(language);
     this.#budget = language.budget;
-    this.#reading = this.#read(this.#matcher.start(), sofar);
+    this.#place = this.#read(this.#matcher.start(), sofar);
   }
 
   get mayEnd(): boolean {
-    return this.#reading.mayEnd;
+    return this.#place.mayEnd;
   }
 
   /** Whether some text goes on with the bytes. */
   allows(bytes: Uint8Array): boolean {
-    return this.#matcher.isAlive(this.#read(this.#reading, bytes));
+    return this.#matcher.isAlive(this.#read(this.#place, bytes));
   }
 
-  #read(before: Reading, bytes: Uint8Array): Reading {
-    let reading = before;
+  #read(before: Place, bytes: Uint8Array): Place {
+    let place = before;
     this.#budget.restart("compileSteps");
     for (const byte of bytes) {
-      reading = this.#matcher.after(reading, byte);
-      if (reading.ways.length === 0 && !reading.mayEnd) break;
+      place = this.#matcher.after(place, byte);
+      if (place.ways.length === 0 && !place.mayEnd) break;
     }
-    return reading;
+    return place;
   }
 }
 

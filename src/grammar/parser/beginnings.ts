@@ -1,0 +1,159 @@
+// What a symbol may begin with: the lexemes, and for each all that may follow it within the symbol. Rules that begin with
+// themselves, openly or behind what may be empty, lead from a lexeme outward in a circle, which a set of stacks can have.
+import type { StepBudget } from "../../regex/limits.ts";
+import { deadState } from "../../regex/automaton.ts";
+import type { Automaton, LexerState } from "../../regex/automaton.ts";
+import { circlesFrom } from "./circles.ts";
+import { isTerminal, symbolIndex } from "./rules.ts";
+import type { GrammarSymbol, Production, Rules } from "./rules.ts";
+import { StackGraph } from "./stack-graph.ts";
+import type { GraphNode } from "./stack-graph.ts";
+import { endStack, noStacks } from "./stacks.ts";
+import type { StackTable } from "./stack-table.ts";
+import type { Stacks } from "./stacks.ts";
+
+export interface Start {
+  readonly lexer: LexerState;
+  /** What follows the lexeme within the symbol. */
+  readonly rest: Stacks;
+}
+
+/** What a production may begin with: a symbol before which nothing must stand, and what is behind it. */
+interface Corner {
+  readonly symbol: GrammarSymbol;
+  readonly behind: Production;
+}
+
+export class Beginnings {
+  readonly #automaton: Automaton;
+  readonly #rules: Rules;
+  readonly #stacks: StackTable;
+  readonly #budget: StepBudget;
+  /** Of rules that were looked at, whether they may be empty. */
+  readonly #mayBeEmpty = new Map<GrammarSymbol, boolean>();
+  readonly #circles = new Map<GrammarSymbol, ReadonlySet<GrammarSymbol>>();
+  readonly #cornersOf = new Map<GrammarSymbol, readonly Corner[]>();
+  readonly #starts = new Map<GrammarSymbol, readonly Start[]>();
+
+  constructor(
+    parts: { readonly automaton: Automaton; readonly rules: Rules; readonly stacks: StackTable },
+    budget: StepBudget,
+  ) {
+    this.#automaton = parts.automaton;
+    this.#rules = parts.rules;
+    this.#stacks = parts.stacks;
+    this.#budget = budget;
+  }
+
+  starts(symbol: GrammarSymbol): readonly Start[] {
+    const known = this.#starts.get(symbol);
+    if (known !== undefined) return known;
+    const starts = isTerminal(symbol) ? this.#ofTerminal(symbol) : this.#ofRule(symbol);
+    this.#starts.set(symbol, starts);
+    return starts;
+  }
+
+  mayBeEmpty(symbol: GrammarSymbol): boolean {
+    if (isTerminal(symbol)) return this.#automaton.expressions.isNullable(symbolIndex(symbol));
+    if (!this.#mayBeEmpty.has(symbol)) this.#findEmpty(symbol);
+    return this.#mayBeEmpty.get(symbol) === true;
+  }
+
+  #ofTerminal(symbol: GrammarSymbol): readonly Start[] {
+    const lexer = this.#automaton.start(symbolIndex(symbol));
+    const goesOn = lexer !== deadState && !this.#automaton.isFinished(lexer);
+    return goesOn ? [{ lexer, rest: endStack }] : [];
+  }
+
+  #ofRule(rule: GrammarSymbol): readonly Start[] {
+    const circle = this.#circleOf(rule);
+    this.#budget.spend(circle.size);
+    const { graph, nodes } = this.#outward(circle, rule);
+    const follows = new Map<LexerState, Stacks>();
+    for (const [member, node] of nodes) {
+      const entries = this.#corners(member).filter(({ symbol }) => !circle.has(symbol));
+      if (entries.length === 0) continue;
+      const outward = this.#stacks.ofGraph(graph, [node]);
+      for (const { symbol, behind } of entries) {
+        const after = this.#stacks.push(behind, outward);
+        for (const { lexer, rest } of this.starts(symbol)) {
+          const follow = this.#stacks.concat(rest, after);
+          follows.set(lexer, this.#stacks.union(follows.get(lexer) ?? noStacks, follow));
+        }
+      }
+    }
+    this.#budget.spend(follows.size);
+    return [...follows].map(([lexer, rest]) => ({ lexer, rest }));
+  }
+
+  /** For each rule of a circle what may follow it within one of them, which may begin with it. */
+  #outward(
+    circle: ReadonlySet<GrammarSymbol>,
+    whole: GrammarSymbol,
+  ): { readonly graph: StackGraph; readonly nodes: ReadonlyMap<GrammarSymbol, GraphNode> } {
+    const graph = new StackGraph();
+    const nodes = new Map([...circle].map((member) => [member, graph.node()]));
+    for (const [member, node] of nodes) {
+      if (member === whole) graph.add(node, [], endStack);
+      for (const { symbol, behind } of this.#corners(member)) {
+        const part = nodes.get(symbol);
+        if (part !== undefined) graph.add(part, behind, node);
+      }
+    }
+    return { graph, nodes };
+  }
+
+  /** The rules that begin with the rule and that it begins with, and itself. */
+  #circleOf(rule: GrammarSymbol): ReadonlySet<GrammarSymbol> {
+    const known = this.#circles.get(rule);
+    if (known !== undefined) return known;
+    const onward = (one: GrammarSymbol): readonly GrammarSymbol[] =>
+      this.#corners(one)
+        .map(({ symbol }) => symbol)
+        .filter((symbol) => !isTerminal(symbol) && !this.#circles.has(symbol));
+    for (const members of circlesFrom([rule], onward)) {
+      const circle = new Set(members);
+      for (const member of members) this.#circles.set(member, circle);
+    }
+    return this.#circles.get(rule) ?? new Set([rule]);
+  }
+
+  #corners(rule: GrammarSymbol): readonly Corner[] {
+    const known = this.#cornersOf.get(rule);
+    if (known !== undefined) return known;
+    const corners = this.#rules.productions(rule).flatMap((production) => {
+      const obliged = production.findIndex((symbol) => !this.mayBeEmpty(symbol));
+      const count = obliged < 0 ? production.length : obliged + 1;
+      return production
+        .slice(0, count)
+        .map((symbol, index): Corner => ({ symbol, behind: production.slice(index + 1) }));
+    });
+    this.#budget.spend(1 + (corners.length >>> 2));
+    this.#cornersOf.set(rule, corners);
+    return corners;
+  }
+
+  /** Finds out of a rule, and of all that this takes, whether it may be empty. */
+  #findEmpty(rule: GrammarSymbol): void {
+    const open = new Set([rule]);
+    const empty = new Set<GrammarSymbol>();
+    const isEmpty = (symbol: GrammarSymbol): boolean => {
+      if (isTerminal(symbol) || this.#mayBeEmpty.has(symbol)) return this.mayBeEmpty(symbol);
+      open.add(symbol);
+      return empty.has(symbol);
+    };
+    const look = (one: GrammarSymbol): void => {
+      const productions = this.#rules.productions(one);
+      this.#budget.spend(1 + (productions.length >>> 2));
+      if (productions.some((production) => production.every(isEmpty))) empty.add(one);
+    };
+    // A set that grows while one goes through it is gone through to its end.
+    for (const one of open) look(one);
+    for (let before = -1; before < open.size + empty.size;) {
+      before = open.size + empty.size;
+      // Those that were come to last are what others wait for.
+      for (const one of [...open].reverse()) if (!empty.has(one)) look(one);
+    }
+    for (const one of open) this.#mayBeEmpty.set(one, empty.has(one));
+  }
+}

@@ -1,0 +1,93 @@
+// A graph of stacks made deterministic, so that one symbol leads one way (the subset construction). Parts of it that are
+// known sets are taken as they are.
+import type { GrammarSymbol } from "./rules.ts";
+import { isKnown } from "./stack-graph.ts";
+import type { GraphNode, StackGraph } from "./stack-graph.ts";
+import type { Stacks, StackTops } from "./stacks.ts";
+
+/** A set of stacks that has no number yet. */
+export interface Draft {
+  /** The nodes at any of which its stacks begin. */
+  readonly nodes: readonly GraphNode[];
+  readonly mayEnd: boolean;
+  readonly symbols: readonly GrammarSymbol[];
+  readonly below: readonly (Draft | Stacks)[];
+}
+
+interface OpenDraft extends Draft {
+  mayEnd: boolean;
+  readonly symbols: GrammarSymbol[];
+  readonly below: (Draft | Stacks)[];
+}
+
+/** What is asked of the sets that are known. */
+export interface KnownStacks {
+  topsOf(stacks: Stacks): StackTops;
+  /** As few sets as one knows to have the stacks of all. */
+  united(all: readonly Stacks[]): readonly Stacks[];
+  /** Counts the work. */
+  spend(steps: number): void;
+}
+
+/** The stacks that begin at any of the nodes: a known set, or a draft that leads to all others. */
+export function determined(
+  graph: StackGraph,
+  starts: readonly GraphNode[],
+  known: KnownStacks,
+): Draft | Stacks {
+  const drafts = new Map<string, OpenDraft>();
+  const open: OpenDraft[] = [];
+  const draftOf = (from: readonly GraphNode[]): Draft | Stacks => {
+    const nodes = reached(graph, from, known);
+    known.spend(1 + nodes.length);
+    if (nodes.length === 1 && isKnown(nodes[0])) return nodes[0];
+    const key = nodes.join(",");
+    const before = drafts.get(key);
+    if (before !== undefined) return before;
+    const draft: OpenDraft = { nodes, mayEnd: false, symbols: [], below: [] };
+    drafts.set(key, draft);
+    open.push(draft);
+    return draft;
+  };
+  const first = draftOf(starts);
+  for (let draft = open.pop(); draft !== undefined; draft = open.pop()) {
+    draft.mayEnd = draft.nodes.some((node) => isKnown(node) && known.topsOf(node).mayEnd);
+    const ways = waysBySymbol(draft.nodes, graph, known);
+    draft.symbols.push(...[...ways.keys()].sort((one, other) => one - other));
+    for (const symbol of draft.symbols) draft.below.push(draftOf(ways.get(symbol) ?? []));
+  }
+  return first;
+}
+
+/** The nodes that nothing leads to from the given ones, those included, and the known sets among them as few; sorted. */
+function reached(graph: StackGraph, from: readonly GraphNode[], known: KnownStacks): readonly GraphNode[] {
+  const nodes = new Set(from);
+  for (const node of nodes) {
+    if (isKnown(node)) continue;
+    for (const { symbol, to } of graph.waysFrom(node)) if (symbol === null) nodes.add(to);
+  }
+  const open = [...nodes].filter((node) => !isKnown(node));
+  return [...open, ...known.united([...nodes].filter(isKnown))].sort((one, other) => one - other);
+}
+
+function waysBySymbol(
+  nodes: readonly GraphNode[],
+  graph: StackGraph,
+  known: KnownStacks,
+): ReadonlyMap<GrammarSymbol, readonly GraphNode[]> {
+  const ways = new Map<GrammarSymbol, GraphNode[]>();
+  const add = (symbol: GrammarSymbol, to: GraphNode): void => {
+    const others = ways.get(symbol);
+    if (others === undefined) ways.set(symbol, [to]);
+    else others.push(to);
+  };
+  for (const node of nodes) {
+    if (isKnown(node)) {
+      const { symbols, below } = known.topsOf(node);
+      for (const [index, symbol] of symbols.entries()) add(symbol, below[index]);
+    } else {
+      for (const { symbol, to } of graph.waysFrom(node)) if (symbol !== null) add(symbol, to);
+    }
+  }
+  return ways;
+}

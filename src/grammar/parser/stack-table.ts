@@ -1,0 +1,257 @@
+// All sets of stacks that a parser came to. A set is a regular language, read from the top, and its number a state of the
+// one minimal automaton of all sets. So equal sets are the same number, sets that are alike below share it, and what rules
+// that begin with themselves leave is a circle, not a growing set.
+import { limitExceeded } from "../../regex/limits.ts";
+import type { GrammarLimits, StepBudget } from "../../regex/limits.ts";
+import { circlesFrom } from "./circles.ts";
+import { determined } from "./determine.ts";
+import type { Draft, KnownStacks } from "./determine.ts";
+import type { GrammarSymbol } from "./rules.ts";
+import { classesOf, isMember, memberAt, memberIndex, seenFrom } from "./same-circles.ts";
+import type { Member } from "./same-circles.ts";
+import { isKnown, StackGraph } from "./stack-graph.ts";
+import type { GraphNode } from "./stack-graph.ts";
+import { noStacks, endStack } from "./stacks.ts";
+import type { Stacks, StackTops } from "./stacks.ts";
+
+interface Beginning {
+  readonly graph: StackGraph;
+  readonly starts: readonly GraphNode[];
+  readonly united: KnownStacks["united"];
+}
+
+/** Measured: the tops of a set of stacks with their name, and a pair that was put together. */
+const [bytesPerStacks, bytesPerPair] = [350, 60];
+
+/** More than the sets that any limit lets be: the numbers of two make one key. */
+const pairFactor = 2 ** 26;
+
+export class StackTable {
+  readonly #limits: GrammarLimits;
+  readonly #budget: StepBudget;
+  readonly #tops: StackTops[] = [];
+  readonly #known = new Map<string, Stacks>();
+  /** Whether a set leads to a circle: it has stacks of any height. */
+  readonly #isEndless: boolean[] = [];
+  /** By set, the circle that it is in. */
+  readonly #circles = new Map<Stacks, readonly Stacks[]>();
+  /** Circles by what is seen from a set in them, in the order in which it is seen. */
+  readonly #seen = new Map<string, readonly Stacks[]>();
+  readonly #unions = new Map<number, Stacks>();
+  readonly #chains = new Map<number, Stacks>();
+
+  constructor(limits: GrammarLimits, budget: StepBudget) {
+    this.#limits = limits;
+    this.#budget = budget;
+    this.#intern({ mayEnd: false, symbols: [], below: [] });
+    this.#intern({ mayEnd: true, symbols: [], below: [] });
+  }
+
+  /** About what all this takes. */
+  get byteLength(): number {
+    const pairs = this.#unions.size + this.#chains.size;
+    return this.#tops.length * bytesPerStacks + pairs * bytesPerPair;
+  }
+
+  tops(stacks: Stacks): StackTops {
+    return this.#tops[stacks];
+  }
+
+  /** The stacks with the symbols on top of each, the first topmost. */
+  push(symbols: readonly GrammarSymbol[], stacks: Stacks): Stacks {
+    if (stacks === noStacks) return noStacks;
+    return symbols.reduceRight(
+      (below, symbol) => this.#intern({ mayEnd: false, symbols: [symbol], below: [below] }),
+      stacks,
+    );
+  }
+
+  /** The stacks of both. */
+  union(one: Stacks, other: Stacks): Stacks {
+    if (one === other || other === noStacks) return one;
+    if (one === noStacks) return other;
+    const known = this.#unions.get(keyOf(one, other));
+    if (known !== undefined) return known;
+    this.#budget.spend(1);
+    const all =
+      this.#isEndless[one] && this.#isEndless[other]
+        ? this.#unionEndless(one, other)
+        : this.#unionOf(this.#tops[one], this.#tops[other]);
+    this.#unions.set(keyOf(one, other), all);
+    return all;
+  }
+
+  /** Each of the upper stacks on each of the lower. */
+  concat(upper: Stacks, lower: Stacks): Stacks {
+    if (upper === endStack || lower === noStacks) return lower;
+    if (lower === endStack || upper === noStacks) return upper;
+    const key = upper * pairFactor + lower;
+    const known = this.#chains.get(key);
+    if (known !== undefined) return known;
+    this.#budget.spend(1);
+    const all = this.#isEndless[upper]
+      ? this.#concatEndless(upper, lower)
+      : this.#concatOf(this.#tops[upper], lower);
+    this.#chains.set(key, all);
+    return all;
+  }
+
+  /** The stacks of a graph that begin at any of the nodes. */
+  ofGraph(graph: StackGraph, starts: readonly GraphNode[]): Stacks {
+    const union = (all: readonly Stacks[]): Stacks =>
+      all.reduce((one, other) => this.union(one, other), noStacks);
+    return this.#ofGraph({ graph, starts, united: (all) => (all.length > 1 ? [union(all)] : all) });
+  }
+
+  #ofGraph({ graph, starts, united }: Beginning): Stacks {
+    const first = determined(graph, starts, {
+      topsOf: (stacks) => this.#tops[stacks],
+      united,
+      spend: (steps) => this.#budget.spend(steps),
+    });
+    if (!isDraft(first)) return first;
+    const numbers = new Map<Draft, Stacks>();
+    for (const circle of circlesFrom([first], ({ below }) => below.filter(isDraft)))
+      this.#number(circle, numbers);
+    for (const [{ nodes }, stacks] of numbers)
+      if (nodes.length === 2 && nodes.every(isKnown)) this.#unions.set(keyOf(nodes[0], nodes[1]), stacks);
+    return numbers.get(first) ?? noStacks;
+  }
+
+  /** Two sets side by side, which come to pairs of sets that may have to be looked at for the same union. */
+  #unionEndless(one: Stacks, other: Stacks): Stacks {
+    const united = (pair: readonly Stacks[]): readonly Stacks[] => {
+      if (pair.length < 2) return pair;
+      const isFinite = pair.some((stacks) => !this.#isEndless[stacks]);
+      const known = isFinite ? this.union(pair[0], pair[1]) : this.#unions.get(keyOf(pair[0], pair[1]));
+      return known === undefined ? pair : [known];
+    };
+    return this.#ofGraph({ graph: new StackGraph(), starts: [one, other], united });
+  }
+
+  #unionOf(one: StackTops, other: StackTops): Stacks {
+    const below = new Map<GrammarSymbol, Stacks>();
+    for (const { symbols, below: parts } of [one, other]) {
+      for (const [index, symbol] of symbols.entries())
+        below.set(symbol, this.union(below.get(symbol) ?? noStacks, parts[index]));
+    }
+    const symbols = [...below.keys()].sort((first, second) => first - second);
+    return this.#intern({
+      mayEnd: one.mayEnd || other.mayEnd,
+      symbols,
+      below: symbols.map((symbol) => below.get(symbol) ?? noStacks),
+    });
+  }
+
+  #concatOf({ mayEnd, symbols, below }: StackTops, lower: Stacks): Stacks {
+    const chained = below.map((stacks) => this.concat(stacks, lower));
+    const all = this.#intern({ mayEnd: false, symbols, below: chained });
+    return mayEnd ? this.union(all, lower) : all;
+  }
+
+  #concatEndless(upper: Stacks, lower: Stacks): Stacks {
+    const graph = new StackGraph();
+    const nodes = new Map<Stacks, GraphNode>([[upper, graph.node()]]);
+    for (const [stacks, node] of nodes) {
+      const { mayEnd, symbols, below } = this.#tops[stacks];
+      if (mayEnd) graph.add(node, [], lower);
+      for (const [index, symbol] of symbols.entries()) {
+        const to = nodes.get(below[index]) ?? graph.node();
+        nodes.set(below[index], to);
+        graph.add(node, [symbol], to);
+      }
+    }
+    return this.ofGraph(graph, [nodes.get(upper) ?? noStacks]);
+  }
+
+  /** Gives the drafts of a circle their numbers; what they lead to outside of it has its own. */
+  #number(circle: readonly Draft[], numbers: Map<Draft, Stacks>): void {
+    const places = new Map(circle.map((draft, index) => [draft, memberAt(index)]));
+    const numberOf = (to: Draft | Stacks): number =>
+      isDraft(to) ? (places.get(to) ?? numbers.get(to) ?? noStacks) : to;
+    const isCircle = circle.length > 1 || circle[0].below.includes(circle[0]);
+    const members = circle.map((draft) => withBelow(draft, draft.below.map(numberOf)));
+    const found = isCircle ? this.#numberCircle(members) : members.map((tops) => this.#intern(tops));
+    for (const [index, draft] of circle.entries()) numbers.set(draft, found[index]);
+  }
+
+  /** The number of each member of a circle, of which some may be alike. */
+  #numberCircle(members: readonly Member[]): readonly Stacks[] {
+    // A circle that leads to another may only be a longer way into it.
+    const led = new Set(members.flatMap(({ below }) => below));
+    const beside = [...new Set([...led].flatMap((stacks) => this.#circles.get(stacks) ?? []))];
+    const places = new Map(beside.map((stacks, index) => [stacks, memberAt(members.length + index)]));
+    const all = [...members, ...beside.map((stacks) => this.#tops[stacks])].map((tops) =>
+      withBelow(
+        tops,
+        tops.below.map((to) => places.get(to) ?? to),
+      ),
+    );
+    const classes = classesOf(all, (steps) => this.#budget.spend(steps));
+    const known = new Map(beside.map((stacks, index) => [classes[members.length + index], stacks]));
+    const own = [...new Set(classes.slice(0, members.length))];
+    if (!known.has(own[0])) {
+      const one = own.map((name) => members[classes.indexOf(name)]);
+      const placed = one.map((tops) =>
+        withBelow(
+          tops,
+          tops.below.map((to) => (isMember(to) ? memberAt(own.indexOf(classes[memberIndex(to)])) : to)),
+        ),
+      );
+      for (const [index, stacks] of this.#internCircle(placed).entries()) known.set(own[index], stacks);
+    }
+    return members.map((_, index) => known.get(classes[index]) ?? noStacks);
+  }
+
+  /** The number of each member of a circle, all of which differ. */
+  #internCircle(members: readonly Member[]): readonly Stacks[] {
+    const { name, order } = seenFrom(members, 0);
+    const known = this.#seen.get(name);
+    if (known !== undefined) return members.map((_, index) => known[order.indexOf(index)]);
+    const first = this.#tops.length;
+    const circle = members.map((_, index) => first + index);
+    for (const member of members) {
+      this.#budget.spend(1 + members.length);
+      const below = member.below.map((to) => (isMember(to) ? first + memberIndex(to) : to));
+      const stacks = this.#add(withBelow(member, below));
+      this.#isEndless[stacks] = true;
+      this.#circles.set(stacks, circle);
+      const seen = seenFrom(members, stacks - first);
+      this.#seen.set(
+        seen.name,
+        seen.order.map((index) => first + index),
+      );
+    }
+    return circle;
+  }
+
+  #intern(tops: StackTops): Stacks {
+    const known = this.#known.get(nameOf(tops));
+    if (known !== undefined) return known;
+    this.#budget.spend(1);
+    return this.#add(tops);
+  }
+
+  #add(tops: StackTops): Stacks {
+    const stacks = this.#tops.length;
+    if (stacks >= this.#limits.states * 4) throw limitExceeded("states", this.#limits.states);
+    this.#tops.push(tops);
+    this.#known.set(nameOf(tops), stacks);
+    this.#isEndless.push(tops.below.some((below) => this.#isEndless[below]));
+    return stacks;
+  }
+}
+
+/** A pair in either order. */
+const keyOf = (one: Stacks, other: Stacks): number =>
+  Math.min(one, other) * pairFactor + Math.max(one, other);
+
+const isDraft = (one: Draft | Stacks): one is Draft => typeof one !== "number";
+
+const nameOf = ({ mayEnd, symbols, below }: StackTops): string =>
+  `${mayEnd ? "." : ""}${symbols.join(",")};${below.join(",")}`;
+
+const withBelow = (
+  { mayEnd, symbols }: Pick<StackTops, "mayEnd" | "symbols">,
+  below: readonly number[],
+): StackTops => ({ mayEnd, symbols, below });

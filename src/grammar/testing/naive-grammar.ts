@@ -1,0 +1,86 @@
+// Random grammars of a few rules, and the naive twin of all that is made of one: which spans of a text each rule matches,
+// found by trying every rule at every place until nothing more is found. Shares nothing with the compiler and the parser.
+import * as fc from "fast-check";
+
+/** A character, or the number of a rule. */
+type Part = string | number;
+type Rule = readonly (readonly Part[])[];
+/** Rules by number, of which the first is the whole text. */
+export type PlainGrammar = readonly Rule[];
+
+const ruleCount = 3;
+const parts = fc.oneof(fc.constantFrom("a", "b"), fc.nat(ruleCount - 1));
+const rules = fc.array(fc.array(parts, { maxLength: 3 }), { minLength: 1, maxLength: 3 });
+
+/** Most are ambiguous, and many begin with themselves, openly or behind what may be empty. */
+export const plainGrammars: fc.Arbitrary<PlainGrammar> = fc.array(rules, {
+  minLength: ruleCount,
+  maxLength: ruleCount,
+});
+
+/** The grammar as llama.cpp writes it. */
+export function gbnfOf(grammar: PlainGrammar): string {
+  const spelled = (part: Part): string => (typeof part === "string" ? `"${part}"` : `r${part}`);
+  const lines = grammar.map((alternatives, index) => {
+    const texts = alternatives.map((one) => (one.length === 0 ? '""' : one.map(spelled).join(" ")));
+    return `r${index} ::= ${texts.join(" | ")}`;
+  });
+  return ["root ::= r0", ...lines].join("\n");
+}
+
+/** The alternatives that match some text at all. */
+export function matchable(grammar: PlainGrammar): PlainGrammar {
+  let found = grammar.map((): Rule => []);
+  for (let before = -1; before < countOf(found);) {
+    before = countOf(found);
+    const known = found;
+    found = grammar.map((rule) =>
+      rule.filter((one) => one.every((part) => typeof part === "string" || known[part].length > 0)),
+    );
+  }
+  return found;
+}
+
+const countOf = (grammar: PlainGrammar): number => grammar.reduce((sum, rule) => sum + rule.length, 0);
+
+/** A grammar of all that texts of a grammar begin with; every alternative of it must match something. */
+export function beginningsOf(grammar: PlainGrammar): PlainGrammar {
+  // What the rule of a number begins with has that number and those of all rules before it.
+  const begun = (part: Part): readonly Part[] => [typeof part === "string" ? part : part + grammar.length];
+  const beginnings = grammar.map((rule): Rule =>
+    rule.length === 0
+      ? []
+      : [[], ...rule.flatMap((one) => one.map((part, index) => [...one.slice(0, index), ...begun(part)]))],
+  );
+  return [...grammar, ...beginnings];
+}
+
+/** For a rule, whether it matches the first 0, 1, 2 ... characters of the text. */
+export function matchesOf(grammar: PlainGrammar, rule: number, text: string): readonly boolean[] {
+  const places = Array.from({ length: text.length + 1 }, (_, place) => place);
+  /** By rule and start, the ends of what it matches, a bit each. */
+  const ends = grammar.map(() => places.map(() => 0));
+  const endsOf = (one: readonly Part[], start: number): number => {
+    let from = 1 << start;
+    for (const part of one) {
+      let to = 0;
+      for (const place of places.filter((at) => ((from >>> at) & 1) === 1)) {
+        if (typeof part === "number") to |= ends[part][place];
+        else if (text[place] === part) to |= 1 << (place + 1);
+      }
+      from = to;
+    }
+    return from;
+  };
+  for (let isNew = true; isNew;) {
+    isNew = false;
+    for (const [number, alternatives] of grammar.entries()) {
+      for (const start of places) {
+        const found = alternatives.reduce((all, one) => all | endsOf(one, start), ends[number][start]);
+        isNew ||= found !== ends[number][start];
+        ends[number][start] = found;
+      }
+    }
+  }
+  return places.map((place) => ((ends[rule][0] >>> place) & 1) === 1);
+}
