@@ -1,7 +1,7 @@
 // What a running server says of itself when something of it is broken or missing, and what becomes of what depends on it.
 // A full disk is full-disk.test.ts.
 import assert from "node:assert/strict";
-import { existsSync, truncateSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
@@ -77,6 +77,25 @@ test("an adapter that cannot be read is named by the system check, and a chat on
   );
   for (const body of [red.body, failed.body]) assert.ok(!JSON.stringify(body).includes(dataFolder));
   assert.equal((await chat(server, "p/cut:step0")).status, 200);
+});
+
+test("adapters that the database does not know, as one that lost its end, are named by the system check and left alone", async () => {
+  const dataFolder = newDataFolder();
+  const adapter = join(dataFolder, "adapters", "lost", "1");
+  const job = join(dataFolder, "jobs", "lost");
+  for (const folder of [adapter, job]) mkdirSync(folder, { recursive: true });
+  const server = await startServer({ dataFolder, flags: model });
+  try {
+    const { status, body } = await systemCheck(server);
+    assert.equal(status, 503);
+    assert.match(body.data_folder, /the database does not know adapters\/lost\/1\./);
+    assert.ok(existsSync(adapter) && existsSync(job));
+    rmSync(adapter, { recursive: true });
+    assert.equal((await systemCheck(server)).status, 200);
+  } finally {
+    await server.terminate();
+    removeDataFolder(dataFolder);
+  }
 });
 
 test("a job whose base model is missing is named by the system check, waits, and is finished when it is back", async () => {

@@ -36,6 +36,7 @@ import { builtInModel, packageVersion } from "./package.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
+import { compareAdapters, comparisonFault, type AdapterComparison } from "./data-folder/compare-adapters.ts";
 import { sweepDataFolder } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
 import { createServedBases, engineHealth, listedBase, type EngineBase } from "./served-bases.ts";
@@ -231,6 +232,7 @@ async function construct(
     settings: config.models,
   });
 
+  let compared: AdapterComparison = { missing: [], unknown: [] };
   const files = createFileService({
     store: database.files,
     clock,
@@ -257,6 +259,10 @@ async function construct(
     checks: {
       disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
+      data_folder: async () => {
+        const fault = comparisonFault(compared, dataFolder);
+        if (fault !== null) throw fault;
+      },
       bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
     },
     checkConstraint: (base, constraint, { instances, ...options }) =>
@@ -288,6 +294,9 @@ async function construct(
   const sweep = async (): Promise<void> => {
     await modelService.deleteAllOlderVersions();
     await sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
+    compared = await compareAdapters({ dataFolder, models: modelStore, jobs });
+    const fault = comparisonFault(compared, dataFolder);
+    if (fault !== null) logger.error(compared, fault.message);
   };
   const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });
   return { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep, records };

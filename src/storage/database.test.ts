@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -169,6 +169,45 @@ test("what a deleted model took is given back to the file system", { timeout: 30
   await eventually(() => statSync(file).size < 8 << 20);
   assert.ok(statSync(`${file}-wal`).size <= 16 << 20);
   assert.equal((await database.keys.list(firstPage)).items.length, 1);
+});
+
+/** The keys in a copy of the database file alone, without its log. */
+function keysWithoutLog(t: TestContext, file: string): readonly string[] {
+  const copy = temporaryFile(t);
+  mkdirSync(dirname(copy));
+  copyFileSync(file, copy);
+  const raw = new Sqlite(copy);
+  try {
+    return raw
+      .prepare("select id from access_keys")
+      .all()
+      .map((row) => (row as { readonly id: string }).id);
+  } catch {
+    // There is not even the table.
+    return [];
+  } finally {
+    raw.close();
+  }
+}
+
+test("what was written does not stay in the log alone once nothing is written any more", async (t) => {
+  const file = temporaryFile(t);
+  const database = await openDatabase({ file });
+  t.after(() => database.close());
+  await database.keys.create(sampleKey("k"));
+  await eventually(() => keysWithoutLog(t, file).includes("k"));
+});
+
+test("the log of a process that died goes into the file at the next start", async (t) => {
+  const [file, left] = [temporaryFile(t), temporaryFile(t)];
+  const database = await openDatabase({ file });
+  t.after(() => database.close());
+  await database.keys.create(sampleKey("k"));
+  mkdirSync(dirname(left));
+  for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${left}${end}`);
+  const next = await openDatabase({ file: left });
+  t.after(() => next.close());
+  assert.deepEqual(keysWithoutLog(t, left), ["k"]);
 });
 
 test("a small database that could not shrink is made one that can", async (t) => {

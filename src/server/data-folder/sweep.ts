@@ -43,12 +43,17 @@ type Remove = (...parts: readonly string[]) => Promise<void>;
 
 /** What attempts work with goes, since none runs; what the next one goes on from stays, if there is to be one. */
 async function sweepJob(
-  { dataFolder, jobs }: SweepDependencies,
+  { dataFolder, jobs, logger }: SweepDependencies,
   jobId: string,
   remove: Remove,
 ): Promise<void> {
   const job = await jobs.find(jobId);
-  if (job === null || isTerminal(job.state)) return remove("jobs", jobId);
+  if (job === null) {
+    const folder = join(dataFolder, "jobs", jobId);
+    logger.warn({ folder }, "the database does not know this job; its folder is left alone");
+    return;
+  }
+  if (isTerminal(job.state)) return remove("jobs", jobId);
   for (const name of await namesIn(join(dataFolder, "jobs", jobId)))
     if (!isKeptForAttempts(name)) await remove("jobs", jobId, name);
 }

@@ -20,7 +20,10 @@ export type SessionRequest =
   | { readonly kind: "commit" }
   /** Harmless where an error has ended the transaction by itself, as a full disk does. */
   | { readonly kind: "rollback" }
-  /** Gives some unused pages back to the file system; the one row says whether there are more. */
+  /**
+   * Gives some unused pages back to the file system; the one row says whether there are more. Without more, what is in the
+   * log alone goes into the file: what was written last then outlives a log that is lost or damaged.
+   */
   | { readonly kind: "shrink" }
   /** Rolls back what was not committed. */
   | { readonly kind: "close" };
@@ -67,6 +70,8 @@ export class SqliteSession {
       this.#run(`PRAGMA ${pragma}`);
     if (this.#number("auto_vacuum") === 0) this.#rewriteIfSmall();
     this.#run("PRAGMA busy_timeout = 0");
+    // What a process that died left there.
+    this.#foldLog();
   }
 
   /** A database from before it could shrink. */
@@ -132,11 +137,11 @@ export class SqliteSession {
   #shrink(): boolean {
     const unusedCount = this.#number("freelist_count") - freePagesKept;
     // A database from before it could shrink keeps its pages.
-    if (unusedCount <= 0 || this.#number("auto_vacuum") === 0) return false;
-    const pageCount = Math.min(unusedCount, pagesPerShrink);
-    this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));
-    if (unusedCount > pagesPerShrink) return true;
-    // The file gets shorter when the log is folded into it.
+    if (unusedCount > 0 && this.#number("auto_vacuum") !== 0) {
+      const pageCount = Math.min(unusedCount, pagesPerShrink);
+      this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));
+      if (unusedCount > pagesPerShrink) return true;
+    }
     this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     return false;
   }
@@ -149,15 +154,18 @@ export class SqliteSession {
 
   #close(): QueryResult<never> {
     if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+    // libsql keeps statements open until they are collected, and then does not do it itself.
+    this.#foldLog();
+    this.#database.close();
+    return nothing;
+  }
+
+  #foldLog(): void {
     try {
-      // libsql keeps statements open until they are collected, and then does not fold the log into the file itself.
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // No room for it: the log stays, and whoever opens the database next reads it.
-    } finally {
-      this.#database.close();
+      // No room for it, or another process reads: the log stays, and whoever opens the database next reads it.
     }
-    return nothing;
   }
 }
 

@@ -1,0 +1,100 @@
+// Whether the database and the adapters on disk know of each other. Where they do not, one of them is another's or lost its
+// end, as a database does whose log was damaged: nothing is removed for it, and nothing is healthy until somebody looked.
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { JobStore } from "../../domain/job.ts";
+import type { ModelStore } from "../../domain/model.ts";
+import { allItems } from "../../domain/page.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+
+export interface AdapterComparison {
+  /** Folders that versions of the database are to have, relative to the data folder. */
+  readonly missing: readonly string[];
+  /** Folders of versions that the database does not know, and never had. */
+  readonly unknown: readonly string[];
+}
+
+export interface ComparedStores {
+  readonly dataFolder: string;
+  readonly models: Pick<ModelStore, "find" | "list" | "listVersions" | "greatestStep">;
+  readonly jobs: Pick<JobStore, "list">;
+}
+
+/** To be called while no job runs, behind the sweep. */
+export async function compareAdapters(stores: ComparedStores): Promise<AdapterComparison> {
+  return { missing: await missingAdapters(stores), unknown: await unknownAdapters(stores) };
+}
+
+/** What is wrong with what was found and is so still; null where all is well. */
+export function comparisonFault(
+  { missing, unknown }: AdapterComparison,
+  dataFolder: string,
+): ServiceError | null {
+  const gone = missing.filter((folder) => !existsSync(join(dataFolder, folder)));
+  const strange = unknown.filter((folder) => existsSync(join(dataFolder, folder)));
+  if (gone.length + strange.length === 0) return null;
+  const parts = [
+    ...(gone.length === 0
+      ? []
+      : [`${named(gone)} should be there and ${gone.length === 1 ? "is" : "are"} not`]),
+    ...(strange.length === 0 ? [] : [`the database does not know ${named(strange)}`]),
+  ];
+  return new ServiceError({
+    code: "internal",
+    message:
+      `In the data folder ${parts.join(", and ")}. The database may have lost what was written last, or is another one's: ` +
+      "put back the one that belongs to these adapters, or delete the versions, or move the folders away.",
+  });
+}
+
+/** Folders that a message names. */
+const namedMax = 5;
+
+function named(folders: readonly string[]): string {
+  const rest = folders.length > namedMax ? ` and ${folders.length - namedMax} more` : "";
+  return `${folders.slice(0, namedMax).join(", ")}${rest}`;
+}
+
+async function missingAdapters({ dataFolder, models }: ComparedStores): Promise<readonly string[]> {
+  const missing: string[] = [];
+  const all = { entity: null, project: null, name: null };
+  for await (const { id } of allItems((page) => models.list(all, page)))
+    for await (const { adapterFolder } of allItems((page) => models.listVersions(id, page)))
+      if (adapterFolder !== null && !existsSync(join(dataFolder, adapterFolder))) missing.push(adapterFolder);
+  return missing;
+}
+
+async function unknownAdapters({ dataFolder, models, jobs }: ComparedStores): Promise<readonly string[]> {
+  const unknown: string[] = [];
+  for (const modelId of await namesIn(join(dataFolder, "adapters"))) {
+    const steps = (await namesIn(join(dataFolder, "adapters", modelId))).filter((name) => /^\d+$/.test(name));
+    const isKnown = (await models.find(modelId)) !== null;
+    const known = isKnown ? await greatestKnownStep({ models, jobs }, modelId) : -1;
+    unknown.push(
+      ...steps.filter((step) => Number(step) > known).map((step) => `adapters/${modelId}/${step}`),
+    );
+  }
+  return unknown;
+}
+
+/** Of the model's versions, and of those that its jobs have begun to make. */
+async function greatestKnownStep(
+  { models, jobs }: Pick<ComparedStores, "models" | "jobs">,
+  modelId: string,
+): Promise<number> {
+  let greatest = await models.greatestStep(modelId);
+  const filter = { entity: null, modelId, kind: null, state: null };
+  for await (const { pins } of allItems((page) => jobs.list(filter, page)))
+    greatest = Math.max(greatest, pins?.resultStep ?? 0);
+  return greatest;
+}
+
+/** Empty when there is no such folder. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    return [];
+  }
+}
