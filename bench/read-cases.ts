@@ -55,7 +55,8 @@ export async function storeForReads(server: RunningServer, modelId: string): Pro
   for (let index = 0; index < 300; index++)
     await send(models, JSON.stringify({ project: "many", name: `m${index}`, base_model: "hone-tiny" }));
   const form = new FormData();
-  const line = `${JSON.stringify({ messages: [{ role: "user", content: "x ".repeat(2000) }] })}\n`;
+  const turns = ["user", "assistant"].map((role) => ({ role, content: "x ".repeat(1000) }));
+  const line = `${JSON.stringify({ messages: turns })}\n`;
   form.set("purpose", "fine-tune");
   form.set("file", new Blob([line.repeat((45 * mebibyte) / line.length)]), "large.jsonl");
   stored.fileId = ((await send("/v1/files", form)) as { id: string }).id;

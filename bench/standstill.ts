@@ -121,6 +121,14 @@ const writes: readonly Case[] = [
     body: () => object(`{${hello},"n":32,"stop":`, list('"stop here"', 100_000)),
   },
   {
+    name: "chat: 128 answers of 900 tokens with 20 log-probabilities each",
+    path: chatPath,
+    body: () =>
+      Buffer.from(
+        `{${hello},"n":128,"max_tokens":900,"ignore_eos":true,"temperature":1,"logprobs":true,"top_logprobs":20}`,
+      ),
+  },
+  {
     name: "chat: 65,536 allowed ids, n 32",
     path: chatPath,
     body: () => object(`{${hello},"n":32,"max_tokens":64,"allowed_token_ids":`, list("100", 65_536)),

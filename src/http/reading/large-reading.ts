@@ -1,5 +1,6 @@
-// Reads a stored group of any size within the budget: while it is as groups usually are, what the request holds anyway is
-// enough; from there on it holds twice as much each time that it has as much. Who waits for that keeps what it has read.
+// Reads stored groups of any size within the budget. While a group is as groups usually are, what the request holds anyway
+// is enough; once it is larger, the request holds as much as the largest that it can turn out to be, and reads on when it
+// has that: were it to ask for a little more each time, all that wait would have read most of theirs.
 import { readerBytes, type ReadShare } from "./read-budget.ts";
 
 /** Of a group that is made into rows there is its text, what that is parsed to, and what is written of it. */
@@ -7,12 +8,15 @@ const copies = 3;
 
 export class LargeReading {
   readonly #share: ReadShare;
+  readonly #largestBytes: number;
   readonly #encoder = new TextEncoder();
   #byteCount = 0;
-  #heldBytes = readerBytes;
+  #isLarge = false;
 
-  constructor(share: ReadShare) {
+  /** @param largestBytes no group that is read has more, as it is stored */
+  constructor(share: ReadShare, largestBytes: number) {
     this.#share = share;
+    this.#largestBytes = largestBytes;
   }
 
   /**
@@ -23,18 +27,17 @@ export class LargeReading {
   async bytesOf(text: string): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = this.#encoder.encode(text);
     this.#byteCount += bytes.length;
-    while (this.#byteCount * copies > this.#heldBytes) await this.#hold(this.#heldBytes * 2);
+    if (!this.#isLarge && this.#byteCount * copies > readerBytes) {
+      this.#isLarge = true;
+      await this.#share.hold(Math.max(readerBytes, this.#largestBytes * copies));
+    }
     return bytes;
   }
 
   /** The group is done with; the next begins. */
   async end(): Promise<void> {
     this.#byteCount = 0;
-    await this.#hold(readerBytes);
-  }
-
-  async #hold(byteCount: number): Promise<void> {
-    await this.#share.hold(byteCount);
-    this.#heldBytes = byteCount;
+    this.#isLarge = false;
+    await this.#share.hold(readerBytes);
   }
 }

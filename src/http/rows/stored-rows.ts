@@ -16,6 +16,8 @@ export interface RowDependencies {
   readonly trajectories: TrajectoryStore;
   readonly jobs: Pick<JobStore, "find" | "list" | "trajectoryLines">;
   readonly reader: RowReader;
+  /** No group of a job has more, as it is stored. */
+  readonly groupBytesMax: number;
 }
 
 export interface RowRequest {
@@ -61,7 +63,7 @@ export async function* storedRows(
 }
 
 async function* groupsOf(
-  { trajectories, jobs, reader }: RowDependencies,
+  { trajectories, jobs, reader, groupBytesMax }: RowDependencies,
   { selection, client, bounds, share }: RowRequest,
   source: RowSource,
   after: RowPlace | null,
@@ -75,7 +77,7 @@ async function* groupsOf(
       : await jobs.trajectoryLines(source.id, part);
   if (lines === null)
     throw notFound(source.kind === "log" ? "log of trajectories" : "training job", source.id);
-  const reading = new LargeReading(share);
+  const reading = new LargeReading(share, source.contentBytes ?? groupBytesMax);
   try {
     for await (const pieces of unfoldedLines(lines, (text) => reading.bytesOf(text))) {
       const partCount = pieces.length;
@@ -137,8 +139,8 @@ async function sourceOf(
   return isWanted(source, selection) ? source : null;
 }
 
-function ofLog({ id, split, step, recordedAt }: TrajectoryLog): RowSource {
-  return { kind: "log", id, split, step, recordedAt: recordedAt.toISOString() };
+function ofLog({ id, split, step, recordedAt, contentBytes }: TrajectoryLog): RowSource {
+  return { kind: "log", id, split, step, recordedAt: recordedAt.toISOString(), contentBytes };
 }
 
 function ofJob({ id, pins, createdAt }: TrainingJob): RowSource {
@@ -148,6 +150,7 @@ function ofJob({ id, pins, createdAt }: TrainingJob): RowSource {
     split: "train",
     step: pins?.startStep ?? null,
     recordedAt: createdAt.toISOString(),
+    contentBytes: null,
   };
 }
 

@@ -15,6 +15,8 @@ export interface RowSource {
   readonly step: number | null;
   /** ISO 8601. */
   readonly recordedAt: string;
+  /** Of all its groups, as stored; null where that is not known. */
+  readonly contentBytes: number | null;
 }
 
 /** Where a trajectory lies. */

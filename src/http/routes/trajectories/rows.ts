@@ -36,8 +36,9 @@ export function trajectoryRowRoutes(
 ): void {
   const { trajectories, jobs, settings } = dependencies;
   const reader = new RowReader();
+  const groupBytesMax = settings.trajectoryBodyBytes;
   app.addHook("onClose", () => reader.close());
-  const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
+  const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader, groupBytesMax }, request);
   const found = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => ({
     model: await reachModel(dependencies, request.caller, request.params.model_id),
     client: request.caller.keyId,
