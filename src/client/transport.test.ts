@@ -92,3 +92,35 @@ test("a server that is not there is named, and an abort stays an abort", async (
     return true;
   });
 });
+
+test("what makes an upload is ended where the upload is not taken", async () => {
+  const upload = () => {
+    let state = "not begun";
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      state = "begun";
+      try {
+        for (;;) yield new Uint8Array(1000);
+      } finally {
+        state = "ended";
+      }
+    }
+    return { pieces: pieces(), type: "application/x-tar", state: () => state };
+  };
+  const ended = async (baseUrl: string): Promise<string> => {
+    const { state, ...given } = upload();
+    const sent = createTransport({ baseUrl, apiKey: null }).open("POST", "/", { upload: given });
+    await assert.rejects(sent, HoneApiError);
+    // What was being made is made, and then ended.
+    for (let turn = 0; turn < 100 && state() === "begun"; turn++) await new Promise(setImmediate);
+    return state();
+  };
+  const nobody = createServer();
+  await new Promise<void>((resolve) => nobody.listen(0, "127.0.0.1", resolve));
+  const { port } = nobody.address() as AddressInfo;
+  await new Promise((resolve) => nobody.close(resolve));
+  assert.equal(await ended(`http://127.0.0.1:${port}`), "ended");
+  await withServer(
+    (_, response) => void response.writeHead(401, { connection: "close" }).end("{}"),
+    async (url) => assert.equal(await ended(url), "ended"),
+  );
+});

@@ -66,6 +66,7 @@ export function createTransport(options: TransportOptions): Transport {
       () => late.abort(new DOMException("it took too long", "TimeoutError")),
       timeoutMs,
     );
+    const upload = call.upload === undefined ? null : new Upload(call.upload.pieces);
     const response = await fetch(url, {
       method,
       headers: {
@@ -77,15 +78,17 @@ export function createTransport(options: TransportOptions): Transport {
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       ...(call.form === undefined ? {} : { body: call.form }),
-      ...(call.upload === undefined ? {} : { body: streamOf(call.upload.pieces), duplex: "half" as const }),
+      ...(upload === null ? {} : { body: upload.stream, duplex: "half" as const }),
       signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
     })
       .catch((error: unknown) => {
+        upload?.close();
         throw call.signal?.aborted === true ? error : noAnswer(base, error);
       })
       .finally(() => clearTimeout(timer));
-    if (!response.ok) throw await apiError(response);
-    return response;
+    if (response.ok) return response;
+    upload?.close();
+    throw await apiError(response);
   };
 
   return {
@@ -96,17 +99,27 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** A stream that is made as it is read: what is uploaded is never in memory as a whole. */
-function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream({
-    pull: async (controller) => {
-      const next = await iterator.next();
-      if (next.done === true) controller.close();
-      else controller.enqueue(next.value);
-    },
-    cancel: async () => void (await iterator.return?.()),
-  });
+/** What is sent as it is made, and never in memory as a whole. */
+class Upload {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly #pieces: AsyncIterator<Uint8Array>;
+
+  constructor(pieces: AsyncIterable<Uint8Array>) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+    this.stream = new ReadableStream({
+      pull: async (controller) => {
+        const next = await this.#pieces.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(next.value);
+      },
+      cancel: () => this.close(),
+    });
+  }
+
+  /** Ends what makes the pieces: a connection that cannot be made has begun them, and does not cancel the stream. */
+  close(): void {
+    this.#pieces.return?.().catch(() => undefined);
+  }
 }
 
 /** What a caller can do something with: who did not answer, and why. */
