@@ -366,6 +366,20 @@ test("a process that waits for work may be silent for longer than one that train
   assert.deepEqual([bench.runner.processIds(), idle.length], [idle, 1]);
 });
 
+test("a process that is just being ended for its idleness takes no job along", async (t) => {
+  const clock = new FakeClock();
+  const kept = { ...settings, idleMs: 10 * settings.stallDeadlineMs };
+  const bench = new Bench(t, goldenGroups(), { clock, settings: kept });
+  await bench.run(1);
+  const [idle = 0] = bench.runner.processIds();
+  // It is there until it has read that it is to end.
+  process.kill(idle, "SIGSTOP");
+  t.after(() => void process.kill(idle, "SIGKILL"));
+  await clock.advance(kept.idleMs);
+  await bench.run(2);
+  assert.deepEqual([isAlive(idle), bench.runner.processIds().includes(idle)], [true, false]);
+});
+
 test("a process is ended after its job where none is kept", async (t) => {
   const bench = new Bench(t, goldenGroups(), { settings: { ...settings, idleMs: 0 } });
   const ids: number[] = [];

@@ -213,7 +213,7 @@ class ProcessJobRunner implements ChildJobRunner {
     const { name } = load.baseModel;
     const idle = this.#idle.get(name);
     this.#idle.delete(name);
-    if (typeof idle?.id === "number") {
+    if (idle?.mayWork === true) {
       if (isDeepStrictEqual(idle.loaded, load)) return idle;
       await idle.end();
     }
@@ -225,7 +225,7 @@ class ProcessJobRunner implements ChildJobRunner {
   #keepProcess(baseModel: string, training: TrainingProcess): void {
     const { idleMs } = this.#options.settings;
     const idle = this.#idle.get(baseModel);
-    if (idleMs === 0 || typeof idle?.id === "number") {
+    if (idleMs === 0 || idle?.mayWork === true) {
       void training.end();
       return;
     }

@@ -21,6 +21,7 @@ export class TrainingProcess {
   #heldBytes: number | null = null;
   /** Aborts the wait for the end of an idle process. */
   #idling = new AbortController();
+  #isEnding = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -29,6 +30,11 @@ export class TrainingProcess {
   /** Of the operating system; null when there is no process yet, or no more. */
   get id(): number | null {
     return this.#child?.id ?? null;
+  }
+
+  /** Whether it can be given a job: one that has been asked to end is there for a moment yet, and would take it along. */
+  get mayWork(): boolean {
+    return this.id !== null && !this.#isEnding;
   }
 
   /** What it was started with; null before. */
@@ -113,6 +119,7 @@ export class TrainingProcess {
 
   /** Ends a process without work; resolves when it is gone. */
   async end(): Promise<void> {
+    this.#isEnding = true;
     this.#idling.abort();
     await this.#child?.stop(stopDeadlineMs);
   }
