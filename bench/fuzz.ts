@@ -40,13 +40,14 @@ async function run(): Promise<void> {
 }
 
 function textOf(seed: number, report: Awaited<ReturnType<typeof fuzz>>): string {
-  const { statuses, failures, logged, seconds, residentMebibytes } = report;
+  const { statuses, failures, logged, idleGauges, seconds, residentMebibytes } = report;
   return [
     `seed ${seed}: ${seconds} s`,
     `statuses: ${Object.entries(statuses)
       .map(([status, count]) => `${status} × ${count}`)
       .join(", ")}`,
     `resident memory at a tenth, half and the end: ${residentMebibytes.join(", ")} MiB`,
+    idleGauges.length === 0 ? "not idle at the end" : `0 at the end: ${idleGauges.join(", ")}`,
     `failures: ${failures.length}`,
     ...failures,
     `unexpected log lines: ${logged.length}`,

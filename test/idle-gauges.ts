@@ -1,7 +1,7 @@
 // What a server counts of work that is under way: when nobody asks anything of it, all of that is 0.
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
-const underWay = [
+export const gaugesUnderWay: readonly string[] = [
   "hone_http_requests_in_flight",
   "hone_http_body_bytes",
   "hone_http_read_bytes",
@@ -10,6 +10,7 @@ const underWay = [
   "hone_chat_prompts_waiting",
   "hone_engine_requests_running",
   "hone_engine_requests_waiting",
+  "hone_job_event_streams",
 ];
 
 /** Clients may just have left: what they asked for has this long to end. */
@@ -23,7 +24,7 @@ export async function busyGauges(server: Pick<RunningServer, "url" | "apiKey">):
     async () => {
       const { body } = await call(server, "GET", "/metrics");
       const lines = String(body).split("\n");
-      busy = underWay.flatMap((name) => {
+      busy = gaugesUnderWay.flatMap((name) => {
         const found = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
         return found.length === 0 ? [`there is no ${name}`] : found.filter((line) => !line.endsWith(" 0"));
       });

@@ -31,7 +31,7 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
     engine: { status: () => status },
     prompts: { waitingCount: 7 + index },
   }));
-  exposeGauges(metrics, { bases, jobQueue: { status: () => ({ runningCount: 6 }) } });
+  exposeGauges(metrics, { bases, jobQueue: { status: () => ({ runningCount: 6, watcherCount: 2 }) } });
   const { text } = await metrics.expose();
   assert.deepEqual(
     text.split("\n").filter((line) => line.startsWith("hone_")),
@@ -50,6 +50,7 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
       'hone_engine_cache_bytes_max{base_model="a"} 9',
       'hone_engine_hits{base_model="b"} 5',
       "hone_training_jobs_running 6",
+      "hone_job_event_streams 2",
     ],
   );
 });

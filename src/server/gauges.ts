@@ -11,7 +11,7 @@ interface Base {
 
 interface Parts {
   readonly bases: readonly Base[];
-  readonly jobQueue: { status(): { readonly runningCount: number } };
+  readonly jobQueue: { status(): { readonly runningCount: number; readonly watcherCount: number } };
 }
 
 /** Registers the gauges. */
@@ -49,6 +49,9 @@ export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void
   exposeOwnGauges(metrics, bases);
   metrics.gauge({ name: "hone_training_jobs_running", help: "Training jobs that run." }, () => [
     { value: jobQueue.status().runningCount },
+  ]);
+  metrics.gauge({ name: "hone_job_event_streams", help: "Streams of training jobs' events." }, () => [
+    { value: jobQueue.status().watcherCount },
   ]);
 }
 

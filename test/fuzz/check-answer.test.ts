@@ -45,7 +45,7 @@ test("every other answer has one", () => {
 });
 
 test("the same seed and index make the same request, and another index another", () => {
-  const world = { apiKey: "k", modelId: "m", spareModelId: "s", jobId: "j" };
+  const world = { apiKey: "k", modelId: "m", spareModelId: "s", jobId: "j", fileId: "f" };
   const bytes = (index: number): string => fuzzRequest(1, index, world).bytes.toString("latin1");
   assert.equal(bytes(7), bytes(7));
   // Now and then two begin with the same valid request, and nothing of it is mutated.

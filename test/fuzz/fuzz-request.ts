@@ -27,12 +27,15 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   const valid = oneOf(random, validRequests(world));
   const changes: string[] = [];
   let message = messageOf(valid, world);
-  if (valid.schema !== undefined && random.uniform() < 0.4) {
+  if (valid.oddBody !== undefined && random.uniform() < 0.6) {
+    message = { ...message, body: valid.oddBody(random) };
+    changes.push("an odd body");
+  } else if (valid.schema !== undefined && random.uniform() < 0.4) {
     const fields = fieldsOf(valid.schema, random);
     const body = random.uniform() < 0.7 ? { ...fields, ...Object(valid.body) } : fields;
     message = { ...message, body: Buffer.from(JSON.stringify(body)) };
     changes.push("fields of the schema");
-  } else if (valid.body !== undefined && random.uniform() < 0.75) {
+  } else if (valid.body !== undefined && !Buffer.isBuffer(valid.body) && random.uniform() < 0.75) {
     const count = 1 + random.index(3);
     message = {
       ...message,
@@ -84,10 +87,15 @@ function messageOf(valid: ValidRequest, { apiKey }: FuzzedWorld): HttpMessage {
     target: valid.path,
     version: "HTTP/1.1",
     headers: Object.entries(headers),
-    body: valid.body === undefined ? null : Buffer.from(JSON.stringify(valid.body)),
+    body: bodyOf(valid),
     isChunked: false,
     lineEnd: "\r\n",
   };
+}
+
+function bodyOf({ body }: ValidRequest): Buffer | null {
+  if (body === undefined) return null;
+  return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
 }
 
 /** What happens to bodies below the level of JSON. */

@@ -11,7 +11,8 @@ import {
 import { model } from "../served-jobs.ts";
 import { faultsOf } from "./check-answer.ts";
 import { fuzzRequest } from "./fuzz-request.ts";
-import { busyGauges } from "../idle-gauges.ts";
+import { busyGauges, gaugesUnderWay } from "../idle-gauges.ts";
+import { formType, validForm } from "./odd-uploads.ts";
 import { exchange } from "./raw-exchange.ts";
 import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
 
@@ -22,6 +23,8 @@ export interface FuzzReport {
   /** Lines of the server's log that say more than that a request was refused. */
   readonly logged: readonly string[];
   readonly seconds: number;
+  /** The gauges of what is under way that were looked at, and were 0, when all was answered. */
+  readonly idleGauges: readonly string[];
   /** Of the server process, in MiB, when a tenth, a half and all of the requests were answered. */
   readonly residentMebibytes: readonly number[];
 }
@@ -61,8 +64,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const fuzzer = new Fuzzer(server, await newWorld(server), { seed, log });
     await (only === undefined ? fuzzer.sendAll(count) : fuzzer.show(only));
     await fuzzer.checkHealth();
-    await fuzzer.checkIdle();
-    return { ...fuzzer.report(), logged: unexpectedLines(server.output()) };
+    const idleGauges = await fuzzer.checkIdle();
+    return { ...fuzzer.report(), idleGauges, logged: unexpectedLines(server.output()) };
   } finally {
     await server.kill();
     removeDataFolder(dataFolder);
@@ -131,12 +134,14 @@ class Fuzzer {
     ).catch((error: unknown) => this.#fail(String(error)));
   }
 
-  /** Every request was answered, or its client has left. */
-  async checkIdle(): Promise<void> {
-    for (const line of await busyGauges(this.#server)) this.#fail(`when idle: ${line}`);
+  /** Every request was answered, or its client has left. @returns the gauges that say so */
+  async checkIdle(): Promise<readonly string[]> {
+    const busy = await busyGauges(this.#server);
+    for (const line of busy) this.#fail(`when idle: ${line}`);
+    return busy.length === 0 ? gaugesUnderWay : [];
   }
 
-  report(): Omit<FuzzReport, "logged"> {
+  report(): Omit<FuzzReport, "logged" | "idleGauges"> {
     return {
       statuses: Object.fromEntries([...this.#statuses].sort(([one], [other]) => one.localeCompare(other))),
       failures: this.#failures,
@@ -170,7 +175,14 @@ async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
     await call(server, "POST", "/feedback/create", { body: record, scheme: "Basic" });
   }
   const spareModelId = await registered(server, "spare");
-  return { apiKey: server.apiKey, spareModelId, ...(await modelWithEndedJob(server)) };
+  const fileId = await uploaded(server);
+  return { apiKey: server.apiKey, spareModelId, fileId, ...(await modelWithEndedJob(server)) };
+}
+
+async function uploaded({ url, apiKey }: RunningServer): Promise<string> {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": formType };
+  const answer = await fetch(`${url}/v1/files`, { method: "POST", headers, body: new Uint8Array(validForm) });
+  return ((await answer.json()) as { readonly id: string }).id;
 }
 
 async function registered(server: RunningServer, name: string): Promise<string> {

@@ -12,6 +12,9 @@ import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
 import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
+import type { Random } from "../../src/domain/random.ts";
+import { responsesForm } from "../../src/wire/responses/responses-fields.ts";
+import { formType, oddForm, oddTar, validForm, validTar } from "./odd-uploads.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
 /** What requests may speak of; it is there before the first is sent. */
@@ -22,15 +25,19 @@ export interface FuzzedWorld {
   readonly spareModelId: string;
   /** A job that has ended. */
   readonly jobId: string;
+  /** An uploaded file. */
+  readonly fileId: string;
 }
 
 export const feedbackIds: readonly string[] = ["fuzz-1", "fuzz-2"];
 
 export interface ValidRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  /** Undefined where there is none. */
+  /** Undefined where there is none; bytes are sent as they are. */
   readonly body?: unknown;
+  /** Another body of bytes, as odd as they come. */
+  readonly oddBody?: (random: Random) => Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   readonly scheme?: "Bearer" | "Basic" | "none";
   /** Names of fields that may stand somewhere in the body, or of the parameters of the query. */
@@ -107,6 +114,21 @@ const completions: readonly object[] = [
   { prompt: [[1, 2, 3], [4]], stream: true, stream_options: { include_usage: true }, suffix: "" },
   { prompt: [5, 6, 7], max_tokens: 0, echo: true, logprobs: 1, return_token_ids: true },
   { prompt: "a", min_p: 0.1, top_k: 5, stop_token_ids: [1], min_tokens: 1, add_special_tokens: false },
+];
+
+const responses: readonly object[] = [
+  { input: "one and one is", instructions: "be short" },
+  {
+    input: [
+      { role: "user", content: [{ type: "input_text", text: "which?" }] },
+      { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c", output: "3" },
+    ],
+    tools: [{ type: "function", name: "f", parameters: { type: "object" } }, { type: "web_search" }],
+    stream: true,
+    store: true,
+  },
+  { input: "a", text: { format: { type: "json_object" } }, top_logprobs: 2, reasoning: { effort: "low" } },
 ];
 
 const checks: readonly object[] = [
@@ -197,7 +219,7 @@ const records: readonly object[] = [
 
 /** All of them. */
 export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
-  const { modelId, spareModelId, jobId } = world;
+  const { modelId, spareModelId, jobId, fileId } = world;
   const models = "/v1/preview/models";
   const jobs = "/v1/preview/training-jobs";
   const names = {
@@ -247,6 +269,13 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         "/v1/completions",
         { model: "tiny", max_tokens: 2, ...completion },
         { names: namesIn(completionForm.schema), schema: completionForm.schema },
+      ),
+    ),
+    ...responses.map((response) =>
+      post(
+        "/v1/responses",
+        { model: "tiny", max_output_tokens: 8, ...response },
+        { names: namesIn(responsesForm.schema), schema: responsesForm.schema },
       ),
     ),
     ...checks.map((check) =>
@@ -312,12 +341,32 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get(`${jobs}/${jobId}`),
     get(`${jobs}/${jobId}/events?limit=5`),
     get(`${jobs}/${jobId}/events`, { headers: { accept: "text/event-stream" } }),
+    post(`${jobs}/${jobId}/replay`, undefined),
+    post(`${jobs}/${jobId}/retry`, undefined),
+    post("/v1/files", validForm, { headers: { "content-type": formType }, oddBody: oddForm }),
+    post(`${models}/${modelId}/checkpoints`, validTar, {
+      headers: { "content-type": "application/x-tar" },
+      oddBody: oddTar,
+    }),
+    post(`${models}/${modelId}/accept-base`, undefined),
+    { method: "PUT", path: `${models}/${modelId}/checkpoints/1/pin`, names: names.page },
+    { method: "DELETE", path: `${models}/${modelId}/checkpoints/1/pin`, names: names.page },
+    get(`${models}/${modelId}/checkpoints/1`),
+    get(`${models}/${modelId}/checkpoints/1/export?format=peft`),
+    get(`${models}/${modelId}/checkpoints/0/export?format=merged`),
+    get(`${models}/${modelId}/trajectories/rows?limit=2&reward_min=0`),
+    get(`${models}/${modelId}/trajectories/export?format=jsonl&split=train`),
+    get(`${models}/${modelId}/trajectories/export?format=parquet`),
+    get("/v1/files?limit=2&purpose=fine-tune"),
+    get(`/v1/files/${fileId}`),
+    get(`/v1/files/${fileId}/content`),
+    { method: "DELETE", path: `/v1/files/${fileId}`, names: names.page },
     get("/v1/models"),
     get(`/v1/models/${modelId}:step0`),
     get("/v1/models/local%2Fp%2Ffuzzed"),
     get("/version", { scheme: "none" }),
     get("/v1/preview/base-models"),
-    get("/health", { scheme: "none" }),
+    ...["/health", "/v1/health", "/ping", "/load", "/metrics"].map((path) => get(path, { scheme: "none" })),
     get("/v1/system-check", { scheme: "none" }),
     get("/docs/static/swagger-ui.css", { scheme: "none" }),
   ];

@@ -179,7 +179,13 @@ test("is asked of a model, the default where none is named", async () => {
   const status = async (model: unknown): Promise<number> => {
     const headers = { authorization: bearer(keys.member), "content-type": "application/json" };
     const payload = { structured_outputs: { json: {} }, model };
-    return (await server.ask({ method: "POST", url, headers, payload })).statusCode;
+    const answer = await server.ask({ method: "POST", url, headers, payload });
+    if (answer.statusCode !== 200)
+      assert.deepEqual(answer.json<{ detail: readonly { loc: unknown }[] }>().detail[0]?.loc, [
+        "body",
+        "model",
+      ]);
+    return answer.statusCode;
   };
   const names = [null, "", "tiny", "tiny:step0", "no-such-model", 1];
   assert.deepEqual(await Promise.all(names.map(status)), [200, 200, 200, 200, 404, 422]);

@@ -6,6 +6,7 @@ import { answered } from "../documentation/document-routes.ts";
 import { endedFor, told } from "../request-end.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
+import { locate } from "../../wire/places.ts";
 import {
   constraintCheckBody,
   constraintCheckForm,
@@ -31,7 +32,9 @@ export function structuredOutputRoutes(
       const { constraint, model, tests, ignored } = await bodies.read("constraint check", request);
       nameIgnored(reply, ignored);
       const signal = abandonedSignal(reply);
-      const { base } = await directory.resolve(model, request.caller);
+      const { base } = await told(directory.resolve(model, request.caller), (error) =>
+        locate(error, { model: ["body", "model"] }),
+      );
       const instances = tests.map(({ data }) => data);
       const options = { instances, client: request.caller.keyId, signal };
       const checked = checkConstraint(base, constraint, options);
