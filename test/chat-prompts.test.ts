@@ -124,7 +124,7 @@ test("`chat_template` is used instead of the model's own, and what is wrong with
   await refused({ chat_template: "{{ raise_exception('Only dogs') }}" }, 400, place, /^Only dogs$/);
   await refused({ chat_template: "{% if %}" }, 400, place, /The chat template has an error/);
   await refused({ chat_template: "x".repeat(300_000) }, 400, place, /chat_template has 300000 characters/);
-  const deep = `{{ ${"(".repeat(50_000)}1${")".repeat(50_000)} }}`;
+  const deep = `{{ ${"(".repeat(5_000)}1${")".repeat(5_000)} }}`;
   await refused({ chat_template: deep }, 400, place, /nested too deeply/);
 });
 
