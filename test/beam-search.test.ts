@@ -93,11 +93,11 @@ test("a stream of a search opens every choice, and then brings each whole with i
         readonly usage?: Answer["usage"];
       },
   );
-  assert.equal(chunks.length, 5);
-  const [opening, ...rest] = chunks;
+  assert.equal(chunks.length, 7);
+  const [opening, rest] = [chunks.slice(0, 3), chunks.slice(3)];
   assert.deepEqual(
-    opening.choices.map(({ index, delta }) => [index, delta.role]),
-    [0, 1, 2].map((index) => [index, "assistant"]),
+    opening.map(({ choices }) => choices.map(({ index, delta }) => [index, delta.role])),
+    [0, 1, 2].map((index) => [[index, "assistant"]]),
   );
   const usage = rest.pop()?.usage;
   assert.deepEqual(usage, whole.usage);
