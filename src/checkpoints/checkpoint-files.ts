@@ -11,11 +11,16 @@ import {
   shownBase,
   type TrainedModel,
 } from "../domain/model.ts";
+import { present } from "../domain/assert.ts";
+import { fullDiskError } from "../domain/full-disk.ts";
 import { otherWeights } from "../domain/missing-base.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../models/adapters-in-use.ts";
 import type { ModelSettings } from "../models/settings.ts";
+import { unreadableAdapter } from "../model/hashes/adapter-hash.ts";
+import type { CopiedAdapter } from "../models/register-model.ts";
+import { copyAdapter } from "./copy-adapter.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
 import { WorkerPool } from "../processes/worker-pool.ts";
 import type { CheckpointTaskKind, CheckpointTasks } from "./checkpoint-tasks.ts";
@@ -80,7 +85,7 @@ export class CheckpointFiles {
     const folder = adapterFolder === null ? null : join(dataFolder, adapterFolder);
     const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
     const plan = await this.#run("plan", wanted).catch((cause: unknown) => {
-      throw unreadable(step, cause);
+      throw cannotBe("exported", step, cause);
     });
     const id = adapterFolder === null ? null : adapterId(model.id, step);
     return plan.map((file) => this.#exported(file, id));
@@ -111,6 +116,28 @@ export class CheckpointFiles {
       return imported;
     } finally {
       this.#importCount -= 1;
+    }
+  }
+
+  /**
+   * Copies a version's adapter, with what training goes on from, for a model that is to be registered.
+   *
+   * @throws ServiceError `conflict` for one that cannot be read or is not what was stored
+   */
+  async copy(version: ModelVersion, modelId: string): Promise<CopiedAdapter> {
+    const { step, adapterFolder } = version;
+    const leave = this.#adapters.enter(adapterId(version.modelId, step));
+    try {
+      const { dataFolder } = this.#options;
+      const hashOf = (folder: string) => this.hashOf(folder);
+      const source = { ...version, adapterFolder: present(adapterFolder, "the adapter of a copied version") };
+      const copied = await copyAdapter({ dataFolder, hashOf }, source, modelId);
+      if (copied === null) throw unreadableAdapter("its files are others by now");
+      return copied;
+    } catch (cause) {
+      throw fullDiskError(cause) ?? cannotBe("copied", step, cause);
+    } finally {
+      leave();
     }
   }
 
@@ -208,7 +235,7 @@ function noBase({ baseModel }: TrainedModel): ServiceError {
   });
 }
 
-function unreadable(step: number, cause: unknown): ServiceError {
+function cannotBe(done: "copied" | "exported", step: number, cause: unknown): ServiceError {
   // Only what is said of an adapter that changed since is for callers.
   const why =
     cause instanceof ServiceError && cause.code === "conflict"
@@ -216,7 +243,7 @@ function unreadable(step: number, cause: unknown): ServiceError {
       : "Its files cannot be read; the server's log says why.";
   return new ServiceError({
     code: "conflict",
-    message: `Version ${step} cannot be exported. ${why}`,
+    message: `Version ${step} cannot be ${done}. ${why}`,
     cause,
   });
 }

@@ -73,7 +73,7 @@ export class HoneClient {
     return this.#transport.json("GET", "/v1/preview/base-models", options);
   }
 
-  /** Registers a model to train, or returns the one of that name. */
+  /** Registers a model to train, or returns the one of that name; one that starts from another's version is always new. */
   registerModel(
     model: {
       readonly entity?: string;
@@ -82,11 +82,13 @@ export class HoneClient {
       readonly base_model: string;
       readonly lora_rank?: number;
       readonly lora_alpha?: number;
+      /** A version of another model over the same base; without a step the newest. */
+      readonly from?: { readonly model: string; readonly step?: number };
     },
     options: Cancellable = {},
   ): Promise<ModelResource> {
     return this.#transport.json("POST", "/v1/preview/models", {
-      body: { ...model, return_existing: true },
+      body: { ...model, return_existing: model.from === undefined },
       ...options,
     });
   }

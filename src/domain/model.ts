@@ -49,6 +49,8 @@ export interface ModelVersion {
   readonly base: RecordedBase | null;
   /** Hex SHA-256 of the adapter's files; null for step 0, and where it was not recorded yet. */
   readonly adapterHash: string | null;
+  /** Of a version that was copied from another model's, what kind of job had made that one; null of all others. */
+  readonly copiedKind: "rl" | "sft" | null;
   readonly createdAt: Date;
 }
 
@@ -116,8 +118,8 @@ export interface ModelFilter {
 }
 
 export interface ModelStore {
-  /** Stores the model and its version 0 in one transaction; throws `conflict` when the name exists. */
-  create(model: TrainedModel, versionZero: ModelVersion): Promise<void>;
+  /** Stores the model with its version 0, and with one that was copied for it, in one transaction; throws `conflict` when the name exists. */
+  create(model: TrainedModel, versionZero: ModelVersion, copied?: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
   /**

@@ -266,6 +266,7 @@ function successOf(
     isPinned: false,
     base,
     adapterHash,
+    copiedKind: null,
     createdAt: at,
   };
   return { owner, at, counts, version, data: { ...metrics, step: pins.resultStep } };

@@ -2,10 +2,10 @@
 import type { JobKind, JobStore } from "../domain/job.ts";
 import type { ModelVersion } from "../domain/model.ts";
 
-/** What kind of job made a version; null when none did. */
+/** What kind of job made a version, or the one that it was copied from; null when none did. */
 export async function kindBehind(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },
-  { jobId }: ModelVersion,
+  { jobId, copiedKind }: ModelVersion,
 ): Promise<JobKind | null> {
-  return jobId === null ? null : ((await jobs.find(jobId))?.task.kind ?? null);
+  return jobId === null ? copiedKind : ((await jobs.find(jobId))?.task.kind ?? null);
 }

@@ -38,6 +38,7 @@ const version = (modelId: string, step: number): ModelVersion => ({
   isPinned: false,
   base: step === 0 ? null : "weights",
   adapterHash: step === 0 ? null : "hash",
+  copiedKind: null,
   createdAt,
 });
 const store: ModelDirectoryDependencies["store"] = {

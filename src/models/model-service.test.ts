@@ -1,10 +1,20 @@
 // Registering, finding, listing and deleting models on the SQLite store, with folders for adapters.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { copyAdapter } from "../checkpoints/copy-adapter.ts";
 import type { Caller } from "../domain/access.ts";
+import { present } from "../domain/assert.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { JobStore } from "../domain/job.ts";
 import {
@@ -24,6 +34,8 @@ import {
   sampleVersion,
 } from "../storage/contract/storage-under-test.ts";
 import { openDatabase } from "../storage/database.ts";
+import { adapterHash } from "../model/hashes/adapter-hash.ts";
+import { createModelDirectory } from "./model-directory.ts";
 import { createModelService, deletionMark, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
 
@@ -36,10 +48,12 @@ const agent: Registration = {
   name: "agent",
   baseModel: "tiny",
   adapter: adapterOfServer,
+  from: null,
   returnExisting: false,
 };
 
 interface Bench {
+  readonly dataFolder: string;
   readonly service: ModelService;
   readonly store: ModelStore;
   /** Adds a version with a folder. */
@@ -68,9 +82,25 @@ async function open(
   const { models: store, jobs } = database;
   const log: string[] = [];
   const inUse: string[] = [];
+  const bases = ["tiny", "small"];
+  const directory = createModelDirectory({
+    store,
+    bases,
+    defaultBase: "tiny",
+    weightsOf: () => null,
+    dataFolder,
+    build: "test",
+  });
+  const hashOf = async (folder: string): Promise<string> => adapterHash(join(dataFolder, folder));
   const service = createModelService({
     store,
-    bases: ["tiny", "small"],
+    directory,
+    copyAdapter: async (version, modelId) => {
+      const source = { ...version, adapterHash: null, adapterFolder: version.adapterFolder ?? "" };
+      return present(await copyAdapter({ dataFolder, hashOf }, source, modelId), "a copy of what was stored");
+    },
+    kindBehind: async () => "sft",
+    bases,
     clock: new FakeClock(),
     cancelJobs: async (modelId) => void log.push(`cancel ${modelId}`),
     dropAdapter: (id) => {
@@ -93,7 +123,7 @@ async function open(
     await jobs.succeed(jobId, { owner: "server", version, counts: sampleCounts, at, data: {} });
     return folder;
   };
-  return { service, store, addVersion, log, inUse, jobs };
+  return { service, store, addVersion, log, inUse, jobs, dataFolder };
 }
 
 /** The code of a refusal with the fields at fault. */
@@ -125,6 +155,61 @@ test("registers a model with its version 0; the same again is a conflict or the 
   assert.deepEqual(await service.register({ ...again, adapter: large }, member), wide);
   const overSmall = { ...agent, baseModel: "small", returnExisting: true };
   assert.equal(await refusal(service.register(overSmall, member)), "conflict baseModel");
+});
+
+test("a model starts from any version of another, as a copy that is its own", async (t) => {
+  const { service, store, addVersion, dataFolder } = await open(t);
+  const source = await service.register(agent, member);
+  const files = { "adapter_config.json": "{}", "adapter_model.safetensors": "1", "state of 1": "2" };
+  const folder = await addVersion(source.id, 1);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const from = (model: string, step: number | null = null) => ({
+    ...agent,
+    name: `from ${model} ${step}`.replaceAll(/[ /:]/g, "-"),
+    from: { model, step },
+  });
+  for (const registration of [
+    from("games/agent"),
+    from(source.id, 1),
+    from("agent:step1"),
+    from("agent:step1", 1),
+  ]) {
+    const fork = await service.register(registration, member);
+    const versions = (await service.listVersions(fork, { after: null, limit: 9, order: "asc" })).items;
+    const [zero, first] = versions;
+    assert.deepEqual([versions.length, zero?.step, zero?.adapterFolder], [2, 0, null]);
+    const { step, base, copiedKind, jobId, adapterFolder } = present(first, "version 1");
+    assert.deepEqual([step, base, copiedKind, jobId], [1, "weights", "sft", null]);
+    const copy = join(dataFolder, adapterFolder ?? "");
+    assert.deepEqual(readdirSync(dirname(copy)), ["1"]);
+    for (const [name, text] of Object.entries(files))
+      assert.equal(readFileSync(join(copy, name), "utf8"), text);
+  }
+  const bare = await service.register(from("agent", 0), member);
+  assert.equal((await store.newestVersion(bare.id))?.step, 0);
+  const left = readdirSync(join(dataFolder, "adapters")).length;
+  const existing = { ...from("agent"), name: bare.name };
+  assert.equal(await refusal(service.register(existing, member)), "conflict name");
+  assert.deepEqual(await service.register({ ...existing, returnExisting: true }, member), bare);
+  assert.equal(readdirSync(join(dataFolder, "adapters")).length, left);
+});
+
+test("what cannot be started from is refused at its field, and leaves nothing", async (t) => {
+  const { service, addVersion, dataFolder } = await open(t);
+  const source = await service.register(agent, member);
+  await addVersion(source.id, 1);
+  const refused = (model: string, step: number | null, changes: object = {}): Promise<string> =>
+    refusal(service.register({ ...agent, name: "fork", from: { model, step }, ...changes }, member));
+  assert.equal(await refused("tiny", null), "invalid from.model");
+  assert.equal(await refused("nobody", null), "not_found from.model");
+  assert.equal(await refused("agent:step7", null), "not_found from.model");
+  assert.equal(await refused("agent", 7), "not_found from.step");
+  assert.equal(await refused("agent:step1", 0), "invalid from.step");
+  assert.equal(await refused("agent", null, { baseModel: "small" }), "conflict baseModel");
+  const others = { ...member, entity: "others" };
+  const foreign = { ...agent, entity: "others", name: "fork", from: { model: source.id, step: null } };
+  assert.equal(await refusal(service.register(foreign, others)), "forbidden from.model");
+  assert.deepEqual(readdirSync(join(dataFolder, "adapters")), [source.id]);
 });
 
 test("deleting a model removes all of its folder, also what no version is", async (t) => {

@@ -4,6 +4,8 @@ import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import type { AdapterWish, ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
+import { findForkSource, type ForkSource } from "./fork-source.ts";
+import type { ModelDirectory } from "./model-directory.ts";
 import { isNamePart, isPlainPart } from "./model-name.ts";
 
 export interface Registration {
@@ -12,29 +14,45 @@ export interface Registration {
   readonly name: string;
   readonly baseModel: string;
   readonly adapter: AdapterWish;
-  /** Answers with a model of this name and base that exists already. */
+  /** Another model's version to start from, which is copied; null starts from the base. */
+  readonly from: ForkSource | null;
+  /** Answers with a model of this name and base that exists already; nothing is copied then. */
   readonly returnExisting: boolean;
 }
 
 export interface RegisterDependencies {
-  readonly store: Pick<ModelStore, "findByName" | "create">;
+  readonly store: Pick<ModelStore, "findByName" | "create" | "findVersion">;
+  readonly directory: Pick<ModelDirectory, "find">;
+  /** Copies the adapter of a version that has one for a model that is to be. @throws ServiceError `conflict` for a damaged one */
+  readonly copyAdapter: (version: ModelVersion, modelId: string) => Promise<CopiedAdapter>;
+  /** What kind of job made a version; null when none did. */
+  readonly kindBehind: (version: ModelVersion) => Promise<ModelVersion["copiedKind"]>;
   /** Names of the base models, the default first. */
   readonly bases: readonly string[];
   readonly clock: Clock;
+}
+
+/** An adapter's copy, which is nobody's until it is kept. */
+export interface CopiedAdapter extends Pick<ModelVersion, "adapterFolder" | "adapterHash" | "trainerState"> {
+  /** To be called when its model is stored. */
+  keep(): Promise<void>;
+  /** To be called when there is to be no such model. */
+  discard(): Promise<void>;
 }
 
 /**
  * Registers a model; of two calls at once one finds the other's.
  *
  * @throws ServiceError, at the fields of {@link Registration}: `invalid` for names that no request could spell, `forbidden`
- *   for another entity, `not_found` for an unknown base model, `conflict` where the model exists
+ *   for another entity, `not_found` for an unknown base model, `conflict` where the model exists; and as `findForkSource`
  */
 export async function registerModel(
-  { store, bases, clock }: RegisterDependencies,
+  dependencies: RegisterDependencies,
   registration: Registration,
   caller: Caller,
 ): Promise<TrainedModel> {
-  const { entity, project, name, baseModel, adapter } = registration;
+  const { store, bases, clock } = dependencies;
+  const { entity, project, name, baseModel, adapter, from } = registration;
   refuseBadNames({ entity, project, name });
   // An administrator makes entities by naming them; one that is there already is as it is.
   if (entity !== caller.entity && mayReach(caller, entity)) refuseStrangeEntity(entity);
@@ -42,17 +60,25 @@ export async function registerModel(
   refuseUnknownBase(bases, baseModel);
   const existing = await store.findByName(entity, project, name);
   if (existing !== null) return reuse(existing, registration);
+  const source = from && (await findForkSource(dependencies, from, { caller, baseModel }));
   const model = { id: newUuid(), entity, project, name, baseModel, adapter, createdAt: clock.now() };
+  const copy =
+    source === null || source.adapterFolder === null
+      ? null
+      : { source, adapter: await dependencies.copyAdapter(source, model.id) };
   try {
-    await store.create(model, versionZero(model));
-    return model;
+    if (copy === null) await store.create(model, versionZero(model));
+    else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
   } catch (error) {
+    await copy?.adapter.discard();
     if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
     // Somebody registered the name a moment ago.
     const other = await store.findByName(entity, project, name);
     if (other === null) throw error;
     return reuse(other, registration);
   }
+  await copy?.adapter.keep();
+  return model;
 }
 
 function refuseBadNames(names: Readonly<Record<string, string>>): void {
@@ -122,6 +148,31 @@ function versionZero(model: TrainedModel): ModelVersion {
     isPinned: false,
     base: null,
     adapterHash: null,
+    copiedKind: null,
     createdAt: model.createdAt,
+  };
+}
+
+/** The first version of a model that starts from another's: what that one is, without what it is to its own model. */
+async function copiedVersion(
+  { kindBehind }: Pick<RegisterDependencies, "kindBehind">,
+  { id: modelId, createdAt }: TrainedModel,
+  { source, adapter }: { readonly source: ModelVersion; readonly adapter: CopiedAdapter },
+): Promise<ModelVersion> {
+  const { adapterFolder, adapterHash, trainerState } = adapter;
+  const { base, metrics } = source;
+  return {
+    id: newUuid(),
+    modelId,
+    step: 1,
+    adapterFolder,
+    trainerState,
+    jobId: null,
+    metrics,
+    isPinned: false,
+    base,
+    adapterHash,
+    copiedKind: await kindBehind(source),
+    createdAt,
   };
 }

@@ -22,6 +22,7 @@ import { createFileService, type FileService } from "../files/file-service.ts";
 import type { ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
+import { kindBehind } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
@@ -224,6 +225,9 @@ async function construct(
     store: database.models,
     bases: baseNames,
     clock,
+    directory,
+    copyAdapter: (source, modelId) => checkpointFiles.copy(source, modelId),
+    kindBehind: (version) => kindBehind({ jobs: database.jobs }, version),
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
     weightsOf,
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),

@@ -86,6 +86,7 @@ export interface ModelVersionTable {
   /** What it was trained over; null for step 0, and where nothing is known of it. */
   readonly base: string | null;
   readonly adapter_hash: string | null;
+  readonly copied_kind: string | null;
   /** The row stays after deletion, so that its step is not used again and cursors at it hold. */
   readonly is_deleted: number;
 }

@@ -161,6 +161,7 @@ async function assignmentOf(
     isPinned: false,
     base: null,
     adapterHash: null,
+    copiedKind: null,
     createdAt,
   };
   return {

@@ -30,9 +30,26 @@ const modelCreateSchema = Type.Object(
       description: "What its adapters are scaled by, divided by their rank.",
       "x-default": "as training.loraAlpha is to training.loraRank",
     }),
+    from: nullable(
+      Type.Object({
+        model: Type.String({
+          minLength: 1,
+          description: "Any name that a chat takes as its model, its id too; over the same base model.",
+        }),
+        step: nullable(Type.Integer({ minimum: 0 }), {
+          description: "The version.",
+          "x-default": "the one that the name says, or its newest",
+        }),
+      }),
+      {
+        description:
+          "A version of another model to start from: it is copied, with the state of its optimizer where that is kept, and is version 1 of this one.",
+      },
+    ),
     return_existing: nullable(Type.Boolean(), {
       default: false,
-      description: "Answers with the model of this name where there is one; otherwise that is a conflict.",
+      description:
+        "Answers with the model of this name where there is one, without copying anything; otherwise that is a conflict.",
     }),
   },
   { title: "ModelCreate" },
@@ -47,6 +64,7 @@ export const modelCreateForm: BodyForm<typeof modelCreateSchema> = {
     base_model: "read",
     lora_rank: "read",
     lora_alpha: "read",
+    from: "read",
     return_existing: "read",
   },
 };
@@ -59,6 +77,9 @@ export const registrationPlaces: WirePlaces = {
   baseModel: ["body", "base_model"],
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],
+  from: ["body", "from"],
+  "from.model": ["body", "from", "model"],
+  "from.step": ["body", "from", "step"],
   returnExisting: ["body", "return_existing"],
 };
 

@@ -1,5 +1,6 @@
 // `hone models`: what the server can serve and what it trains.
 import type { Command } from "commander";
+import type { HoneClient } from "../../client/hone-client.ts";
 import type { CheckpointDeletionResource } from "../../client/resources.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
@@ -42,9 +43,12 @@ export function addModelsCommand(program: Command): void {
   addConnectionFlags(
     models
       .command("create <project> <name>")
-      .description("Register a model to train; returns the one of that name when there is one."),
+      .description(
+        "Register a model to train; without --from, returns the one of that name when there is one.",
+      ),
   )
-    .requiredOption("--base-model <name>", "the base model to train")
+    .option("--base-model <name>", "the base model to train")
+    .option("--from <name[:stepN]>", "a version of another model to start from, over that one's base model")
     .option("--entity <entity>", "default: the key's entity")
     .option("--lora-rank <rank>", "of its adapters, 1 to 256; default: the server's", Number)
     .option(
@@ -58,17 +62,19 @@ export function addModelsCommand(program: Command): void {
         project: string,
         name: string,
         flags: ConnectionFlags & {
-          readonly baseModel: string;
+          readonly baseModel?: string;
+          readonly from?: string;
           readonly entity?: string;
           readonly loraRank?: number;
           readonly loraAlpha?: number;
           readonly json?: boolean;
         },
       ) => {
-        const model = await connect(flags).registerModel({
+        const client = connect(flags);
+        const model = await client.registerModel({
           project,
           name,
-          base_model: flags.baseModel,
+          ...(await startOf(client, flags)),
           ...(flags.entity === undefined ? {} : { entity: flags.entity }),
           ...(flags.loraRank === undefined ? {} : { lora_rank: flags.loraRank }),
           ...(flags.loraAlpha === undefined ? {} : { lora_alpha: flags.loraAlpha }),
@@ -92,6 +98,23 @@ export function addModelsCommand(program: Command): void {
   addVersionCommands(models);
   addFolderCommands(models);
   addTrajectoryCommand(models);
+}
+
+/** The base model, and the version of another model where one was named. */
+async function startOf(
+  client: HoneClient,
+  { baseModel, from }: { readonly baseModel?: string; readonly from?: string },
+): Promise<Pick<Parameters<HoneClient["registerModel"]>[0], "base_model" | "from">> {
+  if (from !== undefined) {
+    const { model, step } = await findNamed(client, from);
+    const source = { model: model.id, ...(step === null ? {} : { step }) };
+    return { base_model: baseModel ?? model.base_model, from: source };
+  }
+  if (baseModel !== undefined) return { base_model: baseModel };
+  throw new ServiceError({
+    code: "invalid",
+    message: "Say what the model is to start from: --base-model <name>, or --from <name[:stepN]>.",
+  });
 }
 
 /** @throws ServiceError `conflict` where the version stayed */

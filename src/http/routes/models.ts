@@ -1,6 +1,7 @@
 // Trained models: registering, listing, reading and deleting them.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
+import type { ForkSource } from "../../models/fork-source.ts";
 import type { Registration } from "../../models/register-model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ValueOf } from "../../wire/checked.ts";
@@ -128,6 +129,13 @@ function toRegistration(body: ValueOf<typeof modelCreateForm.schema>, caller: Ca
     name: body.name,
     baseModel: body.base_model,
     adapter: { rank: body.lora_rank ?? null, alpha: body.lora_alpha ?? null },
+    from: forkSource(body.from ?? null),
     returnExisting: body.return_existing ?? false,
   };
+}
+
+function forkSource(
+  from: { readonly model: string; readonly step?: number | null } | null,
+): ForkSource | null {
+  return from && { model: from.model, step: from.step ?? null };
 }

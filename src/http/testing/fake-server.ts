@@ -121,6 +121,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
   const audited: AuditEntry[] = [];
+  const directory = createModelDirectory({
+    store: models,
+    bases: baseModels,
+    defaultBase: "tiny",
+    weightsOf: () => "weights",
+    dataFolder: "test/fixtures/no-such-folder",
+    build: "test",
+  });
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     tokenization: {
@@ -151,17 +159,19 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       }),
     baseModels: () =>
       baseModels.map((name) => ({ name, contextLength: 1024, vocabularySize: 512, replies: listedReplies })),
-    directory: createModelDirectory({
-      store: models,
-      bases: baseModels,
-      defaultBase: "tiny",
-      weightsOf: () => "weights",
-      dataFolder: "test/fixtures/no-such-folder",
-      build: "test",
-    }),
+    directory,
     keys: database.keys,
     models: createModelService({
       store: models,
+      directory,
+      copyAdapter: async ({ step }, modelId) => ({
+        adapterFolder: `adapters/${modelId}/1`,
+        adapterHash: `copy of ${step}`,
+        trainerState: null,
+        keep: async () => undefined,
+        discard: async () => undefined,
+      }),
+      kindBehind: async () => "rl",
       bases: baseModels,
       clock,
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
@@ -181,6 +191,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
           metrics: {},
           base: null,
           adapterHash: null,
+          copiedKind: null,
           createdAt: new Date(1000),
         };
         const version = await models.addVersion(draft, async (step) => `adapters/${modelId}/${step}`);
@@ -344,6 +355,7 @@ export async function playJob(
       isPinned: false,
       base: null,
       adapterHash: null,
+      copiedKind: null,
       createdAt: at,
     },
     counts,

@@ -295,6 +295,16 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal((await basesOf())[0], null, "version 0 is the base itself");
   });
 
+  test("a model comes with a version that was copied for it, or not at all", async (t) => {
+    const { models } = await (await makeStorage(t))();
+    const copied = (id: string) => sampleVersion(id, 1, { copiedKind: "sft", trainerState: null });
+    await models.create(sampleModel("m"), sampleVersion("m", 0), copied("m"));
+    assert.deepEqual(await models.newestVersion("m"), copied("m"));
+    const taken = { ...copied("n"), id: copied("m").id };
+    await assert.rejects(models.create(sampleModel("n"), sampleVersion("n", 0), taken), { code: "conflict" });
+    assert.equal(await models.findVersion("n", 0), null);
+  });
+
   test("an adapter's hash is recorded once", async (t) => {
     const { models } = await (await makeStorage(t))();
     await storeModel(models, "m");

@@ -79,6 +79,7 @@ export function sampleVersion(
     isPinned: false,
     base: step === 0 ? null : "weights",
     adapterHash: step === 0 ? null : `hash of ${modelId}:${step}`,
+    copiedKind: null,
     createdAt: moment(step),
     ...changes,
   };

@@ -15,6 +15,7 @@ import { addVersion10 } from "./version-10.ts";
 import { addVersion11 } from "./version-11.ts";
 import { addVersion12 } from "./version-12.ts";
 import { addVersion13 } from "./version-13.ts";
+import { addVersion14 } from "./version-14.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -31,6 +32,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion11,
   addVersion12,
   addVersion13,
+  addVersion14,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -10,10 +10,11 @@ import { insertVersion, versionQueries } from "./version-store.ts";
 /** The model store on a migrated database. */
 export function createModelStore(database: Kysely<Schema>): ModelStore {
   return {
-    create: (model, versionZero) =>
+    create: (model, versionZero, copied) =>
       database.transaction().execute(async (transaction) => {
         await insertModel(transaction, model);
         await insertVersion(transaction, versionZero);
+        if (copied !== undefined) await insertVersion(transaction, copied);
       }),
     find: async (id) => {
       const row = await database.selectFrom("models").selectAll().where("id", "=", id).executeTakeFirst();

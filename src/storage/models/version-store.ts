@@ -250,6 +250,7 @@ async function addVersion(
     trainerState: null,
     jobId: null,
     isPinned: false,
+    copiedKind: null,
   };
   await insertVersion(transaction, version);
   return version;
@@ -317,6 +318,7 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
       is_pinned: version.isPinned ? 1 : 0,
       base: version.base,
       adapter_hash: version.adapterHash,
+      copied_kind: version.copiedKind,
       is_deleted: 0,
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -370,6 +372,8 @@ function versionOf(row: Selectable<ModelVersionTable>): ModelVersion {
     isPinned: row.is_pinned === 1,
     base: row.base,
     adapterHash: row.adapter_hash,
+    // The column holds what this file wrote.
+    copiedKind: row.copied_kind as ModelVersion["copiedKind"],
     createdAt: new Date(row.created_at),
   };
 }

@@ -8,7 +8,7 @@ import { conflict, type Exclusively, jsonBytes, pageOf, type Tables } from "./me
 
 export function memoryModels(exclusively: Exclusively): ModelStore {
   return {
-    create: (model, versionZero) =>
+    create: (model, versionZero, copied) =>
       exclusively((tables) => {
         const isTaken = tables.models.some(
           ({ id, entity, project, name }) =>
@@ -17,6 +17,7 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         if (isTaken) throw conflict("The model exists.");
         tables.models = [...tables.models, model];
         addVersion(tables, versionZero);
+        if (copied !== undefined) addVersion(tables, copied);
       }),
     find: (id) => exclusively(({ models }) => models.find((model) => model.id === id) ?? null),
     findByName: (entity, project, name) =>
@@ -92,7 +93,15 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         return greatestStep(tables, modelId) + 1;
       });
       const adapterFolder = await place(step);
-      const version = { ...draft, step, adapterFolder, trainerState: null, jobId: null, isPinned: false };
+      const version = {
+        ...draft,
+        step,
+        adapterFolder,
+        trainerState: null,
+        jobId: null,
+        isPinned: false,
+        copiedKind: null,
+      };
       await exclusively((tables) => addVersion(tables, version));
       return version;
     },

@@ -1,0 +1,93 @@
+// A model that starts from another's version answers as that one, and goes on training as that one would have.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { HoneClient } from "../src/client/hone-client.ts";
+import { call, serverOfFile } from "./running-server.ts";
+import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
+
+const server = serverOfFile({ flags: model });
+
+async function answerOf(name: string) {
+  const { status, body } = await call(server(), "POST", "/v1/chat/completions", {
+    body: {
+      model: name,
+      messages: [{ role: "user", content: "hi" }],
+      max_tokens: 8,
+      temperature: 0,
+      logprobs: true,
+      return_token_ids: true,
+    },
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  const [{ token_ids: ids, logprobs }] = body.choices;
+  return { ids, logprobs: logprobs.content.map(({ logprob }: { readonly logprob: number }) => logprob) };
+}
+
+/** The same rollouts as another job's, for a model; returns the version's matrices and the job. */
+async function trainOn(modelId: string, groups: readonly unknown[]) {
+  const { body: created } = await call(server(), "POST", "/v1/preview/training-jobs", {
+    body: { model_id: modelId, trajectory_groups: groups, experimental_config: { learning_rate: 0.01 } },
+  });
+  await finish(server(), created.id);
+  const { body: job } = await call(server(), "GET", `/v1/preview/training-jobs/${created.id}`);
+  const file = join(
+    server().dataFolder,
+    "adapters",
+    modelId,
+    `${job.result_step}`,
+    "adapter_model.safetensors",
+  );
+  return { job, matrices: readFileSync(file) };
+}
+
+test("a model started from another's version answers as it does, and trains on with its optimizer", async () => {
+  const { url, apiKey } = server();
+  const client = new HoneClient({ baseUrl: url, apiKey });
+  const sourceId = await registerModel(server(), "source");
+  await finish(server(), await submitJob(server(), sourceId, 1));
+  const fork = await client.registerModel({
+    project: "p",
+    name: "fork",
+    base_model: "tiny",
+    from: { model: "p/source" },
+  });
+  assert.deepEqual(await answerOf("p/fork"), await answerOf("p/source"));
+  const [zero, first] = await client.listCheckpoints(fork.id);
+  assert.equal(zero?.step, 0);
+  const { body: own } = await call(server(), "GET", `/v1/preview/models/${fork.id}/checkpoints/1`);
+  assert.equal(own.has_optimizer_state, true);
+  const source = (await client.listCheckpoints(sourceId)).at(-1);
+  assert.deepEqual([first?.base_hash, first?.adapter_hash], [source?.base_hash, source?.adapter_hash]);
+
+  const choices = await Promise.all(
+    [1, 2].map(async (seed) => {
+      const messages = [{ role: "user", content: "hi" }];
+      const body = { model: "p/source", messages, max_tokens: 6, temperature: 1, seed };
+      return (await call(server(), "POST", "/v1/chat/completions", { body })).body.choices[0];
+    }),
+  );
+  const trajectories = choices.map((choice: unknown, reward) => ({
+    messages_and_choices: [{ role: "user", content: "hi" }, choice],
+    reward,
+  }));
+  const [one, other] = [
+    await trainOn(sourceId, [{ trajectories }]),
+    await trainOn(fork.id, [{ trajectories }]),
+  ];
+  assert.deepEqual([one.job.result_step, other.job.result_step], [2, 2]);
+  assert.deepEqual(other.job.warnings, one.job.warnings);
+  assert.ok(one.matrices.equals(other.matrices), "the same job makes the same of both, byte for byte");
+  assert.notDeepEqual(await answerOf("p/fork"), await answerOf("p/source:step1"));
+
+  const run = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+  const words = ["models", "create", "p", "again", "--from", "p/source:step1"];
+  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", run, ...words], {
+    env: { ...process.env, HONE_URL: url, HONE_API_KEY: apiKey },
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(await answerOf("p/again"), await answerOf("p/source:step1"));
+});
