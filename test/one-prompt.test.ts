@@ -136,8 +136,10 @@ function check(template: ChatTemplate): void {
 }
 
 for (const name of readdirSync(root)) {
-  test(`serving and training render one prompt with the template of ${name}`, async () =>
-    check(await loadChatTemplate(`${root}/${name}`)));
+  test(`serving and training render one prompt with the template of ${name}`, async () => {
+    check(await loadChatTemplate(`${root}/${name}`));
+    check(await loadChatTemplate(`${root}/${name}`, { toolsAsText: true }));
+  });
 }
 
 test("serving and training render one prompt with the built-in model's template", async () => {

@@ -55,6 +55,10 @@ test("it is said why calls and thoughts are read as they are", async () => {
     "chat.toolCalls says so",
     "chat.reasoning says so",
   ]);
+  assert.equal(
+    (await reasons(folder, { toolCalls: ["m=generic"] }))[0],
+    "chat.toolCalls says so, and tools are shown in the system message",
+  );
   assert.deepEqual(await reasons("models/hone-tiny", {}, { name: "m", toolCalls: "off" }), [
     "this model is off unless chat.toolCalls says otherwise",
     "its chat template does not mention </think>",

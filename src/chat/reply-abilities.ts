@@ -64,16 +64,20 @@ function callFormatOf(
   const given = settingOf("chat.toolCalls", toolCalls, model.name, values);
   const value = given ?? model.toolCalls ?? "auto";
   if (value === "auto") {
-    const format = detectCallFormat(template, formats);
+    const format = detectCallFormat(
+      template,
+      formats.filter(({ isTaught }) => !isTaught),
+    );
     const reason =
       format === null
         ? "its chat template writes no calls, or none in a known format"
         : "its chat template writes calls so";
     return { format, reason };
   }
-  const reason =
-    given === null ? "this model is off unless chat.toolCalls says otherwise" : "chat.toolCalls says so";
-  return { format: formats.find(({ name }) => name === value) ?? null, reason };
+  const format = formats.find(({ name }) => name === value) ?? null;
+  if (given === null) return { format, reason: "this model is off unless chat.toolCalls says otherwise" };
+  const shown = format?.isTaught === true ? ", and tools are shown in the system message" : "";
+  return { format, reason: `chat.toolCalls says so${shown}` };
 }
 
 function thinksOf(

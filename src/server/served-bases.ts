@@ -52,7 +52,7 @@ export async function createServedBases(
         loadTokenizer(model.folder),
         readGenerationDefaults(model.folder, endOfTextIds),
         // Rendered in the prompt threads; loaded here too, so that a broken one ends the start.
-        loadChatTemplate(model.folder, clock),
+        loadChatTemplate(model.folder, { clock }),
       ]);
       if (notApplied.length > 0) {
         logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
@@ -64,7 +64,8 @@ export async function createServedBases(
         `${model.name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
       );
       tellUnshown(unshownBy(template), model.name, logger);
-      const prompts = createPromptThreads(model.folder, config.chat);
+      const toolsAsText = replies.callFormat?.isTaught === true;
+      const prompts = createPromptThreads({ folder: model.folder, toolsAsText }, config.chat);
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
       const engine = createChildEngine({
         modelFolder: model.folder,

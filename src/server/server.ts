@@ -200,9 +200,11 @@ async function construct(
         logger.warn({ err: error, modelId }, "older versions could not be deleted");
       }),
   });
+  const taught = bases.filter(({ replies }) => replies.callFormat?.isTaught === true);
   const runner = createChildJobRunner({
     dataFolder,
     baseFolders,
+    toolsAsText: new Set(taught.map(({ model }) => model.name)),
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
     settings: config.training,
     version,

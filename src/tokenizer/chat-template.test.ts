@@ -267,7 +267,7 @@ test("finds templates in tokenizer_config.json: one, or a list of named ones", a
   const write = (value: unknown): Promise<void> =>
     writeFile(join(folder, "tokenizer_config.json"), JSON.stringify(value));
   const rendered = async (tools: Conversation["tools"]): Promise<string> =>
-    (await loadChatTemplate(folder, clock)).render({
+    (await loadChatTemplate(folder, { clock })).render({
       messages: [],
       ...plainConversation,
       tools,

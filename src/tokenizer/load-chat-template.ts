@@ -6,21 +6,32 @@ import { createChatTemplate } from "./chat-template.ts";
 import type { ChatTemplate } from "./chat-template.ts";
 import { readJsonObject, readTextFile } from "./load-tokenizer.ts";
 import { specialTokensOf } from "./tokenizer.ts";
+import { withToolsAsText } from "./tools-as-text.ts";
+
+export interface TemplateChoices {
+  readonly clock: Clock;
+  /** Tools are shown in the system message, whatever the template would make of them. */
+  readonly toolsAsText: boolean;
+}
 
 /**
  * Loads the chat template of a model folder; one without any renders what brings a template of its own.
  *
  * @throws ServiceError `unsupported` when its syntax is wrong
  */
-export async function loadChatTemplate(folder: string, clock: Clock = systemClock): Promise<ChatTemplate> {
+export async function loadChatTemplate(
+  folder: string,
+  { clock = systemClock, toolsAsText = false }: Partial<TemplateChoices> = {},
+): Promise<ChatTemplate> {
   const config = (await readJsonObject(folder, "tokenizer_config.json")) ?? {};
   const named = namedTemplates(config.chat_template);
-  return createChatTemplate({
+  const template = createChatTemplate({
     source: (await readTextFile(folder, "chat_template.jinja")) ?? named.get("default") ?? null,
     toolUseSource: named.get("tool_use") ?? null,
     specialTokens: specialTokensOf(config),
     clock,
   });
+  return toolsAsText ? withToolsAsText(template, clock) : template;
 }
 
 function namedTemplates(value: unknown): ReadonlyMap<string, string> {

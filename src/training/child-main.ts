@@ -141,12 +141,12 @@ function letOut(): Promise<void> {
 
 async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<LoadedModel> {
   setPriority(settings.niceness);
-  const { folder, name, weights } = baseModel;
+  const { folder, name, weights, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
   // The rotary tables need no more rows than the longest sequence.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
-  const template = await loadChatTemplate(folder);
+  const template = await loadChatTemplate(folder, { toolsAsText });
   return {
     tokenizer: {
       ...createConversationTokenizer(tokenizer, template, config.vocabularySize),

@@ -11,6 +11,8 @@ export interface TrainingLoad {
     readonly folder: string;
     /** Hex SHA-256 of its weights: a process that has loaded others is none for these. */
     readonly weights: string;
+    /** Whether tools are shown in the system message, as the job's pins have it. */
+    readonly toolsAsText: boolean;
   };
   readonly settings: TrainingSettings;
   readonly dataFolder: string;

@@ -16,7 +16,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { errorOf, failureOf } from "../processes/failure.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
-import type { TrajectoryGroup } from "../domain/trajectory.ts";
+import type { HistoryItem, JsonObject, TrajectoryGroup } from "../domain/trajectory.ts";
 import { checkService } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
@@ -336,6 +336,27 @@ test("a job keeps the settings that it is pinned to, whatever the server's are b
   const inParts = (await shared.run(1, {}, { runner: smaller })).steps;
   assert.equal(inParts.length, steps.length);
   inParts.forEach(({ loss }, index) => assert.ok(Math.abs(loss - steps[index]["loss"]) < 1e-4));
+});
+
+test("a job goes on with the tools of its prompts shown as when it began", async (t) => {
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const groups = goldenGroups().map((group) => ({
+    ...group,
+    trajectories: group.trajectories.map((trajectory) => {
+      const [{ prompt_token_ids: _lost, ...choice }] = trajectory.messagesAndChoices as readonly JsonObject[];
+      const messagesAndChoices = [
+        { role: "user", content: "Hi" },
+        choice,
+      ] as unknown as readonly HistoryItem[];
+      return { ...trajectory, tools, messagesAndChoices };
+    }),
+  }));
+  const bench = new Bench(t, groups);
+  const asText = bench.newRunner({ toolsAsText: new Set(["tiny"]) });
+  const { pins } = await assignmentOf(asText, 1, {});
+  const { steps } = await bench.run(1, {}, { runner: asText });
+  assert.notDeepEqual((await bench.run(1)).steps, steps);
+  assert.deepEqual((await bench.run(1, { pins })).steps, steps);
 });
 
 test("a job that began before sequences were packed goes on without", async () => {

@@ -31,6 +31,8 @@ export interface ChildJobRunnerOptions {
   readonly dataFolder: string;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
+  /** Base models whose tools stand in the system message, as they are served. */
+  readonly toolsAsText?: ReadonlySet<string>;
   /** What a job trains on, a group or conversation a line, as JSON, folded; null when the job is gone. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
@@ -81,7 +83,10 @@ class ProcessJobRunner implements ChildJobRunner {
       const { files, weights } = await this.#hashesOf(baseModel);
       requireWeights(from, weights);
       return {
-        settings: pinnedSettings(this.#options.settings, adapter),
+        settings: {
+          ...pinnedSettings(this.#options.settings, adapter),
+          ...(this.#options.toolsAsText?.has(baseModel) === true ? { toolsAsText: true } : {}),
+        },
         baseHash: files,
         trainerBuild: this.#build,
       };
@@ -186,7 +191,8 @@ class ProcessJobRunner implements ChildJobRunner {
         { jobId: job.id, began: pins.trainerBuild, now: this.#build },
         "a job goes on in another build",
       );
-    const baseModel = { name: model.baseModel, folder, weights };
+    const toolsAsText = pins.settings["toolsAsText"] === true;
+    const baseModel = { name: model.baseModel, folder, weights, toolsAsText };
     return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
   }
 

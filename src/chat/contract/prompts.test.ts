@@ -11,7 +11,8 @@ after(() => Promise.all([...started.values()].map((threads) => threads.stop())))
 
 // One for each model: no test leaves anything in it, and threads take longer to start than to pass a test.
 checkPrompts("prompt threads", async (folder) => {
-  const threads = started.get(folder) ?? createPromptThreads(folder, defaultsOf(chatSettings));
+  const threads =
+    started.get(folder) ?? createPromptThreads({ folder, toolsAsText: false }, defaultsOf(chatSettings));
   started.set(folder, threads);
   return threads;
 });

@@ -1,9 +1,16 @@
-// The worker that makes prompts for one base model, whose folder is its data.
+// The worker that makes prompts for one base model.
 import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { RenderLimitError, type RenderLimits } from "../../tokenizer/render-prompt.ts";
 import { readTokens, writePrompt, type PromptTask, type WrittenPrompt } from "./write-prompt.ts";
+
+/** The worker's data. */
+export interface PromptModel {
+  readonly folder: string;
+  /** Whether tools are shown in the system message, whatever the model's template would make of them. */
+  readonly toolsAsText: boolean;
+}
 
 /** A task in two stages: rendering, tokenizing. */
 export interface WriteTask {
@@ -26,8 +33,11 @@ export type WriteResult =
   | null;
 
 // Only prompt threads start this worker.
-const folder = taskData() as string;
-const [tokenizer, template] = await Promise.all([loadTokenizer(folder), loadChatTemplate(folder)]);
+const { folder, toolsAsText } = taskData() as PromptModel;
+const [tokenizer, template] = await Promise.all([
+  loadTokenizer(folder),
+  loadChatTemplate(folder, { toolsAsText }),
+]);
 
 function write({ task, limits }: WriteTask, onRendered: () => void): NonNullable<WriteResult> {
   const written = writePrompt(tokenizer, template, task, { limits, onRendered });

@@ -47,7 +47,10 @@ function threadsFor(context: TestContext, changes: Partial<ChatSettings> = {}) {
   for (const file of ["tokenizer.json", "tokenizer_config.json"])
     copyFileSync(join("test/fixtures/goldens/models/qwen3", file), join(folder, file));
   writeFileSync(join(folder, "chat_template.jinja"), template);
-  const threads = createPromptThreads(folder, { ...defaultsOf(chatSettings), ...unlimited, ...changes });
+  const threads = createPromptThreads(
+    { folder, toolsAsText: false },
+    { ...defaultsOf(chatSettings), ...unlimited, ...changes },
+  );
   context.after(async () => {
     await threads.stop();
     rmSync(folder, { recursive: true });

@@ -11,7 +11,7 @@ import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-pro
 import type { ChatSettings } from "../settings.ts";
 import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
 import { isWithin } from "./prompt-size.ts";
-import type { ReadTask, WriteResult, WriteTask } from "./prompt-thread.ts";
+import type { PromptModel, ReadTask, WriteResult, WriteTask } from "./prompt-thread.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
 import { askedKind, type PromptTask, type PromptWriter, type WrittenPrompt } from "./write-prompt.ts";
 
@@ -31,8 +31,8 @@ const smallStageMs = [150, 1000];
  */
 const memoryMebibytes = 4096;
 
-/** Threads for the model in that folder, whose tokenizer and template are known to be good. */
-export function createPromptThreads(folder: string, settings: ChatSettings): PromptThreads {
+/** Threads for a model whose tokenizer and template are known to be good. */
+export function createPromptThreads(model: PromptModel, settings: ChatSettings): PromptThreads {
   const limits: RenderLimits = {
     time: { ms: settings.renderSeconds * 1000, setting: "chat.renderSeconds" },
     characters: { max: settings.renderedCharacters, setting: "chat.renderedCharacters" },
@@ -44,7 +44,7 @@ export function createPromptThreads(folder: string, settings: ChatSettings): Pro
   const newPool = (worker: Pick<WorkerPoolOptions, "stageMs"> & Partial<WorkerPoolOptions>): WorkerPool =>
     new WorkerPool({
       module: new URL("./prompt-thread.js", import.meta.url),
-      data: folder,
+      data: model,
       workerCount: 1,
       memoryMebibytes,
       ...worker,

@@ -1,4 +1,4 @@
-// The process that renders conversations with templates of requests, for one base model, whose folder is its data. A
+// The process that renders conversations with templates of requests, for one base model. A
 // template may be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
@@ -6,6 +6,7 @@ import { chatFault, type Conversation } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import type { PromptModel } from "./prompt-thread.ts";
 import {
   RenderLimitError,
   renderConversation,
@@ -23,7 +24,8 @@ export interface TemplateTask {
 // What anybody may have computed here takes no time from answers.
 setPriority(10);
 // Only prompt threads start this process.
-const modelTemplate = await loadChatTemplate(taskData() as string);
+const { folder } = taskData() as PromptModel;
+const modelTemplate = await loadChatTemplate(folder);
 
 serveTasks((sent) => {
   const task = sent as TemplateTask;

@@ -26,6 +26,8 @@ export interface CallableTool {
 export interface CallFormat {
   /** As the operator may call it. */
   readonly name: string;
+  /** Whether the model knows of it from its prompt alone: answers that may call tools are then held to its form. */
+  readonly isTaught: boolean;
   /** Texts that mark calls: a token within one is text, whatever the tokenizer calls it. */
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;

@@ -72,7 +72,7 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: Writte
         if (!request.calls.areExempt) return null;
         return { type: "or", elements: [format.calls(callable, areParallel), formatOf(request.constraint)] };
       }
-      const isHeld = allowed.length < tools.length || allowed.some(isKept);
+      const isHeld = format.isTaught || allowed.length < tools.length || allowed.some(isKept);
       return isHeld ? format.textWithCalls(callable, areParallel) : null;
     }
   }

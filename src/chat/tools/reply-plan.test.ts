@@ -5,6 +5,7 @@ import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { ThoughtStart } from "../reply/read-thought.ts";
 import { plainReplies } from "../reply-abilities.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
+import type { CallFormat } from "./call-format.ts";
 import { callFormats } from "./call-formats.ts";
 import { planReply, type ReplyPlan } from "./reply-plan.ts";
 
@@ -55,6 +56,17 @@ test("calls are read where tools may be called, and of a named function one", ()
   assert.equal(callsOf({ choice: { kind: "none" } }), null);
   assert.equal(callsOf({ choice: { kind: "named", name: "f" } })?.areParallel, false);
   assert.equal(planOf({}).form.calls, null);
+});
+
+test("an answer that may call tools is held to the form of calls where only the prompt teaches it", () => {
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const heldBy = (callFormat: CallFormat): boolean => {
+    const base = { replies: { ...plainReplies, callFormat }, tokenizer };
+    const plan = planReply(chatRequest({ prompt: { tools } }), base, []);
+    assert.equal(plan.form.calls?.isHeld, plan.constraint !== null);
+    return plan.constraint !== null;
+  };
+  assert.deepEqual([callFormats.hermes, callFormats.generic].map(heldBy), [false, true]);
 });
 
 test("a prompt that is no conversation is answered by text", () => {

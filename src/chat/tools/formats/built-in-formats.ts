@@ -162,6 +162,12 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
+  // For a model whose template knows no tools: the prompt asks for it, and no template is taken for one that does.
+  generic: {
+    layouts: [layout({ call: "<tool_call>\n{object}\n</tool_call>", separator: "\n" })],
+    ids: "long",
+    isTaught: true,
+  },
 } as const satisfies Readonly<Record<string, Omit<FormatDescription, "name">>>;
 
 function dsml(block: string): Omit<FormatDescription, "name"> {

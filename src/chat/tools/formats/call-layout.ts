@@ -43,6 +43,8 @@ export interface FormatDescription {
   readonly name: string;
   /** The first is how calls are written, the others how they may be. */
   readonly layouts: readonly CallLayout[];
+  /** Whether a model knows of it from its prompt alone, and its answers are held to it. */
+  readonly isTaught?: boolean;
   /** How ids of calls look: as vLLM's, nine letters and digits, or a text with `{name}` and `{index}`. */
   readonly ids: "long" | "short" | (string & {});
 }

@@ -11,7 +11,7 @@ import { parametersRefusal } from "./parameter-tags.ts";
 import { blockReader } from "./read-layout.ts";
 import { writtenCall } from "./write-call.ts";
 
-export function describedFormat({ name, layouts, ids }: FormatDescription): CallFormat {
+export function describedFormat({ name, layouts, ids, isTaught = false }: FormatDescription): CallFormat {
   const readers = layouts.map((layout) => ({ layout, read: blockReader(layout) }));
   const written = layouts.filter(({ isWritten }) => isWritten);
 
@@ -34,6 +34,7 @@ export function describedFormat({ name, layouts, ids }: FormatDescription): Call
 
   return {
     name,
+    isTaught,
     marks: layouts.flatMap(textsOf),
     newCallId: (called, index) => callId(ids, called, index),
     read,

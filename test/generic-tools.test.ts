@@ -1,0 +1,63 @@
+// Tools for a model whose chat template is not asked to show them, over HTTP: `chat.toolCalls` is `generic` for it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call, serverOfFile } from "./running-server.ts";
+
+const server = serverOfFile({ flags: ["--chat-tool-calls", "hone-tiny=generic"] });
+
+const parameters = {
+  type: "object",
+  properties: { city: { enum: ["Paris", "Rome"] }, days: { type: "integer", minimum: 1, maximum: 9 } },
+  required: ["city", "days"],
+  additionalProperties: false,
+};
+const tools = [{ type: "function", function: { name: "weather", parameters } }];
+const messages = [{ role: "user", content: "What will the weather be?" }];
+
+async function choiceOf(body: object) {
+  const answer = await call(server(), "POST", "/v1/chat/completions", {
+    body: { messages, tools, seed: 3, max_tokens: 200, ...body },
+  });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body.choices[0] as {
+    readonly finish_reason: string;
+    readonly message: {
+      readonly content: string | null;
+      readonly tool_calls?: readonly {
+        readonly function: { readonly name: string; readonly arguments: string };
+      }[];
+    };
+  };
+}
+
+test("tools stand in the prompt as text", async () => {
+  const { body } = await call(server(), "POST", "/tokenize", { body: { messages, tools } });
+  const text = await call(server(), "POST", "/detokenize", { body: { tokens: body.tokens } });
+  assert.match(String(text.body.prompt), /<tools>\n\{"type": "function", "function": \{"name": "weather"/);
+});
+
+test("a call that is required keeps its schema", async () => {
+  const { message, finish_reason: reason } = await choiceOf({ tool_choice: "required", temperature: 2 });
+  assert.equal(reason, "tool_calls");
+  for (const { function: called } of message.tool_calls ?? assert.fail()) {
+    assert.equal(called.name, "weather");
+    const { city, days, ...rest } = JSON.parse(called.arguments) as Readonly<Record<string, unknown>>;
+    assert.deepEqual(rest, {});
+    assert.ok(["Paris", "Rome"].includes(String(city)) && Number(days) >= 1 && Number(days) <= 9);
+  }
+});
+
+test("an answer that may call tools holds no call that is none", async () => {
+  for (const seed of [1, 2, 3]) {
+    const { message } = await choiceOf({ seed, temperature: 3, max_tokens: 60 });
+    assert.ok(!(message.content ?? "").includes("<tool_call>"), message.content ?? "");
+  }
+});
+
+test("the model says which format it has, and why", async () => {
+  const { body } = await call(server(), "GET", "/v1/models/hone-tiny");
+  assert.deepEqual(body.tool_calls, {
+    format: "generic",
+    reason: "chat.toolCalls says so, and tools are shown in the system message",
+  });
+});
