@@ -1,6 +1,6 @@
 // Reads a structural tag in both forms: `{format}`, a tree of formats, and the older `{structures, triggers}`, which means
-// free text with tags. What constrains tokens rather than text, or writes a schema's values in another notation than
-// JSON, is refused by name.
+// free text with tags. What constrains tokens rather than text, or writes a schema's values in a notation that is not
+// known here, is refused by name.
 import type { ConstraintRule } from "../../domain/constraint.ts";
 import { exactJsonText } from "../../domain/text/exact-json.ts";
 import type { ExactJson } from "../../domain/text/exact-json.ts";
@@ -11,6 +11,7 @@ import { isObject } from "../schema/document.ts";
 import type { Format, Tag, TriggeredTags } from "./formats.ts";
 import { filledTextOf, itemsOf, malformed, Members, notExact, textOf } from "./members.ts";
 import type { Placed } from "./members.ts";
+import { readParameters } from "./read-parameters.ts";
 
 /** @throws ConstraintRefusal for what is malformed or not served, with its place as a JSON pointer */
 export function readTags(tag: ExactJson, limits: GrammarLimits): Format {
@@ -30,13 +31,16 @@ type ReadFormat = (reader: TagReader, members: Members, depth: number) => Format
 
 const readers: Readonly<Record<string, ReadFormat>> = {
   const_string: (_reader, members) => ({ kind: "text", text: members.text("value") }),
-  json_schema(_reader, members) {
+  json_schema(reader, members, depth) {
+    if (members.has("style") && members.text("style") === "qwen_xml")
+      return reader.parameters(members, depth);
     members.notServed("style", "json");
     members.notServed("any_order", false);
     members.notServed("excludes", []);
     members.notServed("max_whitespace_cnt");
     return schemaContent(members, "json_schema");
   },
+  qwen_xml_parameter: (reader, members, depth) => reader.parameters(members, depth),
   regex: (_reader, members) => ({
     kind: "constrained",
     rule: { kind: "regex", pattern: members.text("pattern") },
@@ -100,7 +104,6 @@ const notServed: Readonly<Record<string, string>> = {
   any_tokens: "names tokens; any_text is the same for texts",
   token_triggered_tags: "names tokens; triggered_tags is the same for texts",
   token_dispatch: "names tokens; dispatch is the same for texts",
-  qwen_xml_parameter: "is not JSON; json_schema is served",
 };
 
 interface PlacedTag {
@@ -136,6 +139,10 @@ class TagReader {
 
   content(members: Members, depth: number): Format {
     return this.format(members.required("content", "a format"), depth);
+  }
+
+  parameters(members: Members, depth: number): Format {
+    return readParameters(members, (formats) => this.format(formats, depth));
   }
 
   tag(members: Members, depth: number): Tag {

@@ -1,4 +1,5 @@
 // A format of calls from its description: reads calls in every layout of it, and holds answers to those that are written.
+import { parametersRefusal } from "../../../domain/parameters/parameter-tags.ts";
 import type { JsonObject } from "../../../domain/trajectory.ts";
 import type { Cursor, Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
@@ -7,7 +8,6 @@ import { longCallId, shortCallId } from "../call-ids.ts";
 import { marksOf, piecesOf, type CallLayout, type FormatDescription } from "./call-layout.ts";
 import { callTag, callsTag, textTag } from "./layout-tags.ts";
 import { quotedRefusal } from "./quoted-grammar.ts";
-import { parametersRefusal } from "./parameter-tags.ts";
 import { blockReader } from "./read-layout.ts";
 import { writtenCall } from "./write-call.ts";
 

@@ -2,7 +2,7 @@
 import type { Json } from "../../../domain/trajectory.ts";
 import type { CallableTool } from "../call-format.ts";
 import { aroundCalls, markOf, marksOf, piecesOf, type CallLayout } from "./call-layout.ts";
-import { parametersTag } from "./parameter-tags.ts";
+import { toolParameters } from "./parameter-tags.ts";
 import { quotedTag } from "./quoted-grammar.ts";
 import { jsonTextContent } from "./text-content.ts";
 
@@ -75,7 +75,7 @@ export function callTag(layout: CallLayout, tool: CallableTool): Json {
       case "arguments":
         return [layout.quote === null ? jsonOf(tool) : quotedTag(tool, layout.quote)];
       case "parameters":
-        return [parametersTag(layout.parameter ?? "", tool)];
+        return [toolParameters(layout.parameter ?? "", tool)];
       case "index":
         return [pattern("\\d+")];
       case "id":

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from "../../../domain/trajectory.ts";
 import { textArgument } from "../../../domain/chat.ts";
 import type { CallableTool } from "../call-format.ts";
-import { isObject, referred } from "./parameter-values.ts";
+import { isObject, referred } from "../../../domain/parameters/value-form.ts";
 import { quotedOf } from "./quoted-notation.ts";
 import { plainTextContent } from "./text-content.ts";
 

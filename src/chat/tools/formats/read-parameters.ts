@@ -1,19 +1,12 @@
 // Reads arguments that are no JSON as they come, and gives them away as JSON: parameters between tags, and the notation in
 // which names stand as they are and texts between marks of their own.
+import type { ParameterMarks } from "../../../domain/parameters/parameter-tags.ts";
+import { valueFormOf, type ValueForm } from "../../../domain/parameters/value-form.ts";
 import type { JsonObject } from "../../../domain/trajectory.ts";
 import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import { wordsOf } from "./call-layout.ts";
-import { jsonOfValue, propertyOf, valueFormOf, type ValueForm } from "./parameter-values.ts";
-
-/** The texts around a parameter's name and value. */
-export interface ParameterMarks {
-  readonly open: string;
-  readonly middle: string;
-  /** Behind the slot for whether the value is a text; null where there is no such slot. */
-  readonly behindKind: string | null;
-  readonly close: string;
-}
+import { jsonOfValue, propertyOf } from "./parameter-values.ts";
 
 /** @param layout with `{name}`, `{value}` and perhaps `{isText}` between them */
 export function parameterMarks(layout: string): ParameterMarks {

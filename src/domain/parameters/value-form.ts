@@ -1,0 +1,77 @@
+// How the value of one parameter is written where parameters stand between tags: texts as they are, all else as JSON, told
+// apart by the parameter's schema. Both the reader and the constraint go by it, so that what one lets be written the other
+// reads as it was meant.
+import type { Json, JsonObject } from "../trajectory.ts";
+
+/**
+ * `text`: the value is the text itself. `text-or-null`: the same, but for `null`. `json`: it is JSON. `any`: it is what it
+ * says as JSON, and a text where it is none.
+ */
+export type ValueForm = "text" | "text-or-null" | "json" | "any";
+
+/** @param root the schema of all arguments, for references into it; null where nothing is known of the parameter */
+export function valueFormOf(schema: Json | undefined, root: Json): ValueForm {
+  const values = valuesOf(schema ?? true, root, 0);
+  if (values === "any") return "any";
+  if (!values.has("text")) return values.has("bounded-text") ? "any" : "json";
+  if (values.size === 1) return "text";
+  return values.size === 2 && values.has("null") ? "text-or-null" : "any";
+}
+
+/** Bounded texts are those that more than a list of values is asked of, such as a pattern: they are written as JSON. */
+type ValueKind = "text" | "bounded-text" | "null" | "other";
+
+const referencesMax = 16;
+const textBounds = ["pattern", "minLength", "maxLength", "format", "not", "if", "contentEncoding"];
+
+function valuesOf(schema: Json, root: Json, depth: number): ReadonlySet<ValueKind> | "any" {
+  if (!isObject(schema) || depth > referencesMax) return "any";
+  const { type, enum: values, anyOf, oneOf, allOf } = schema;
+  if ("const" in schema) return new Set([kindOfValue(schema["const"])]);
+  if (Array.isArray(values)) return new Set(values.map(kindOfValue));
+  if (typeof schema["$ref"] === "string") return valuesOf(referred(schema["$ref"], root), root, depth + 1);
+  const members = anyOf ?? oneOf;
+  if (Array.isArray(members)) return united(members.map((member) => valuesOf(member, root, depth + 1)));
+  if (Array.isArray(allOf) && allOf.length === 1) return valuesOf(allOf[0], root, depth + 1);
+  const types = Array.isArray(type) ? type : [type];
+  if (Array.isArray(allOf) || types.some((one) => typeof one !== "string")) return "any";
+  const isBounded = textBounds.some((keyword) => keyword in schema);
+  return new Set(types.map((one) => kindOfType(one, isBounded)));
+}
+
+function kindOfValue(value: Json): ValueKind {
+  if (value === null) return "null";
+  return typeof value === "string" ? "text" : "other";
+}
+
+function kindOfType(type: Json, isBounded: boolean): ValueKind {
+  if (type === "null") return "null";
+  if (type !== "string") return "other";
+  return isBounded ? "bounded-text" : "text";
+}
+
+function united(all: readonly (ReadonlySet<ValueKind> | "any")[]): ReadonlySet<ValueKind> | "any" {
+  const kinds = new Set<ValueKind>();
+  for (const one of all) {
+    if (one === "any") return "any";
+    for (const kind of one) kinds.add(kind);
+  }
+  // Two kinds of texts in one place cannot be told apart by how they are written.
+  return kinds.has("text") && kinds.has("bounded-text") ? "any" : kinds;
+}
+
+/** What a reference within the schema points to; true, which says nothing, where it points nowhere. */
+export function referred(reference: string, root: Json): Json {
+  if (!reference.startsWith("#")) return true;
+  let value: Json = root;
+  for (const part of reference.slice(1).split("/").slice(1)) {
+    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (!isObject(value) || !Object.hasOwn(value, name)) return true;
+    value = value[name];
+  }
+  return value;
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
