@@ -30,13 +30,12 @@ export function unfolded(part: string): string {
  */
 export async function* unfoldedLines<Piece>(
   parts: AsyncIterable<string>,
-  pieceOf: (text: string) => Piece | Promise<Piece>,
+  pieceOf: (text: string) => Piece,
 ): AsyncGenerator<readonly Piece[], void> {
   let pieces: Piece[] = [];
   for await (const part of parts) {
     const text = unfolded(part);
-    const piece = pieceOf(text);
-    pieces.push(piece instanceof Promise ? await piece : piece);
+    pieces.push(pieceOf(text));
     if (!text.endsWith("\n")) continue;
     yield pieces;
     pieces = [];

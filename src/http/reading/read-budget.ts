@@ -135,11 +135,12 @@ export class ReadShare {
 
   /**
    * Holds so many bytes, instead of what it held: at once where that was more, and else when there is room. Who waits
-   * holds nothing, so that no two wait for each other.
+   * holds nothing, so that no two wait for each other: it must have nothing in memory then. Nothing once it is released.
    *
    * @throws ServiceError `overloaded` when too many wait, or this one has waited too long; the signal's reason
    */
   async hold(byteCount: number): Promise<void> {
+    if (this.#isReleased) return;
     if (byteCount <= this.#held) return this.#keep(byteCount);
     this.#keep(0);
     await this.#budget.take(byteCount);

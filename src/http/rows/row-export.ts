@@ -1,11 +1,11 @@
 // All rows of a selection as a file that is made as it is read: JSON lines, or Apache Parquet.
 import type { WrittenGroup } from "../../wire/trajectories/parquet.ts";
 import type { RowReader } from "./row-reader.ts";
-import type { ReadGroup } from "./stored-rows.ts";
+import type { RowPortion } from "./source-rows.ts";
 
 /** A JSON object a line. */
-export async function* jsonLines(groups: AsyncIterable<ReadGroup>): AsyncGenerator<Uint8Array, void> {
-  for await (const { bytes } of groups) if (bytes.length > 0) yield bytes;
+export async function* jsonLines(portions: AsyncIterable<RowPortion>): AsyncGenerator<Uint8Array, void> {
+  for await (const { bytes } of portions) if (bytes.length > 0) yield bytes;
 }
 
 /** A row group has about so many bytes of JSON: what is in memory of a file. */
@@ -16,14 +16,14 @@ const parquetMagic = new TextEncoder().encode("PAR1");
 
 /** A Parquet file. */
 export async function* parquetFile(
-  groups: AsyncIterable<ReadGroup>,
+  portions: AsyncIterable<RowPortion>,
   reader: RowReader,
   client: string,
 ): AsyncGenerator<Uint8Array, void> {
   const written: WrittenGroup[] = [];
   let offset = parquetMagic.length;
   yield parquetMagic;
-  for await (const lines of inPortions(groups)) {
+  for await (const lines of rowGroups(portions)) {
     const { bytes, group } = await reader.run("row group", { lines, offset }, client);
     written.push(group);
     offset += bytes.length;
@@ -32,19 +32,19 @@ export async function* parquetFile(
   yield (await reader.run("parquet end", { groups: written, offset }, client)).bytes;
 }
 
-async function* inPortions(
-  groups: AsyncIterable<ReadGroup>,
+async function* rowGroups(
+  portions: AsyncIterable<RowPortion>,
 ): AsyncGenerator<readonly Uint8Array<ArrayBuffer>[], void> {
-  let portion: Uint8Array<ArrayBuffer>[] = [];
+  let lines: Uint8Array<ArrayBuffer>[] = [];
   let byteCount = 0;
-  for await (const { bytes } of groups) {
+  for await (const { bytes } of portions) {
     if (bytes.length === 0) continue;
-    portion.push(bytes);
+    lines.push(bytes);
     byteCount += bytes.length;
     if (byteCount < rowGroupBytes) continue;
-    yield portion;
-    portion = [];
+    yield lines;
+    lines = [];
     byteCount = 0;
   }
-  if (portion.length > 0) yield portion;
+  if (lines.length > 0) yield lines;
 }

@@ -2,24 +2,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowPage } from "./row-page.ts";
-import type { ReadGroup } from "./stored-rows.ts";
+import type { RowPortion } from "./source-rows.ts";
 
 /** Groups of two rows each, of which those that are wanted come. */
 async function* groups(
   count: number,
   { isWanted = true, byteCount = 1 }: { readonly isWanted?: boolean; readonly byteCount?: number } = {},
-): AsyncGenerator<ReadGroup, void> {
+): AsyncGenerator<RowPortion, void> {
   for (let group = 0; group < count; group++) {
     const lines = isWanted ? [`{"row":"${group}a"}\n`, `{"row":"${group}b"}\n`] : [];
     const bytes = new TextEncoder().encode(lines.join(""));
     const ends = lines.map((line, index) => (index + 1) * line.length);
     const ids = lines.map((_, index) => `log.${group}.${group}.${index}`);
     const last = { sourceId: "log", part: group, group, index: 1 };
-    yield { bytes, ends, ids, trajectoryCount: 2, last, byteCount };
+    yield { bytes, ends, ids, last, byteCount };
   }
 }
 
-async function pageOf(found: AsyncIterable<ReadGroup>, limit: number) {
+async function pageOf(found: AsyncIterable<RowPortion>, limit: number) {
   const pieces = await rowPage(found, { limit });
   const page = JSON.parse(Buffer.concat(pieces).toString()) as {
     readonly data: readonly { readonly row: string }[];

@@ -2,14 +2,14 @@
 import type { PageRequest } from "../../domain/page.ts";
 import { pageBytesMax } from "../../domain/page.ts";
 import { rowId } from "../../wire/trajectories/rows.ts";
-import type { ReadGroup } from "./stored-rows.ts";
+import type { RowPortion } from "./source-rows.ts";
 
-/** Bytes of stored groups that are looked through for a page. */
+/** Bytes of stored trajectories that are looked through for a page. */
 const readBytesMax = 64 * 1024 * 1024;
 
 /** The page in pieces. A page that found nothing in what was read for it is empty, and says where to go on. */
 export async function rowPage(
-  groups: AsyncIterable<ReadGroup>,
+  portions: AsyncIterable<RowPortion>,
   { limit }: Pick<PageRequest, "limit">,
 ): Promise<readonly Uint8Array[]> {
   const rows: Uint8Array[] = [];
@@ -18,21 +18,21 @@ export async function rowPage(
   let readBytes = 0;
   let lastId = "";
   let hasMore = false;
-  search: for await (const group of groups) {
-    for (const [index, end] of group.ends.entries()) {
+  search: for await (const portion of portions) {
+    for (const [index, end] of portion.ends.entries()) {
       // Without the line feed.
-      const row = group.bytes.subarray(index === 0 ? 0 : group.ends[index - 1], end - 1);
+      const row = portion.bytes.subarray(index === 0 ? 0 : portion.ends[index - 1], end - 1);
       hasMore = rows.length === limit || (rows.length > 0 && bytes + row.length > pageBytesMax);
       if (hasMore) break search;
       rows.push(row);
-      ids.push(group.ids[index]);
-      lastId = group.ids[index];
+      ids.push(portion.ids[index]);
+      lastId = portion.ids[index];
       bytes += row.length;
     }
-    readBytes += group.byteCount;
+    readBytes += portion.byteCount;
     if (readBytes <= readBytesMax) continue;
     hasMore = true;
-    lastId = rowId(group.last);
+    lastId = rowId(portion.last);
     break;
   }
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,23 +1,20 @@
-// Goes over the stored trajectories of a model, a group at a time, from a place on: logs or jobs in the order they came.
+// Goes over the stored trajectories of a model from a place on: logs or jobs in the order they came.
 import type { JobStore, TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { allItems, type PageRequest } from "../../domain/page.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
-import { unfoldedLines } from "../../domain/text/folded-lines.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
-import type { RowBounds, WrittenRows } from "../../wire/trajectories/row-tasks.ts";
+import type { RowBounds } from "../../wire/trajectories/row-tasks.ts";
 import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
 import type { ReadShare } from "../reading/read-budget.ts";
-import { LargeReading } from "../reading/large-reading.ts";
 import type { RowReader } from "./row-reader.ts";
+import { sourceRows, type RowPortion } from "./source-rows.ts";
 
 export interface RowDependencies {
   readonly trajectories: TrajectoryStore;
   readonly jobs: Pick<JobStore, "find" | "list" | "trajectoryLines">;
   readonly reader: RowReader;
-  /** No group of a job has more, as it is stored. */
-  readonly groupBytesMax: number;
 }
 
 export interface RowRequest {
@@ -27,22 +24,13 @@ export interface RowRequest {
   readonly after: RowPlace | null;
   /** Whose turn it is; see `RowReader.run`. */
   readonly client: string;
-  /** What is made of each group. */
   readonly bounds: RowBounds;
   /** What the request holds of the budget of what is read. */
   readonly share: ReadShare;
 }
 
-/** What a group came to. */
-export interface ReadGroup extends WrittenRows {
-  /** Of its last trajectory, wanted or not. */
-  readonly last: RowPlace;
-  /** Bytes that were read for it. */
-  readonly byteCount: number;
-}
-
 /**
- * Reads group after group; one is in memory at a time.
+ * Goes over all rows, a portion of about a megabyte at a time.
  *
  * @throws ServiceError `invalid` at `after` for a place that the model does not have; `not_found` when what is read goes
  *   meanwhile
@@ -50,51 +38,33 @@ export interface ReadGroup extends WrittenRows {
 export async function* storedRows(
   dependencies: RowDependencies,
   request: RowRequest,
-): AsyncGenerator<ReadGroup, void> {
+): AsyncGenerator<RowPortion, void> {
   const { after } = request;
   if (after !== null) {
     const source = await sourceOf(dependencies, request, after.sourceId);
     if (source === null) throw unknownPlace();
-    yield* groupsOf(dependencies, request, source, after);
+    yield* rowsOf(dependencies, request, source, after);
   }
   if (after !== null && request.selection.sourceId !== null) return;
   for await (const source of sourcesAfter(dependencies, request))
-    yield* groupsOf(dependencies, request, source, null);
+    yield* rowsOf(dependencies, request, source, null);
 }
 
-async function* groupsOf(
-  { trajectories, jobs, reader, groupBytesMax }: RowDependencies,
-  { selection, client, bounds, share }: RowRequest,
+function rowsOf(
+  { trajectories, jobs, reader }: RowDependencies,
+  { selection: { filter }, client, bounds, share }: RowRequest,
   source: RowSource,
   after: RowPlace | null,
-): AsyncGenerator<ReadGroup, void> {
-  let part = after?.part ?? 0;
-  let groupIndex = after?.group ?? 0;
-  let from = after === null ? 0 : after.index + 1;
-  const lines =
-    source.kind === "log"
+): AsyncGenerator<RowPortion, void> {
+  const linesFrom = async (part: number): Promise<AsyncIterable<string>> => {
+    const isLog = source.kind === "log";
+    const lines = isLog
       ? await trajectories.lines(source.id, part)
       : await jobs.trajectoryLines(source.id, part);
-  if (lines === null)
-    throw notFound(source.kind === "log" ? "log of trajectories" : "training job", source.id);
-  const reading = new LargeReading(share, source.contentBytes ?? groupBytesMax);
-  try {
-    for await (const pieces of unfoldedLines(lines, (text) => reading.bytesOf(text))) {
-      const partCount = pieces.length;
-      const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
-      const task = { pieces, source, part, groupIndex, from, filter: selection.filter, bounds };
-      const rows = await reader.run("rows", task, client);
-      const index = Math.max(0, rows.trajectoryCount - 1);
-      yield { ...rows, byteCount, last: { sourceId: source.id, part, group: groupIndex, index } };
-      // Whoever asks for the next group has let go of this one.
-      await reading.end();
-      part += partCount;
-      groupIndex += 1;
-      from = 0;
-    }
-  } finally {
-    await reading.end();
-  }
+    if (lines === null) throw notFound(isLog ? "log of trajectories" : "training job", source.id);
+    return lines;
+  };
+  return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
 }
 
 /** The logs or jobs behind the place, as far as the selection wants them. */
@@ -139,8 +109,8 @@ async function sourceOf(
   return isWanted(source, selection) ? source : null;
 }
 
-function ofLog({ id, split, step, recordedAt, contentBytes }: TrajectoryLog): RowSource {
-  return { kind: "log", id, split, step, recordedAt: recordedAt.toISOString(), contentBytes };
+function ofLog({ id, split, step, recordedAt }: TrajectoryLog): RowSource {
+  return { kind: "log", id, split, step, recordedAt: recordedAt.toISOString() };
 }
 
 function ofJob({ id, pins, createdAt }: TrainingJob): RowSource {
@@ -150,7 +120,6 @@ function ofJob({ id, pins, createdAt }: TrainingJob): RowSource {
     split: "train",
     step: pins?.startStep ?? null,
     recordedAt: createdAt.toISOString(),
-    contentBytes: null,
   };
 }
 

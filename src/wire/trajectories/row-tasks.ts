@@ -1,25 +1,18 @@
-// What is done with stored groups to make rows of them, by kind: pure functions for a worker, since a group can have
-// hundreds of megabytes.
-import type { JsonObject, TrajectoryGroup } from "../../domain/trajectory.ts";
+// What is done with stored groups to make rows of them, by kind: pure functions for a worker. Of a group that is large they
+// see a piece at a time, and what they need for the next is part of a task and of its result.
+import type { JsonObject, Trajectory, TrajectoryGroup } from "../../domain/trajectory.ts";
+import { cutGroup, groupBeginning, type Bytes, type GroupCut } from "./group-cut.ts";
 import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts";
-import { rowsOfGroup, withoutContent, type RowFilter, type RowSource, type TrajectoryRow } from "./rows.ts";
-
-type Bytes = Uint8Array<ArrayBuffer>;
+import { isWanted, rowOf, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
 
 export interface RowTasks {
-  /** From the pieces of a stored group to its rows. */
-  readonly rows: {
-    readonly task: {
-      readonly pieces: readonly Bytes[];
-      readonly source: RowSource;
-      readonly part: number;
-      readonly groupIndex: number;
-      readonly from: number;
-      readonly filter: RowFilter;
-      readonly bounds: RowBounds;
-    };
-    readonly result: WrittenRows;
+  /** From the next piece of a group to what rows of it need to know of the whole of it. */
+  readonly survey: {
+    readonly task: { readonly survey: GroupSurvey; readonly piece: Bytes };
+    readonly result: GroupSurvey;
   };
+  /** From the next pieces of a group to rows. */
+  readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
   /** From rows to a part of a Parquet file. */
   readonly "row group": {
     readonly task: { readonly lines: readonly Bytes[]; readonly offset: number };
@@ -31,11 +24,50 @@ export interface RowTasks {
   };
 }
 
-/** What is made of a group at most. */
+export type RowTaskKind = keyof RowTasks;
+
+/** What was seen of a group so far. */
+export interface GroupSurvey {
+  readonly cut: GroupCut;
+  readonly head: GroupHead;
+  /** Of its largest trajectory. */
+  readonly largestByteCount: number;
+}
+
+export const emptySurvey: GroupSurvey = {
+  cut: groupBeginning,
+  head: { metadata: null, metrics: null },
+  largestByteCount: 0,
+};
+
+/** How far the rows of a group are made. */
+export interface RowProgress {
+  readonly cut: GroupCut;
+  /** Whole trajectories that are not looked at yet. */
+  readonly waiting: readonly (readonly Bytes[])[];
+  /** Of the next trajectory in the group. */
+  readonly index: number;
+  /** Null until the group's text was seen to its end, where that comes at once. */
+  readonly head: GroupHead | null;
+}
+
+export interface RowTask {
+  readonly progress: RowProgress;
+  readonly pieces: readonly Bytes[];
+  readonly source: RowSource;
+  readonly part: number;
+  readonly groupIndex: number;
+  /** Trajectories before this one are passed over. */
+  readonly from: number;
+  readonly filter: RowFilter;
+  readonly bounds: RowBounds;
+}
+
+/** What rows are asked for. */
 export interface RowBounds {
-  /** No more rows than this. */
+  /** No more than these at once. */
   readonly count: number;
-  /** No more rows once they have more bytes than this; a row that alone has more comes without its content. */
+  /** A row that has more bytes than this comes without its content. */
   readonly bytes: number;
 }
 
@@ -47,42 +79,101 @@ export interface WrittenRows {
   /** Where each line ends. */
   readonly ends: readonly number[];
   readonly ids: readonly string[];
-  /** How many trajectories the group has, wanted or not. */
-  readonly trajectoryCount: number;
+  /** Of the trajectories that were looked at. */
+  readonly readByteCount: number;
+  readonly progress: RowProgress;
 }
 
-export type RowTaskKind = keyof RowTasks;
+/** Once its rows have so many bytes, a task leaves the rest for the next. */
+const rowsBytesMax = 1 << 20;
+/** A member of a group with more bytes is not repeated in its rows. */
+const headBytesMax = 1 << 20;
 
 export const rowTasks: {
   readonly [Kind in RowTaskKind]: (task: RowTasks[Kind]["task"]) => RowTasks[Kind]["result"];
 } = {
-  rows: ({ pieces, source, part, groupIndex, from, filter, bounds }) => {
-    // The line is what `readGroupBody` made of a group.
-    const group = JSON.parse(Buffer.concat(pieces).toString()) as TrajectoryGroup;
-    const rows = rowsOfGroup(group, { source, part, groupIndex }, { from, filter });
-    return { ...linesOf(rows, bounds), trajectoryCount: group.trajectories.length };
+  survey({ survey, piece }) {
+    let { head, largestByteCount } = survey;
+    const cut = cutGroup(survey.cut, piece, {
+      keptBytes: { trajectories: 0, members: headBytesMax },
+      onItem: ({ section, pieces, byteCount }) => {
+        if (section === "members") head = withMember(head, pieces);
+        else largestByteCount = Math.max(largestByteCount, byteCount);
+      },
+    });
+    return { cut, head, largestByteCount };
+  },
+  rows(task) {
+    const { progress, pieces } = task;
+    const waiting = [...progress.waiting];
+    let { cut } = progress;
+    let head = progress.head ?? emptySurvey.head;
+    for (const piece of pieces)
+      cut = cutGroup(cut, piece, {
+        keptBytes: { trajectories: Infinity, members: progress.head === null ? headBytesMax : 0 },
+        onItem: ({ section, pieces: found }) => {
+          if (section === "members") head = withMember(head, progress.head === null ? found : null);
+          else if (found !== null) waiting.push(found);
+        },
+      });
+    return writeRows(task, { cut, waiting, index: progress.index, head });
   },
   "row group": ({ lines, offset }) => writeRowGroup(rowsIn(lines), offset),
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
-function linesOf(rows: Iterable<TrajectoryRow>, bounds: RowBounds): Omit<WrittenRows, "trajectoryCount"> {
-  const encoder = new TextEncoder();
-  const lineOf = (row: JsonObject): Bytes => encoder.encode(`${JSON.stringify(row)}\n`);
+/** The head with what a member says of it, where it does. */
+function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
+  const text = pieces === null ? "" : Buffer.concat(pieces).toString();
+  if (!/^"(?:metadata|metrics)":/.test(text)) return head;
+  // A member of what `readGroupBody` made of a group.
+  return { ...head, ...(JSON.parse(`{${text}}`) as Partial<TrajectoryGroup>) };
+}
+
+/** Rows of the trajectories that wait, until there are enough. */
+function writeRows(
+  { source, part, groupIndex, from, filter, bounds }: RowTask,
+  { cut, waiting, index: first, head }: RowProgress & { readonly head: GroupHead },
+): WrittenRows {
   const lines: Bytes[] = [];
   const [ends, ids]: [number[], string[]] = [[], []];
-  let byteCount = 0;
-  for (const row of rows) {
+  let [index, byteCount, readByteCount] = [first, 0, 0];
+  for (; index - first < waiting.length; index++) {
+    if (byteCount >= rowsBytesMax || lines.length >= bounds.count) break;
+    if (index < from) continue;
+    const stored = Buffer.concat(waiting[index - first]);
+    readByteCount += stored.length;
+    // What `readGroupBody` made of a trajectory.
+    const trajectory = JSON.parse(stored.toString()) as Trajectory;
+    if (!isWanted(trajectory, head, filter)) continue;
+    const row = rowOf(trajectory, {
+      source,
+      place: { sourceId: source.id, part, group: groupIndex, index },
+      head,
+    });
     const whole = lineOf(row);
     const line = whole.length > bounds.bytes ? lineOf(withoutContent(row, whole.length)) : whole;
     lines.push(line);
     ids.push(row.id);
     ends.push((byteCount += line.length));
-    if (lines.length >= bounds.count || byteCount > bounds.bytes) break;
   }
+  const progress = { cut, waiting: waiting.slice(index - first), index, head };
+  return { bytes: inOnePlace(lines, byteCount), ends, ids, readByteCount, progress };
+}
+
+function lineOf(row: JsonObject): Bytes {
+  return new TextEncoder().encode(`${JSON.stringify(row)}\n`);
+}
+
+function inOnePlace(lines: readonly Bytes[], byteCount: number): Bytes {
+  if (lines.length === 1) return lines[0];
   const bytes = new Uint8Array(byteCount);
-  lines.forEach((line, index) => bytes.set(line, ends[index] - line.length));
-  return { bytes, ends, ids };
+  let end = 0;
+  for (const line of lines) {
+    bytes.set(line, end);
+    end += line.length;
+  }
+  return bytes;
 }
 
 function rowsIn(lines: readonly Bytes[]): readonly JsonObject[] {

@@ -15,8 +15,6 @@ export interface RowSource {
   readonly step: number | null;
   /** ISO 8601. */
   readonly recordedAt: string;
-  /** Of all its groups, as stored; null where that is not known. */
-  readonly contentBytes: number | null;
 }
 
 /** Where a trajectory lies. */
@@ -44,8 +42,14 @@ const placeFields = {
   recorded_at: Type.String({ format: "date-time" }),
   group_index: Type.Integer({ minimum: 0 }),
   index: Type.Integer({ minimum: 0, description: "Of the trajectory in its group." }),
-  group_metadata: Type.Object({}, { additionalProperties: true }),
-  group_metrics: Type.Object({}, { additionalProperties: true }),
+  group_metadata: Type.Object(
+    {},
+    { additionalProperties: true, description: "Empty where it has more than 1 MiB." },
+  ),
+  group_metrics: Type.Object(
+    {},
+    { additionalProperties: true, description: "Empty where it has more than 1 MiB." },
+  ),
   reward: Type.Number(),
   left_out_bytes: Type.Optional(
     Type.Integer({
@@ -67,33 +71,31 @@ export const rowPageSchema = pageSchema(
 /** A trajectory with where it lies. */
 export type TrajectoryRow = JsonObject & { readonly id: string };
 
-/** The rows of a group that the filter lets through, from the trajectory `from` on, each made as it is asked for. */
-export function* rowsOfGroup(
-  group: TrajectoryGroup,
-  {
-    source,
-    part,
-    groupIndex,
-  }: { readonly source: RowSource; readonly part: number; readonly groupIndex: number },
-  { from, filter }: { readonly from: number; readonly filter: RowFilter },
-): Generator<TrajectoryRow, void> {
-  for (const [index, trajectory] of group.trajectories.entries()) {
-    if (index < from || !isWanted(trajectory, group, filter)) continue;
-    yield {
-      // Before the rest: what clients call their own fields takes no place of a row's.
-      ...trajectoryBody(trajectory),
-      id: rowId({ sourceId: source.id, part, group: groupIndex, index }),
-      source: source.kind,
-      source_id: source.id,
-      split: source.split,
-      step: source.step,
-      recorded_at: source.recordedAt,
-      group_index: groupIndex,
-      index,
-      group_metadata: group.metadata,
-      group_metrics: group.metrics,
-    };
-  }
+/** Of a group, what its rows repeat; null where that has more than 1 MiB. */
+export interface GroupHead {
+  readonly metadata: TrajectoryGroup["metadata"] | null;
+  readonly metrics: TrajectoryGroup["metrics"] | null;
+}
+
+/** A trajectory with where it lies, and what its group says of all. */
+export function rowOf(
+  trajectory: Trajectory,
+  { source, place, head }: { readonly source: RowSource; readonly place: RowPlace; readonly head: GroupHead },
+): TrajectoryRow {
+  return {
+    // Before the rest: what clients call their own fields takes no place of a row's.
+    ...trajectoryBody(trajectory),
+    id: rowId(place),
+    source: source.kind,
+    source_id: source.id,
+    split: source.split,
+    step: source.step,
+    recorded_at: source.recordedAt,
+    group_index: place.group,
+    index: place.index,
+    group_metadata: head.metadata ?? {},
+    group_metrics: head.metrics ?? {},
+  };
 }
 
 /** What a row has of any length, empty. */
@@ -129,11 +131,12 @@ export function rowPlace(id: string): RowPlace | null {
   return { sourceId, part: Number(part), group: Number(group), index: Number(index) };
 }
 
-function isWanted(trajectory: Trajectory, group: TrajectoryGroup, filter: RowFilter): boolean {
+/** Whether the filter lets the trajectory through. */
+export function isWanted(trajectory: Trajectory, head: GroupHead, filter: RowFilter): boolean {
   const { reward } = trajectory;
   if (reward < (filter.rewardMin ?? reward) || reward > (filter.rewardMax ?? reward)) return false;
   return filter.metadata.every(({ key, value }) =>
-    [trajectory.metadata, group.metadata].some(
+    [trajectory.metadata, head.metadata ?? {}].some(
       (metadata) => Object.hasOwn(metadata, key) && spelled(metadata[key]).includes(value),
     ),
   );

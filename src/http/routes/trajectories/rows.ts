@@ -36,9 +36,8 @@ export function trajectoryRowRoutes(
 ): void {
   const { trajectories, jobs, settings } = dependencies;
   const reader = new RowReader();
-  const groupBytesMax = settings.trajectoryBodyBytes;
   app.addHook("onClose", () => reader.close());
-  const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader, groupBytesMax }, request);
+  const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
   const found = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => ({
     model: await reachModel(dependencies, request.caller, request.params.model_id),
     client: request.caller.keyId,
@@ -65,8 +64,8 @@ export function trajectoryRowRoutes(
       const limit = query.limit ?? 20;
       // One row more says that there are more.
       const bounds = { count: limit + 1, bytes: pageBytesMax };
-      const groups = rowsOf({ ...(await found(request, reply)), selection, after, bounds });
-      const page = await rowPage(groups, { limit }).catch((error: unknown) => {
+      const portions = rowsOf({ ...(await found(request, reply)), selection, after, bounds });
+      const page = await rowPage(portions, { limit }).catch((error: unknown) => {
         throw cursorRefusal(error);
       });
       reply.type("application/json; charset=utf-8");
@@ -91,13 +90,13 @@ export function trajectoryRowRoutes(
       const { format, ...query } = readQuery(rowExportQuerySchema, request, reply);
       const selection = rowSelection(query);
       const { model, client, share } = await found(request, reply);
-      const groups = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
+      const portions = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
       const type = format === "jsonl" ? "application/jsonl" : "application/vnd.apache.parquet";
       const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-trajectories.${format}`;
       reply.type(type).header("content-disposition", `attachment; filename="${name}"`);
       return sendPieces(
         reply,
-        format === "jsonl" ? jsonLines(groups) : parquetFile(groups, reader, client),
+        format === "jsonl" ? jsonLines(portions) : parquetFile(portions, reader, client),
         settings,
       );
     },

@@ -1,0 +1,80 @@
+// Groups cut at every place against what JSON.parse reads of them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cutGroup, groupBeginning, isComplete, type Bytes, type GroupItem } from "./group-cut.ts";
+
+interface Found {
+  readonly trajectories: readonly unknown[];
+  readonly members: object;
+  readonly isComplete: boolean;
+}
+
+/** Cuts the text after so many bytes, and again and again; what is not kept is null. */
+function found(text: string, pieceBytes: number, kept = Infinity): Found {
+  const bytes: Bytes = new TextEncoder().encode(text);
+  const items: GroupItem[] = [];
+  const options = {
+    keptBytes: { trajectories: kept, members: kept },
+    onItem: (item: GroupItem) => void items.push(item),
+  };
+  // The group's beginning comes in one piece.
+  let end = Math.max(17, pieceBytes);
+  let cut = cutGroup(groupBeginning, bytes.slice(0, end), options);
+  for (; end < bytes.length; end += pieceBytes)
+    cut = cutGroup(cut, bytes.slice(end, end + pieceBytes), options);
+  const textsOf = (section: GroupItem["section"]): readonly (string | null)[] =>
+    items
+      .filter((item) => item.section === section)
+      .map(({ pieces, byteCount }) => {
+        const joined = pieces === null ? null : Buffer.concat(pieces);
+        assert.equal(joined?.length ?? byteCount, byteCount);
+        return joined === null ? null : joined.toString();
+      });
+  return {
+    trajectories: textsOf("trajectories").map((item) =>
+      item === null ? null : (JSON.parse(item) as unknown),
+    ),
+    members: JSON.parse(`{${textsOf("members").join()}}`) as object,
+    isComplete: isComplete(cut),
+  };
+}
+
+const group = {
+  trajectories: [
+    { messagesAndChoices: [{ role: "user", content: 'a "quoted" \\ text, with ]}{[ and é 😀' }], reward: 1 },
+    { messagesAndChoices: [], metadata: { "\\": '"', "]": "}", "": [[{}], []] } },
+    {},
+  ],
+  exceptions: [{ type: 'E",' }],
+  metadata: { trajectories: ["]", "\\\\"], metadata: 1 },
+  metrics: { a: -1.5e-7 },
+  logs: ["\\", 1, null],
+  extra: {},
+};
+
+test("a group is its trajectories and its members, wherever it is cut", () => {
+  const { trajectories, ...members } = group;
+  const text = `${JSON.stringify(group)}\n`;
+  for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++)
+    assert.deepEqual(
+      found(text, pieceBytes),
+      { trajectories, members, isComplete: true },
+      String(pieceBytes),
+    );
+});
+
+test("a group without trajectories, and one whose end has not come", () => {
+  const empty = { trajectories: [], metadata: {} };
+  assert.deepEqual(found(JSON.stringify(empty), 3), {
+    trajectories: [],
+    members: { metadata: {} },
+    isComplete: true,
+  });
+  const begun = JSON.stringify(group).slice(0, -1);
+  assert.equal(found(begun, 7).isComplete, false);
+});
+
+test("what has more bytes than are kept is told without them", () => {
+  const { trajectories } = found(JSON.stringify({ trajectories: [{ a: "x".repeat(50) }, {}] }), 9, 20);
+  assert.deepEqual(trajectories, [null, {}]);
+});
