@@ -99,3 +99,55 @@ test("what reading the archive throws is thrown", async (t) => {
   };
   await assert.rejects(unpackInto(folderFor(t), archive(), { bytesMax: 1 }), /the client went away/);
 });
+
+/** A header of an entry without its content, as POSIX has it. */
+function header(name: string, byteCount: number, type: string): Buffer {
+  const block = Buffer.alloc(512);
+  block.write(name, 0);
+  block.write("0000644\0", 100);
+  block.write(`${byteCount.toString(8).padStart(11, "0")}\0`, 124);
+  block.write("        ", 148);
+  block.write(type, 156);
+  block.write("ustar\u000000", 257);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return block;
+}
+
+/** So many entries of so many bytes, one after the other; says how many were asked for. */
+function entries(count: number, byteCount: number, { name = "x", type = "0" } = {}) {
+  const made = { count: 0 };
+  const content = Buffer.alloc(Math.ceil(byteCount / 512) * 512, 0x20);
+  const archive = async function* (): AsyncGenerator<Uint8Array> {
+    for (; made.count < count; made.count++) {
+      yield header(name, byteCount, type);
+      yield content;
+    }
+  };
+  return { archive: archive(), made };
+}
+
+const wanted = (name: string): boolean => name === "a.json";
+
+test("what is not taken counts too, and is read no further than the limits let it", async (t) => {
+  for (const [what, code, limits] of [
+    [entries(1000, 1 << 20), "too_large", { bytesMax: 4 << 20 }],
+    [entries(100_000, 0), "invalid", { bytesMax: 1 << 20, entriesMax: 100 }],
+    [entries(200, 900_000, { type: "x" }), "too_large", { bytesMax: 4 << 20 }],
+    [entries(100_000, 40, { type: "x" }), "invalid", { bytesMax: 1 << 30, entriesMax: 100 }],
+    [entries(100_000, 0, { type: "5" }), "invalid", { bytesMax: 1 << 20, entriesMax: 100 }],
+  ] as const) {
+    const folder = folderFor(t);
+    await assert.rejects(unpackInto(folder, what.archive, { ...limits, takes: wanted }), { code });
+    assert.ok(what.made.count < 250, `${what.made.count} entries were read`);
+    assert.deepEqual(readdirSync(folder), []);
+  }
+});
+
+test("a file that is larger than it may be is refused before it is written", async (t) => {
+  const folder = folderFor(t);
+  const { archive } = entries(1, 200 << 20, { name: "a.json" });
+  const limits = { bytesMax: 1 << 30, fileBytesMax: () => 1 << 20 };
+  await assert.rejects(unpackInto(folder, archive, limits), /a\.json has 209715200 bytes; at most 1048576/);
+  assert.deepEqual(readdirSync(folder), []);
+});

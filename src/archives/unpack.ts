@@ -7,8 +7,12 @@ import { Parser, type ReadEntry } from "tar";
 import { ServiceError } from "../domain/service-error.ts";
 
 export interface UnpackLimits {
-  /** Most bytes of all files that are taken, together. */
+  /** Most bytes of all entries together, those that are not taken too: to skip them takes as long as to write them. */
   readonly bytesMax: number;
+  /** Most entries of any kind; any number unless given. */
+  readonly entriesMax?: number;
+  /** Most bytes of one file that is taken; as many as of all unless given. */
+  readonly fileBytesMax?: (name: string) => number;
   /** Whether a file of this name is taken; all are unless given. */
   readonly takes?: (name: string) => boolean;
 }
@@ -27,12 +31,19 @@ export async function unpackInto(
   limits: UnpackLimits,
 ): Promise<{ readonly taken: readonly string[]; readonly left: readonly string[] }> {
   const unpacking = new Unpacking(folder, limits);
-  const parser = new Parser({ strict: true, onReadEntry: (entry) => unpacking.add(entry) });
+  const parser = new Parser({
+    strict: true,
+    onReadEntry: (entry) => unpacking.add(entry),
+    maxMetaEntrySize: metaBytesMax,
+  });
+  // What describes the next entry is one itself; one that is too large is passed over.
+  parser.on("meta", (text: string) => unpacking.count(Buffer.byteLength(text)));
+  parser.on("ignoredEntry", (entry: ReadEntry) => unpacking.count(entry.size));
   // It may find several faults; the first is told.
   parser.on("error", (cause: unknown) => unpacking.fail(notAnArchive(cause)));
   const ended = new Promise<void>((resolve) => parser.once("end", resolve));
   for await (const piece of archive) {
-    const takesMore = parser.write(Buffer.from(piece));
+    const takesMore = parser.write(Buffer.from(piece.buffer, piece.byteOffset, piece.length));
     // What has failed comes first.
     await Promise.race([unpacking.failed, takesMore ? undefined : once(parser, "drain")]);
   }
@@ -42,6 +53,9 @@ export async function unpackInto(
   return unpacking;
 }
 
+/** A longer description of an entry is passed over: it says a path, which has at most a few thousand bytes. */
+const metaBytesMax = 1 << 16;
+
 class Unpacking {
   readonly taken: string[] = [];
   readonly left: string[] = [];
@@ -50,21 +64,34 @@ class Unpacking {
   readonly #folder: string;
   readonly #takes: (name: string) => boolean;
   #bytesLeft: number;
-  readonly #bytesMax: number;
+  #entriesLeft: number;
+  readonly #limits: UnpackLimits;
   #writing: Promise<void> = Promise.resolve();
   fail: (error: unknown) => void = () => undefined;
 
-  constructor(folder: string, { bytesMax, takes = () => true }: UnpackLimits) {
+  constructor(folder: string, limits: UnpackLimits) {
+    const { bytesMax, entriesMax = Infinity, takes = () => true } = limits;
     this.#folder = folder;
     this.#takes = takes;
-    this.#bytesMax = bytesMax;
+    this.#limits = limits;
     this.#bytesLeft = bytesMax;
+    this.#entriesLeft = entriesMax;
     this.failed = new Promise((_, reject) => (this.fail = reject));
     this.failed.catch(() => undefined);
   }
 
+  /** Counts an entry of so many bytes; fails where that is more than there may be. */
+  count(byteCount: number): void {
+    const { bytesMax, entriesMax } = this.#limits;
+    this.#bytesLeft -= byteCount;
+    this.#entriesLeft -= 1;
+    if (this.#entriesLeft < 0) this.fail(invalid(`The archive has more than ${entriesMax} entries.`));
+    if (this.#bytesLeft < 0) this.fail(tooLarge(bytesMax));
+  }
+
   /** Entries come one after the other: the next one when this one was read. */
   add(entry: ReadEntry): void {
+    this.count(entry.size);
     const name = basename(entry.path);
     const isFile = entry.type === "File" || entry.type === "OldFile" || entry.type === "ContiguousFile";
     if (!isFile || !this.#takes(name)) {
@@ -83,8 +110,10 @@ class Unpacking {
   async #take(entry: ReadEntry, name: string): Promise<void> {
     if (this.taken.includes(name)) throw invalid(`The archive holds ${name} twice.`);
     this.taken.push(name);
-    this.#bytesLeft -= entry.size;
-    if (this.#bytesLeft < 0) throw tooLarge(this.#bytesMax);
+    const bytesMax = this.#limits.fileBytesMax?.(name) ?? Infinity;
+    if (entry.size > bytesMax)
+      throw invalid(`${name} has ${entry.size} bytes; at most ${bytesMax} are read of it.`);
+    if (this.#bytesLeft < 0) throw tooLarge(this.#limits.bytesMax);
     const file = await open(join(this.#folder, name), "wx");
     try {
       for await (const piece of entry) await file.writeFile(piece);
@@ -106,6 +135,6 @@ function invalid(message: string, cause?: unknown): ServiceError {
 function tooLarge(bytesMax: number): ServiceError {
   return new ServiceError({
     code: "too_large",
-    message: `The files of the archive have more than ${bytesMax} bytes together, the most that are taken.`,
+    message: `The entries of the archive have more than ${bytesMax} bytes together, the most that are taken.`,
   });
 }

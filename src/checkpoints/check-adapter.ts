@@ -23,7 +23,7 @@ export interface AdapterCheckRequest {
   readonly rankMax: number;
 }
 
-const configBytesMax = 1 << 20;
+export const configBytesMax = 1 << 20;
 /** Numbers that are looked at together. */
 const valuesAtOnce = 1 << 20;
 

@@ -23,6 +23,7 @@ import type { CopiedAdapter } from "../models/register-model.ts";
 import { copyAdapter } from "./copy-adapter.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
 import { WorkerPool } from "../processes/worker-pool.ts";
+import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTaskKind, CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
@@ -54,12 +55,9 @@ export class CheckpointFiles {
   readonly #options: CheckpointFilesOptions;
   readonly #adapters = new AdaptersInUse();
   #importCount = 0;
-  readonly #pool = new WorkerPool({
-    module: new URL("./checkpoint-thread.js", import.meta.url),
-    workerCount: 1,
-    stageMs: [120_000],
-    memoryMebibytes: 1024,
-  });
+  readonly #pool = newPool();
+  /** Apart: what is sent may take long to unpack, and exports are not to wait for that. */
+  readonly #unpackers = newPool();
 
   constructor(options: CheckpointFilesOptions) {
     this.#options = options;
@@ -110,7 +108,8 @@ export class CheckpointFiles {
         refuseOtherBase(model, checked.baseWeights, base);
         return checked;
       };
-      const dependencies = { store, dataFolder, check, base, bytesMax: settings.adapterBytesMax };
+      const unpack = (task: UnpackRequest) => this.#run("unpack", task, this.#unpackers);
+      const dependencies = { store, dataFolder, unpack, check, base, bytesMax: settings.adapterBytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
       await this.#options.onNewVersion(model.id);
       return imported;
@@ -152,7 +151,7 @@ export class CheckpointFiles {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close();
+    await Promise.all([this.#pool.close(), this.#unpackers.close()]);
   }
 
   #baseFolderOf(model: TrainedModel): string {
@@ -194,10 +193,20 @@ export class CheckpointFiles {
   async #run<Kind extends CheckpointTaskKind>(
     kind: Kind,
     task: CheckpointTasks[Kind]["task"],
+    pool: WorkerPool = this.#pool,
   ): Promise<CheckpointTasks[Kind]["result"]> {
     // The worker ran the task of this kind.
-    return (await this.#pool.run({ kind, task })) as CheckpointTasks[Kind]["result"];
+    return (await pool.run({ kind, task })) as CheckpointTasks[Kind]["result"];
   }
+}
+
+function newPool(): WorkerPool {
+  return new WorkerPool({
+    module: new URL("./checkpoint-thread.js", import.meta.url),
+    workerCount: 1,
+    stageMs: [120_000],
+    memoryMebibytes: 1024,
+  });
 }
 
 async function* bytesOf(file: string, start: number, end: number): AsyncGenerator<Uint8Array, void> {

@@ -2,6 +2,7 @@
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
+import { unpackAdapter, type UnpackedFiles, type UnpackRequest } from "./unpack-adapter.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
 
 /** What each kind of task takes and gives. */
@@ -9,6 +10,7 @@ export interface CheckpointTasks {
   readonly plan: { readonly task: ExportPlanRequest; readonly result: readonly PlannedFile[] };
   readonly check: { readonly task: AdapterCheckRequest; readonly result: CheckedAdapter };
   readonly hash: { readonly task: { readonly folder: string }; readonly result: string };
+  readonly unpack: { readonly task: UnpackRequest; readonly result: UnpackedFiles };
   readonly merge: { readonly task: RowsToMerge; readonly result: Uint8Array };
 }
 
@@ -17,10 +19,11 @@ export type CheckpointTaskKind = keyof CheckpointTasks;
 export const checkpointTasks: {
   readonly [Kind in CheckpointTaskKind]: (
     task: CheckpointTasks[Kind]["task"],
-  ) => CheckpointTasks[Kind]["result"];
+  ) => CheckpointTasks[Kind]["result"] | Promise<CheckpointTasks[Kind]["result"]>;
 } = {
   plan: planExport,
   check: checkAdapter,
   hash: ({ folder }) => adapterHash(folder),
+  unpack: unpackAdapter,
   merge: mergeRows,
 };

@@ -1,8 +1,7 @@
-// An adapter that somebody sends becomes a version: unpacked aside, checked whole, put in its place and only then stored.
+// An adapter that somebody sends becomes a version: kept as it comes, unpacked aside, checked whole, put in its place and only then stored.
 // What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next start.
-import { mkdir, rename, rm } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { unpackInto } from "../archives/unpack.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { newUuid } from "../domain/ids.ts";
 import {
@@ -13,16 +12,20 @@ import {
   type VersionDraft,
 } from "../domain/model.ts";
 import { adapterFiles } from "../model/hashes/adapter-hash.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { UnpackedFiles, UnpackRequest } from "./unpack-adapter.ts";
 import { flush, writeWholeFolder } from "./whole-folder.ts";
 
 export interface ImportDependencies {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly dataFolder: string;
+  /** Takes the files out of the archive, into the folder. */
+  readonly unpack: (request: UnpackRequest) => Promise<UnpackedFiles>;
   /** Throws what is wrong with the PEFT folder; tells its hash otherwise. */
   readonly check: (folder: string) => Promise<{ readonly hash: string }>;
   /** Hex SHA-256 of the weights that the adapter is imported over. */
   readonly base: string;
-  /** Most bytes of its files. */
+  /** Most bytes of the archive, and of all that is in it. */
   readonly bytesMax: number;
 }
 
@@ -38,22 +41,21 @@ export const importsFolder = "imports";
 /**
  * Imports the PEFT folder of an archive as the next version of a model.
  *
- * @throws ServiceError as `unpackInto`, `check` and `addVersion`; `unavailable` when the disk is full
+ * @throws ServiceError `too_large`; as `unpack`, `check` and `addVersion`; `unavailable` when the disk is full
  */
 export async function importAdapter(
-  { store, dataFolder, check, base, bytesMax }: ImportDependencies,
+  { store, dataFolder, unpack, check, base, bytesMax }: ImportDependencies,
   { id: modelId }: Pick<TrainedModel, "id">,
   { archive, createdAt }: { readonly archive: AsyncIterable<Uint8Array>; readonly createdAt: Date },
 ): Promise<ImportedVersion> {
   const id = newUuid();
   const folder = join(dataFolder, importsFolder, id);
-  const wanted: readonly string[] = Object.values(adapterFiles);
   try {
     await mkdir(folder, { recursive: true });
-    const { taken, left } = await unpackInto(folder, archive, {
-      bytesMax,
-      takes: (name) => wanted.includes(name),
-    });
+    const sent = join(folder, "sent.tar");
+    await keep(archive, sent, bytesMax);
+    const { taken, left } = await unpack({ folder, archive: sent, bytesMax });
+    await rm(sent);
     const { hash: adapterHash } = await check(folder);
     for (const name of taken) await flush(join(folder, name));
     const draft = { id, modelId, metrics: {}, base, adapterHash, createdAt };
@@ -63,6 +65,31 @@ export async function importAdapter(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Headers and padding of an archive, beside what is in it. */
+const archiveBytesMore = 1 << 20;
+
+/** Writes what is sent to a file. */
+async function keep(sent: AsyncIterable<Uint8Array>, file: string, bytesMax: number): Promise<void> {
+  const handle = await open(file, "wx");
+  let byteCount = 0;
+  try {
+    for await (const piece of sent) {
+      byteCount += piece.length;
+      if (byteCount > bytesMax + archiveBytesMore) throw tooLarge(bytesMax);
+      await handle.writeFile(piece);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function tooLarge(bytesMax: number): ServiceError {
+  return new ServiceError({
+    code: "too_large",
+    message: `The archive has more than ${bytesMax} bytes, the most that are taken (models.adapterBytesMax).`,
+  });
 }
 
 /** Moves the files to where the version's adapter stays. A folder that is there is what a lost attempt left. */

@@ -22,7 +22,8 @@ export const modelSettings = {
     default: 2 * 1024 * 1024 * 1024,
     min: 1024,
     max: 64 * 1024 * 1024 * 1024,
-    about: "Most bytes of an adapter's files that are imported; they are kept on disk as they come.",
+    about:
+      "Most bytes of an archive with an adapter that is imported, and of all that is in it; it is kept on disk as it comes.",
   },
   importsAtOnce: {
     kind: "integer",
