@@ -95,8 +95,13 @@ export class Automaton {
   next(state: LexerState, byte: number): LexerState {
     const known = this.#table[state * 256 + byte];
     if (known !== unknown) return known;
-    const next = this.start(this.expressions.derivative(this.#expressionOf[state], byte));
-    this.#table[state * 256 + byte] = next;
+    const expression = this.#expressionOf[state];
+    const next = this.start(this.expressions.derivative(expression, byte));
+    // Bytes of one class lead to the same state: most states have few classes, and are asked for every byte.
+    const { first } = this.expressions.classes(expression);
+    const row = state * 256;
+    for (let other = 0; other < 256; other++)
+      if (first[other] === first[byte]) this.#table[row + other] = next;
     return next;
   }
 

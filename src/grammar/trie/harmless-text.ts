@@ -33,6 +33,11 @@ export const isLead = (byte: number): boolean => byte >= 0xc0;
 /** A byte within a character, behind its first. */
 export const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
+const isIn = (byte: number, [low, high]: ByteRange): boolean => byte >= low && byte <= high;
+
+/** A harmless character of one byte. */
+export const isHarmlessByte = (byte: number): boolean => oneByte.some((range) => isIn(byte, range));
+
 export function isHarmless(text: Uint8Array): boolean {
   let characterCount = 0;
   for (let at = 0; at < text.length; characterCount++) {
@@ -45,8 +50,7 @@ export function isHarmless(text: Uint8Array): boolean {
 
 /** Bytes of the harmless character at a place; 0 if there is none. */
 function harmlessAt(text: Uint8Array, at: number): number {
-  const isIn = (byte: number, [low, high]: ByteRange): boolean => byte >= low && byte <= high;
-  if (text[at] < 0x80) return oneByte.some((range) => isIn(text[at], range)) ? 1 : 0;
+  if (text[at] < 0x80) return isHarmlessByte(text[at]) ? 1 : 0;
   return (
     severalBytes.find((form) => form.every((range, index) => isIn(text[at + index], range)))?.length ?? 0
   );
@@ -58,6 +62,7 @@ export class HarmlessSteps {
   readonly #afterSeveralBytes: LexerState[] = [];
   readonly #afterAny: LexerState[] = [];
   readonly #reach: number[] = [];
+  readonly #isFree: boolean[] = [];
 
   constructor(automaton: Automaton) {
     this.#automaton = automaton;
@@ -66,6 +71,12 @@ export class HarmlessSteps {
   /** Every harmless text of so many characters, at most `harmlessLengthMax`, leads on from the state; -1 for a dead one. */
   reach(state: LexerState): number {
     return (this.#reach[state] ??= this.#countSteps(state));
+  }
+
+  /** Whether the state takes all harmless text, stays what it is, and cannot end. */
+  isFree(state: LexerState): boolean {
+    return (this.#isFree[state] ??=
+      this.#automaton.isAccepting[state] === 0 && state !== deadState && this.#after(state) === state);
   }
 
   /** Where every harmless character of several bytes leads to; dead if they lead to different states. */

@@ -59,7 +59,7 @@ export class LexemeWalker {
 
   /** Adds the tokens that the lexeme takes from the state; the nodes at which it may end. */
   #walkNodes(nodes: TrieNodes, state: LexerState, allowed: TokenRuns): Int32Array {
-    const { byteOf, depthOf, endOf, tokensBefore, heightOf, nodeCount } = nodes;
+    const { byteOf, depthOf, endOf, tokensBefore, heightOf, oddFrom, nodeCount } = nodes;
     const automaton = this.#automaton;
     const path = this.#path;
     const exits: number[] = [];
@@ -70,6 +70,14 @@ export class LexemeWalker {
       const end = endOf[node];
       const byte = byteOf[node];
       const before = path[depthOf[node] - 1];
+      if (oddFrom[node] > node && this.#steps.isFree(before)) {
+        // All harmless text leads back to where it began: to the next byte that is none.
+        const next = Math.min(oddFrom[node], end);
+        allowed.add(tokensBefore[node], tokensBefore[next]);
+        if (next < end) path.fill(before, depthOf[node], depthOf[next]);
+        node = next;
+        continue;
+      }
       // The table is another one once it has grown.
       let after = automaton.table[before * 256 + byte];
       if (after < 0) after = automaton.next(before, byte);

@@ -1,6 +1,6 @@
 // The tokens of a vocabulary by their bytes, laid flat: the nodes of the tree in depth-first order, each with the place
 // behind its subtree, so that a walk is one pass over arrays that skips what cannot match. Built once for a tokenizer.
-import { isHarmless, isWithinCharacter } from "./harmless-text.ts";
+import { isHarmless, isHarmlessByte, isWithinCharacter } from "./harmless-text.ts";
 
 /** The tokens that a mask may allow; control tokens (an end, a role) have no bytes here and are never allowed by a mask. */
 export interface TokenBytes {
@@ -23,6 +23,8 @@ export interface TrieNodes {
   readonly tokensBefore: Int32Array;
   /** How many characters begin below each node, on the longest way down; `noHeight` where the tokens are not harmless. */
   readonly heightOf: Uint8Array;
+  /** For each node, and for the end, the first from there on that is no harmless byte. */
+  readonly oddFrom: Int32Array;
 }
 
 export interface TokenTrie {
@@ -92,6 +94,7 @@ function laidFlat(sorted: Readonly<Sorted>): TrieNodes {
     tokens: Int32Array.from(sorted, ({ id }) => id),
     tokensBefore: new Int32Array(nodeCount + 1).fill(sorted.length),
     heightOf: new Uint8Array(nodeCount).fill(noHeight),
+    oddFrom: new Int32Array(nodeCount + 1).fill(nodeCount),
   };
   const path = [0];
   let before: Uint8Array = new Uint8Array(0);
@@ -110,6 +113,8 @@ function laidFlat(sorted: Readonly<Sorted>): TrieNodes {
     before = token;
   }
   close(trie, path, node);
+  for (let at = nodeCount - 1; at >= 0; at--)
+    trie.oddFrom[at] = isHarmlessByte(trie.byteOf[at]) ? trie.oddFrom[at + 1] : at;
   return trie;
 }
 
