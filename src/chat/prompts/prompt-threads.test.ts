@@ -235,6 +235,19 @@ test("a template of a request that never ends holds up no other prompt, small or
   await assert.rejects(hostile.written, { code: "cancelled" });
 });
 
+test("templates of a request that never end hold up no small one of another client", async (context) => {
+  const { start } = threadsFor(context);
+  const endless = Array.from({ length: 8 }, () => start("", templated(hostileTemplates["a loop"][0])));
+  const small = await start("", templated("{{ messages[0].content }}"), "other").written;
+  assert.ok(small.tokenIds.length > 0);
+  // Its own turn for each would be over by then.
+  assert.ok(endless.every(({ isSettled }) => !isSettled()));
+  for (const { abort, written } of endless) {
+    abort();
+    await assert.rejects(written, { code: "cancelled" });
+  }
+});
+
 test("stopping fails what runs and what waits", async (context) => {
   const { threads, start } = threadsFor(context);
   const own = start("", templated(hostileTemplates["a loop"][0]));

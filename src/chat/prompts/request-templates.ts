@@ -1,5 +1,7 @@
 // Templates that requests bring, which may be anything: each is read and run in a process that serves nothing else, within
-// limits, and ended with it where that is needed. What is rendered is tokenized elsewhere.
+// limits, and ended with it where that is needed. Each is first tried for a moment; what takes longer goes to a process of
+// such, so that a small one never waits until endless ones of others have had all of their time. What is rendered is
+// tokenized elsewhere.
 import { chatFault, type ConversationPrompt } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { TaskOptions, WorkerPool, WorkerPoolOptions } from "../../processes/worker-pool.ts";
@@ -23,6 +25,8 @@ export interface RequestTemplates {
 }
 
 const memoryMebibytes = 512;
+/** What a template may take at its trial; most take a tenth of that. */
+const trialMs = 30;
 
 /** @param newPool a pool of one worker with the data of a prompt thread, and a line of its own */
 export function createRequestTemplates(
@@ -30,31 +34,55 @@ export function createRequestTemplates(
   limits: RenderLimits,
   { templateCharacters }: ChatSettings,
 ): RequestTemplates {
-  const pool = newPool({
-    module: new URL("./template-process.js", import.meta.url),
-    isProcess: true,
-    stageMs: [limits.time.ms + graceMs],
-    memoryMebibytes,
-  });
+  const processFor = (ms: number): WorkerPool =>
+    newPool({
+      module: new URL("./template-process.js", import.meta.url),
+      isProcess: true,
+      stageMs: [ms + graceMs],
+      memoryMebibytes,
+    });
+  const quick = processFor(trialMs);
+  const slow = processFor(limits.time.ms);
+  const trialLimits = { ...limits, time: { ...limits.time, ms: Math.min(trialMs, limits.time.ms) } };
+
+  /** Null where the trial came to a limit; throws what broke the worker. */
+  const run = async (pool: WorkerPool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
+    try {
+      // The worker's module returns nothing else.
+      return (await pool.run(task, [], options)) as string | null;
+    } catch (error) {
+      // The next template need not wait for the start of its process.
+      if (hasBrokenWorker(error)) pool.prepare();
+      throw error;
+    }
+  };
+  const tried = async (task: Omit<TemplateTask, "limits" | "isTrial">, options: TaskOptions) => {
+    try {
+      return await run(quick, { ...task, limits: trialLimits, isTrial: true }, options);
+    } catch (error) {
+      if (hasBrokenWorker(error)) return null;
+      throw error;
+    }
+  };
   return {
     render: async (prompt, options) => {
       const { template: source, addSpecialTokens } = prompt;
       if (source.length > templateCharacters) throw tooLong(source.length, templateCharacters);
+      const task = { source, conversation: prompt };
+      const rendered = (text: string): RenderedPrompt => ({ kind: "rendered", text, addSpecialTokens });
+      const atOnce = await tried(task, options);
+      if (atOnce !== null) return rendered(atOnce);
       try {
-        const task: TemplateTask = { source, conversation: prompt, limits };
-        // The worker's module returns nothing else.
-        const text = (await pool.run(task, [], options)) as string;
-        return { kind: "rendered", text, addSpecialTokens };
+        return rendered((await run(slow, { ...task, limits, isTrial: false }, options)) ?? "");
       } catch (error) {
-        if (!hasBrokenWorker(error)) throw error;
-        // The next template need not wait for the start of its process.
-        pool.prepare();
-        throw tookTooMuch(error, limits);
+        throw hasBrokenWorker(error) ? tookTooMuch(error, limits) : error;
       }
     },
-    close: () => pool.close(),
+    close: async () => {
+      await Promise.all([quick.close(), slow.close()]);
+    },
     get waitingCount() {
-      return pool.waitingCount;
+      return quick.waitingCount + slow.waitingCount;
     },
   };
 }

@@ -14,11 +14,13 @@ import {
   type RenderLimits,
 } from "../../tokenizer/render-prompt.ts";
 
-/** Answered with the rendered text. */
+/** Answered with the rendered text; null for a trial that came to a limit. */
 export interface TemplateTask {
   readonly source: string;
   readonly conversation: Conversation;
   readonly limits: RenderLimits;
+  /** Whether what does not end within the limits is tried again elsewhere, rather than refused. */
+  readonly isTrial: boolean;
 }
 
 // What anybody may have computed here takes no time from answers.
@@ -32,6 +34,7 @@ serveTasks((sent) => {
   try {
     return { result: withinTime(task.limits.time, () => render(task)), transfer: [] };
   } catch (error) {
+    if (task.isTrial && error instanceof RenderLimitError) return { result: null, transfer: [] };
     throw atTemplate(error);
   }
 });
