@@ -14,6 +14,7 @@ import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
+import { withToolsAsText } from "../tokenizer/tools-as-text.ts";
 import type { HoneConfig } from "./config.ts";
 import { vocabularyOf } from "./constraints/vocabularies.ts";
 
@@ -63,8 +64,9 @@ export async function createServedBases(
         { model: model.name, contextLength, toolCalls: calls, thoughts },
         `${model.name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
       );
-      tellUnshown(unshownBy(template), model.name, logger);
       const toolsAsText = replies.callFormat?.isTaught === true;
+      const shown = toolsAsText ? withToolsAsText(template, clock) : template;
+      tellUnshown(unshownBy(shown), model.name, logger);
       const prompts = createPromptThreads({ folder: model.folder, toolsAsText }, config.chat);
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
       const engine = createChildEngine({

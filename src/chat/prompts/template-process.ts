@@ -2,7 +2,7 @@
 // template may be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
-import { chatFault, type Conversation } from "../../domain/chat.ts";
+import { chatFault, plainConversation, type Conversation } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
@@ -28,6 +28,10 @@ setPriority(10);
 // Only prompt threads start this process.
 const { folder } = taskData() as PromptModel;
 const modelTemplate = await loadChatTemplate(folder);
+
+// What is loaded or compiled at its first use is not to be broken off, nor to take the time of the first template.
+const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
+renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
 
 serveTasks((sent) => {
   const task = sent as TemplateTask;

@@ -56,7 +56,7 @@ const idOf = (letter: string): number =>
   tokens.findIndex((token) => token?.length === 1 && token[0] === letter.charCodeAt(0));
 
 test("a choice whose constraint turns out to be costly goes on elsewhere, where it was", async () => {
-  const constraints = threaded();
+  const constraints = threaded({}, { quickSteps: 800 });
   const prepared = await prepare(constraints, costlyMasks);
   const [one, other] = [prepared.open(), prepared.open()];
   for (const cursor of [one, other]) {
@@ -75,7 +75,7 @@ test("a choice whose constraint turns out to be costly goes on elsewhere, where 
 });
 
 test("what is given up while it moves leaves nothing behind", async () => {
-  const constraints = threaded();
+  const constraints = threaded({}, { quickSteps: 800 });
   const moving = await prepare(constraints, costlyMasks);
   const moved = moving.open();
   for (const letter of "ca") {

@@ -21,12 +21,13 @@ export interface ThreadedConstraintsOptions {
   /** For tests: the threads' code, and how long one may finish nothing. */
   readonly module?: URL;
   readonly silenceDeadlineMs?: number;
+  /** What compiling, and one mask, may cost on the quick thread; about 10 ms unless given. */
+  readonly quickSteps?: number;
 }
 
 type Pace = "quick" | "slow";
 
-/** What compiling, and one mask, may cost on the quick thread: about 10 ms. */
-const quickSteps = 5_000;
+const defaultQuickSteps = 5_000;
 /** A slow thread leaves the cores to the model. */
 const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
 /** Far longer than any limit allows, even for a slow thread on a machine that is busy with other things. */
@@ -75,7 +76,8 @@ export class ThreadedConstraints implements Constraints {
     options: { readonly signal: AbortSignal },
   ): Promise<Compiled> | null {
     if (subject !== "compileSteps" && subject !== "maskSteps") return null;
-    if (this.#options.settings[subject] <= quickSteps) return null;
+    const { settings, quickSteps = defaultQuickSteps } = this.#options;
+    if (settings[subject] <= quickSteps) return null;
     return this.#compile("slow", constraint, options).then((compiled) => {
       if ("worker" in compiled) return compiled;
       throw refused(compiled);
@@ -98,12 +100,13 @@ export class ThreadedConstraints implements Constraints {
     if (running !== undefined && !running.isBroken) return running;
     const { settings, vocabulary, choiceCountMax: placeCount, module = defaultModule } = this.#options;
     const { silenceDeadlineMs = defaultSilenceMs, onBreakdown } = this.#options;
+    const { quickSteps = defaultQuickSteps } = this.#options;
     const worker = new MaskWorker({
       name: "thread that computes what constraints allow",
       module,
       data: {
         vocabulary,
-        limits: pace === "quick" ? quickLimits(settings) : settings,
+        limits: pace === "quick" ? quickLimits(settings, quickSteps) : settings,
         cacheBytesMax: settings.cacheBytes,
         threadCount: Object.keys(niceness).length,
         placeCount,
@@ -117,7 +120,7 @@ export class ThreadedConstraints implements Constraints {
   }
 }
 
-function quickLimits(settings: ConstraintSettings): GrammarLimits {
+function quickLimits(settings: ConstraintSettings, quickSteps: number): GrammarLimits {
   const atMost = (steps: number): number => Math.min(steps, quickSteps);
   const { compileSteps, maskSteps } = settings;
   return { ...settings, compileSteps: atMost(compileSteps), maskSteps: atMost(maskSteps) };

@@ -69,7 +69,7 @@ export function trajectoryRowRoutes(
         throw cursorRefusal(error);
       });
       reply.type("application/json; charset=utf-8");
-      return reply.send(Readable.from(page));
+      return sendPieces(reply, Readable.from(page), settings);
     },
   );
   app.get<ModelPath>(
