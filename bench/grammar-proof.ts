@@ -10,7 +10,7 @@ import { byteFallbackTokens, byteLevelTokens } from "../src/grammar/testing/voca
 import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";
 
 const help = `Usage: node dist/bench/grammar-proof.js [flags]
-  --constraints <count>  random constraints whose masks are checked          (500)
+  --constraints <count>  random constraints whose masks are checked          (100)
   --walks <count>        random texts under random schemas                   (10000)
   --tried <tokens>       tokens of a vocabulary that are tried for a mask    (49152)
   --seed <number>        check the same again                                (a fresh one, printed)
@@ -19,7 +19,7 @@ Ends with the first fault; prints what was checked.`;
 const { values } = parseArgs({
   options: {
     help: { type: "boolean", default: false },
-    constraints: { type: "string", default: "500" },
+    constraints: { type: "string", default: "100" },
     walks: { type: "string", default: "10000" },
     tried: { type: "string", default: "49152" },
     seed: { type: "string" },

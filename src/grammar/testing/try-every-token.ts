@@ -1,14 +1,15 @@
 // The naive twin of the masks: every token is tried for itself, byte after byte, with no trie, walk or cache.
 import type { Language } from "../language.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
-import { EarleyMatcher } from "./earley-matcher.ts";
-import type { Place } from "./earley-matcher.ts";
+import { EarleyMatcher, Place } from "./earley-matcher.ts";
 
 /** Tries tokens behind the same text. */
 export class TokenTrial {
   readonly #matcher: EarleyMatcher;
   readonly #budget: Language["budget"];
   readonly #place: Place;
+  /** Behind one byte more: most tokens are seen not to be allowed there. */
+  readonly #behind: (Place | undefined)[] = [];
 
   constructor(language: Language, sofar: Uint8Array) {
     this.#matcher = new EarleyMatcher(language);
@@ -22,15 +23,16 @@ export class TokenTrial {
 
   /** Whether some text goes on with the bytes. */
   allows(bytes: Uint8Array): boolean {
-    return this.#matcher.isAlive(this.#read(this.#place, bytes));
+    const behind = (this.#behind[bytes[0]] ??= this.#read(this.#place, bytes.subarray(0, 1)));
+    return this.#matcher.isAlive(this.#read(behind, bytes.subarray(1)));
   }
 
   #read(before: Place, bytes: Uint8Array): Place {
     let place = before;
     this.#budget.restart("compileSteps");
     for (const byte of bytes) {
+      if (place.ways.length === 0) return new Place();
       place = this.#matcher.after(place, byte);
-      if (place.ways.length === 0 && !place.mayEnd) break;
     }
     return place;
   }
