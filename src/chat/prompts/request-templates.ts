@@ -7,7 +7,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { TaskOptions, WorkerPool, WorkerPoolOptions } from "../../processes/worker-pool.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
 import type { ChatSettings } from "../settings.ts";
-import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
+import { graceMs, hasBrokenWorker, trialWallMs } from "./broken-worker.ts";
 import type { TemplateTask } from "./template-process.ts";
 import type { RenderedPrompt } from "./write-prompt.ts";
 
@@ -25,7 +25,7 @@ export interface RequestTemplates {
 }
 
 const memoryMebibytes = 512;
-/** What a template may take at its trial; most take a tenth of that. */
+/** What a template may take of the processor at its trial; most take a tenth of that. */
 const trialMs = 30;
 
 /** @param newPool a pool of one worker with the data of a prompt thread, and a line of its own */
@@ -41,7 +41,7 @@ export function createRequestTemplates(
       stageMs: [ms + graceMs],
       memoryMebibytes,
     });
-  const quick = processFor(trialMs);
+  const quick = processFor(trialWallMs);
   const slow = processFor(limits.time.ms);
   const trialLimits = { ...limits, time: { ...limits.time, ms: Math.min(trialMs, limits.time.ms) } };
 

@@ -5,7 +5,9 @@ import { createContext, Script } from "node:vm";
 import { chatFault, plainConversation, type Conversation } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
+import { systemClock } from "../../domain/clock.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import { trialWallMs } from "./broken-worker.ts";
 import type { PromptModel } from "./prompt-thread.ts";
 import {
   RenderLimitError,
@@ -27,7 +29,14 @@ export interface TemplateTask {
 setPriority(10);
 // Only prompt threads start this process.
 const { folder } = taskData() as PromptModel;
-const modelTemplate = await loadChatTemplate(folder);
+/** A trial's time is the processor's: on a busy machine what is small is small too. */
+const clock = { ...systemClock, monotonicMs: processorMs };
+const modelTemplate = await loadChatTemplate(folder, { clock });
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 // What is loaded or compiled at its first use is not to be broken off, nor to take the time of the first template.
 const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
@@ -36,7 +45,7 @@ renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting
 serveTasks((sent) => {
   const task = sent as TemplateTask;
   try {
-    return { result: withinTime(task.limits.time, () => render(task)), transfer: [] };
+    return { result: withinTime(task, () => render(task)), transfer: [] };
   } catch (error) {
     if (task.isTrial && error instanceof RenderLimitError) return { result: null, transfer: [] };
     throw atTemplate(error);
@@ -51,11 +60,11 @@ const context = createContext({ work: null as unknown });
 const call = new Script("work()");
 
 /** Ends what does not look at its limits itself, such as the reading of a template, also where this process has lost its parent. */
-function withinTime(time: RenderLimits["time"], work: () => string): string {
+function withinTime({ limits: { time }, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
   try {
     // The script returns what `work` does.
-    return call.runInContext(context, { timeout: Math.ceil(time.ms) }) as string;
+    return call.runInContext(context, { timeout: Math.ceil(isTrial ? trialWallMs : time.ms) }) as string;
   } catch (error) {
     // It is no Error of ours: the other context has a class of its own.
     const isTimeUp =
