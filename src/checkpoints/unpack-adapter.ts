@@ -2,6 +2,7 @@
 // may be a thousand times as long as they are: this runs in a worker.
 import { createReadStream } from "node:fs";
 import { unpackInto } from "../archives/unpack.ts";
+import { fullDiskError } from "../domain/full-disk.ts";
 import { adapterFiles } from "../model/hashes/adapter-hash.ts";
 import { configBytesMax } from "./check-adapter.ts";
 
@@ -22,14 +23,18 @@ export interface UnpackedFiles {
 /** Whatever wrote the folder of an adapter put a few files beside it. */
 const entriesMax = 1000;
 
-/** @throws ServiceError as `unpackInto` */
+/** @throws ServiceError as `unpackInto`; `unavailable` for a full disk, whose code does not leave a worker */
 export async function unpackAdapter({ folder, archive, bytesMax }: UnpackRequest): Promise<UnpackedFiles> {
   const wanted: readonly string[] = Object.values(adapterFiles);
-  const { taken, left } = await unpackInto(folder, createReadStream(archive), {
-    bytesMax,
-    entriesMax,
-    takes: (name) => wanted.includes(name),
-    fileBytesMax: (name) => (name === adapterFiles.config ? configBytesMax : bytesMax),
-  });
-  return { taken, left };
+  try {
+    const { taken, left } = await unpackInto(folder, createReadStream(archive), {
+      bytesMax,
+      entriesMax,
+      takes: (name) => wanted.includes(name),
+      fileBytesMax: (name) => (name === adapterFiles.config ? configBytesMax : bytesMax),
+    });
+    return { taken, left };
+  } catch (error) {
+    throw fullDiskError(error) ?? error;
+  }
 }
