@@ -63,7 +63,8 @@ export async function importAdapter(
   } catch (error) {
     throw fullDiskError(error) ?? error;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // What is broken off may be written to for a moment more.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
 

@@ -71,7 +71,9 @@ export function readConstraintCheck(
   const { ignored } = readForm(constraintCheckForm, value);
   // It differs from the checked body in nothing but the digits of numbers.
   const body = exact as unknown as Static<typeof checkSchema>;
-  const constraint = readConstraint(body);
+  // Other spellings of a constraint are a chat's alone, and nothing has looked at them here.
+  const { structured_outputs, response_format } = body;
+  const constraint = readConstraint({ structured_outputs, response_format });
   if (constraint === null) throw noConstraint();
   const tests = (body.tests ?? []).map(({ data, valid = null }: CheckedTest) => {
     // It came out of JSON.
