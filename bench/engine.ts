@@ -1,12 +1,13 @@
 // How fast the engine's model runner is, beside what the machine can do. Limits and subjects are measured in one run on the
 // same threads, turn about, and the best of each counts, so that a busy machine disturbs the ratios little.
 // Leaves out the process, the scheduler and the sampler.
+import { projectionNames } from "../src/domain/model.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 import type { ModelConfig } from "../src/model/config.ts";
-import { loraProjections, projectionNames } from "../src/model/parameters.ts";
+import { loraProjections } from "../src/model/parameters.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { subjects, type Subject } from "./subjects.ts";

@@ -1,7 +1,7 @@
 // Times gradients of the embedded trainer: LoRA of rank 8 on all seven projections. The best time of each counts.
+import { projectionNames } from "../src/domain/model.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { resolveTrainingConfig } from "../src/domain/training-config.ts";
-import { projectionNames } from "../src/model/parameters.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { TrainingSequence } from "../src/training/trainer.ts";
 import type { BenchOptions } from "./run-bench.ts";

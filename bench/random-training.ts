@@ -1,7 +1,7 @@
 // What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
+import { projectionNames } from "../src/domain/model.ts";
 import { seededRandom } from "../src/domain/random.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
-import { projectionNames } from "../src/model/parameters.ts";
 import { readModelWeights } from "../src/model/weights.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { TrainingSequence } from "../src/training/trainer.ts";

@@ -2,7 +2,7 @@
 // adapter. What it says is the same, to the last digits that the formats keep.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -156,3 +156,37 @@ test("a request ends on the version it began with, and the name goes back to the
   assert.ok((await client.chat({ ...body, model: "p/m:step0" })).choices.length > 0);
   assert.equal(await train("p/m"), 3, "a step is used once");
 });
+
+test("a model's adapters are on the projections that it was registered with; what it imported keeps its own", async () => {
+  await trained();
+  hone("models", "create", "p", "two", "--base-model", "base", "--target-modules", "v_proj,q_proj");
+  await train("p/two");
+  const { targets, modules } = exported("p/two:step1", "two");
+  assert.deepEqual(
+    [targets, modules],
+    [
+      ["q_proj", "v_proj"],
+      ["self_attn.q_proj", "self_attn.v_proj"],
+    ],
+  );
+  hone("models", "create", "p", "down", "--base-model", "base", "--target-modules", "down_proj");
+  hone("models", "import", join(scratch, "two"), "--name", "p/down");
+  assert.equal(await train("p/down"), 2);
+  assert.deepEqual(exported("p/down:step2", "down"), { targets, modules });
+  await train("p/down-anew");
+  assert.equal(exported("p/down-anew:step1", "anew").modules.length, 7);
+});
+
+/** What the PEFT folder of a version says that it is on, and the modules that its file has matrices of. */
+function exported(
+  name: string,
+  to: string,
+): { readonly targets: unknown; readonly modules: readonly string[] } {
+  const folder = join(scratch, to);
+  hone("models", "export", name, "--out", folder);
+  const config = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8"));
+  const file = readFileSync(join(folder, "adapter_model.safetensors"));
+  const header = JSON.parse(file.subarray(8, 8 + Number(file.readBigUInt64LE(0))).toString());
+  const named = Object.keys(header).flatMap((key) => /layers\.0\.(.*)\.lora_B/.exec(key)?.[1] ?? []);
+  return { targets: config.target_modules, modules: named.sort() };
+}

@@ -82,6 +82,8 @@ export class HoneClient {
       readonly base_model: string;
       readonly lora_rank?: number;
       readonly lora_alpha?: number;
+      /** The projections that its adapters are on, such as `q_proj`. */
+      readonly target_modules?: readonly string[];
       /** A version of another model over the same base; without a step the newest. */
       readonly from?: { readonly model: string; readonly step?: number };
     },

@@ -84,6 +84,10 @@ export interface ModelResource {
   readonly project: string;
   readonly name: string;
   readonly base_model: string;
+  /** What it asks of its adapters; null leaves that to the server, and stands for all seven projections. */
+  readonly lora_rank?: number | null;
+  readonly lora_alpha?: number | null;
+  readonly target_modules?: readonly string[] | null;
 }
 
 export interface CheckpointResource {

@@ -21,14 +21,34 @@ export interface TrainedModel {
   readonly createdAt: Date;
 }
 
+/** All seven of a layer, by the names that PEFT's `target_modules` uses and in the order that lists of them have. */
+export const projectionNames = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+] as const;
+
+export type ProjectionName = (typeof projectionNames)[number];
+
+/** These once each, in the order of {@link projectionNames}. */
+export function orderedProjections(names: readonly ProjectionName[]): readonly ProjectionName[] {
+  return projectionNames.filter((name) => names.includes(name));
+}
+
 /** The shape of adapters that a model asks for; null leaves it to the server. */
 export interface AdapterWish {
   readonly rank: number | null;
   /** What the adapter is scaled by, divided by its rank; where the server decides it grows with the rank. */
   readonly alpha: number | null;
+  /** What it is on, in every layer and in the order of `projectionNames`; without a list all seven. */
+  readonly targets: readonly ProjectionName[] | null;
 }
 
-export const adapterOfServer: AdapterWish = { rank: null, alpha: null };
+export const adapterOfServer: AdapterWish = { rank: null, alpha: null, targets: null };
 
 /** One version of a trained model; step 0 has no adapter. */
 export interface ModelVersion {

@@ -1,5 +1,6 @@
 // The one definition of a decoder, for serving and for training, for every architecture that ModelConfig describes.
 // How tokens attend and how projections are applied are parameters; caches, losses and sessions are not its concern.
+import type { ProjectionName } from "../domain/model.ts";
 import type { GraphBuilder } from "../graph/builder.ts";
 import type { Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
@@ -7,7 +8,6 @@ import { recomputed } from "../graph/recompute.ts";
 import type { LayerConfig, ModelConfig } from "./config.ts";
 import type { Linear } from "./linear.ts";
 import { embeddingName, modelParameters, outputProjection, projection } from "./parameters.ts";
-import type { ProjectionName } from "./parameters.ts";
 
 /** What attends: the rotary embedding is already applied. q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
 export interface AttentionInputs {

@@ -1,8 +1,9 @@
 // LoRA adapters (arXiv:2106.09685) as values: y = x Wᵀ + scale · (x Aᵀ) Bᵀ. Their files are in peft-folder.ts.
+import { orderedProjections, projectionNames, type ProjectionName } from "../domain/model.ts";
 import { seededRandom } from "../domain/random.ts";
 import type { Shape } from "../graph/dimension.ts";
 import type { ModelConfig } from "./config.ts";
-import { loraNames, loraProjections, projectionNames, type ProjectionName } from "./parameters.ts";
+import { loraNames, loraProjections } from "./parameters.ts";
 
 export interface LoraAdapter {
   readonly rank: number;
@@ -38,8 +39,7 @@ export function createLoraAdapter(
     matrices.set(loraNames(path).a, a);
     matrices.set(loraNames(path).b, new Float32Array(outputSize * rank));
   }
-  const ordered = projectionNames.filter((name) => targets.includes(name));
-  return { rank, alpha, scale: alpha / rank, targets: ordered, matrices };
+  return { rank, alpha, scale: alpha / rank, targets: orderedProjections(targets), matrices };
 }
 
 /**

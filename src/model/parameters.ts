@@ -1,6 +1,7 @@
 // The names and shapes of all that a decoder learns: its weights, and the LoRA matrices beside them.
 // The names are those of the Hugging Face and PEFT layouts, in one fixed order, and are the names in graphs too.
 import { unreachable } from "../domain/assert.ts";
+import { projectionNames, type ProjectionName } from "../domain/model.ts";
 import { byteLengthOf } from "../graph/weight-source.ts";
 import type { ModelConfig } from "./config.ts";
 
@@ -8,19 +9,6 @@ export interface ParameterSpec {
   readonly name: string;
   readonly shape: readonly number[];
 }
-
-/** The seven projections of a layer, by the names that PEFT's `target_modules` uses. */
-export const projectionNames = [
-  "q_proj",
-  "k_proj",
-  "v_proj",
-  "o_proj",
-  "gate_proj",
-  "up_proj",
-  "down_proj",
-] as const;
-
-export type ProjectionName = (typeof projectionNames)[number];
 
 /** A projection y = x Wᵀ; its weight is [outputSize, inputSize]. */
 export interface Projection {

@@ -4,11 +4,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { projectionNames } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
 import { seededRandom } from "../domain/random.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { createLoraAdapter, servingLoraInputs } from "./lora.ts";
-import { loraNames, loraProjections, projectionNames } from "./parameters.ts";
+import { loraNames, loraProjections } from "./parameters.ts";
 import { openLoraAdapter, readLoraAdapter, writeLoraAdapter } from "./peft-folder.ts";
 import { writeSafetensors } from "./write-safetensors.ts";
 

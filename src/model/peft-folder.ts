@@ -2,6 +2,7 @@
 // What is not applied here is refused by name, so that an adapter never runs as another one.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { projectionNames } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ModelConfig } from "./config.ts";
@@ -9,7 +10,7 @@ import { adaptedModules, loraScale, type AdaptedModule } from "./config/adapted-
 import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { LoraAdapter } from "./lora.ts";
-import { loraNames, loraParameters, loraProjections, projectionNames } from "./parameters.ts";
+import { loraNames, loraParameters, loraProjections } from "./parameters.ts";
 import { readFloats, readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
 import { writeSafetensors } from "./write-safetensors.ts";
 

@@ -1,5 +1,6 @@
 // The decoder for training: log-probabilities of given tokens at given places of whole sequences, with a gradient.
 // The loss, the gradient and the optimiser belong to whoever trains.
+import type { ProjectionName } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
 import type { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
@@ -7,7 +8,7 @@ import type { Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
 import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
 import { floatLinear, type DecoderLora } from "./linear.ts";
-import { loraParameters, outputProjection, type ProjectionName } from "./parameters.ts";
+import { loraParameters, outputProjection } from "./parameters.ts";
 import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 
 export interface TrainingInputs {

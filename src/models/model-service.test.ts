@@ -143,7 +143,7 @@ test("registers a model with its version 0; the same again is a conflict or the 
   assert.equal((await store.newestVersion(model.id))?.step, 0);
   assert.equal(await refusal(service.register(agent, member)), "conflict name");
   assert.deepEqual(await service.register({ ...agent, returnExisting: true }, member), model);
-  const large = { rank: 64, alpha: null };
+  const large = { rank: 64, alpha: null, targets: null };
   assert.equal(
     await refusal(service.register({ ...agent, adapter: large, returnExisting: true }, member)),
     "conflict adapter.rank",
@@ -153,6 +153,11 @@ test("registers a model with its version 0; the same again is a conflict or the 
   const again = { ...agent, name: "wide", returnExisting: true };
   assert.deepEqual(await service.register(again, member), wide);
   assert.deepEqual(await service.register({ ...again, adapter: large }, member), wide);
+  const onTwo = { ...adapterOfServer, targets: ["q_proj", "v_proj"] as const };
+  assert.equal(
+    await refusal(service.register({ ...again, adapter: onTwo }, member)),
+    "conflict adapter.targets",
+  );
   const overSmall = { ...agent, baseModel: "small", returnExisting: true };
   assert.equal(await refusal(service.register(overSmall, member)), "conflict baseModel");
 });

@@ -1,4 +1,5 @@
 // A trained model comes into being: its name is checked, and its version 0 is the base model itself.
+import { isDeepStrictEqual } from "node:util";
 import { mayReach, refuseOtherEntity, type Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
@@ -124,12 +125,16 @@ function reuse(existing: TrainedModel, registration: Registration): TrainedModel
 
 /** What the registration does not say is as the model has it. */
 function refuseOtherAdapter({ name, adapter: own }: TrainedModel, asked: AdapterWish): void {
-  for (const field of ["rank", "alpha"] as const) {
-    if (asked[field] === null || asked[field] === own[field]) continue;
-    const kept = own[field] === null ? "leaves that to the server" : `has ${own[field]}`;
-    const message = `The model ${JSON.stringify(name)} exists, and its adapters' ${field} is no ${asked[field]}: it ${kept}; take another name.`;
+  for (const field of ["rank", "alpha", "targets"] as const) {
+    if (asked[field] === null || isDeepStrictEqual(asked[field], own[field])) continue;
+    const kept = own[field] === null ? "leaves that to the server" : `has ${shown(own[field])}`;
+    const message = `The model ${JSON.stringify(name)} exists, and its adapters' ${field} is no ${shown(asked[field])}: it ${kept}; take another name.`;
     throw refusal("conflict", `adapter.${field}`, message);
   }
+}
+
+function shown(wish: AdapterWish[keyof AdapterWish]): string {
+  return typeof wish === "object" && wish !== null ? wish.join(", ") : String(wish);
 }
 
 function refusal(code: "not_found" | "conflict", field: string, message: string): ServiceError {

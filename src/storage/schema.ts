@@ -57,6 +57,8 @@ export interface ModelTable {
   readonly base_model: string;
   readonly adapter_rank: number | null;
   readonly adapter_alpha: number | null;
+  /** A JSON list of their names. */
+  readonly adapter_targets: string | null;
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;

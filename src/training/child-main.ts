@@ -4,10 +4,10 @@ import { createReadStream } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { projectionNames } from "../model/parameters.ts";
 import { readModelWeights } from "../model/weights.ts";
 import { failureOf } from "../processes/failure.ts";
 import { serveParent } from "../processes/serve-parent.ts";
@@ -163,7 +163,11 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
     trainers: new EmbeddedTrainers({
       config,
       weights: readModelWeights(folder, config, { cacheFolder: join(dataFolder, "cache") }),
-      lora: { rank: settings.loraRank, alpha: settings.loraAlpha, targets: projectionNames },
+      lora: {
+        rank: settings.loraRank,
+        alpha: settings.loraAlpha,
+        targets: settings.loraTargets ?? projectionNames,
+      },
       baseModelName: name,
       baseWeights: weights,
       dataFolder,

@@ -1,7 +1,7 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
 import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domain/job.ts";
 import type { Failure } from "../processes/protocol.ts";
-import type { TrainingSettings } from "./settings.ts";
+import type { JobSettings } from "./settings.ts";
 import type { TrainerStart } from "./trainer.ts";
 
 /** What holds for every job of a process: it works for one base model, with one set of settings. */
@@ -14,7 +14,7 @@ export interface TrainingLoad {
     /** Whether tools are shown in the system message, as the job's pins have it. */
     readonly toolsAsText: boolean;
   };
-  readonly settings: TrainingSettings;
+  readonly settings: JobSettings;
   readonly dataFolder: string;
 }
 

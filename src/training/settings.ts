@@ -1,7 +1,7 @@
 // What an operator may set of training: defaults, ranges, one sentence each. What a job may set is
 // domain/training-config.ts.
 import { totalmem } from "node:os";
-import { adapterOfServer, type AdapterWish } from "../domain/model.ts";
+import { adapterOfServer, type AdapterWish, type ProjectionName } from "../domain/model.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
 import { type PackingAlgorithm, firstPackingAlgorithm, packingAlgorithms } from "./packing/algorithm.ts";
@@ -124,6 +124,9 @@ export function memoryLimit({ memoryBytes }: Pick<TrainingSettings, "memoryBytes
 
 export type TrainingSettings = SettingsOf<typeof trainingSettings>;
 
+/** What the operator set, with what a job is pinned to and what its model asks for. */
+export type JobSettings = TrainingSettings & Pick<PinnedSettings, "loraTargets">;
+
 /**
  * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
  * are computed. A job that goes on under another number than it began with is a warning in the log.
@@ -144,23 +147,28 @@ const pinnedNames = [
 
 export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]> & {
   readonly algorithm: PackingAlgorithm;
+  /** The projections that new adapters are on; without it all seven. */
+  readonly loraTargets?: readonly ProjectionName[];
 };
 
 /** What a job that begins now is pinned to, with the shape of adapters that its model asks for. */
 export function pinnedSettings(
   settings: TrainingSettings,
-  { rank, alpha }: AdapterWish = adapterOfServer,
+  { rank, alpha, targets }: AdapterWish = adapterOfServer,
 ): PinnedSettings {
   const loraRank = rank ?? settings.loraRank;
   const loraAlpha = alpha ?? (settings.loraAlpha * loraRank) / settings.loraRank;
   const decided = { ...settings, loraRank, loraAlpha };
-  const pinned = Object.fromEntries(pinnedNames.map((name) => [name, decided[name]]));
+  const pinned: Partial<Record<keyof PinnedSettings, unknown>> = Object.fromEntries(
+    pinnedNames.map((name) => [name, decided[name]]),
+  );
+  if (targets !== null) pinned["loraTargets"] = targets;
   // Exactly the names of the type.
   return pinned as PinnedSettings;
 }
 
 /** The server's settings with those that a job was pinned to in their place. */
-export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): TrainingSettings {
+export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
   // What `pinnedSettings` gave when the job began; at first it knew of one algorithm.
   return { ...settings, algorithm: firstPackingAlgorithm, ...(pinned as Partial<PinnedSettings>) };
 }

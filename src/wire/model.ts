@@ -2,7 +2,13 @@
 import { Type } from "typebox";
 import type { WirePlaces } from "./places.ts";
 import type { BodyForm } from "./body.ts";
-import type { ModelVersion, TrainedModel, VersionDeletion } from "../domain/model.ts";
+import {
+  type AdapterWish,
+  type ModelVersion,
+  projectionNames,
+  type TrainedModel,
+  type VersionDeletion,
+} from "../domain/model.ts";
 import { nullable, orNull } from "./nullable.ts";
 import { pageQueryFields, pageSchema } from "./page.ts";
 
@@ -29,6 +35,10 @@ const modelCreateSchema = Type.Object(
     lora_alpha: nullable(Type.Number({ minimum: 0.001, maximum: 65_536 }), {
       description: "What its adapters are scaled by, divided by their rank.",
       "x-default": "as training.loraAlpha is to training.loraRank",
+    }),
+    target_modules: nullable(Type.Array(Type.Enum(projectionNames), { minItems: 1, maxItems: 7 }), {
+      description: "The projections that its adapters are on, in every layer, by PEFT's names.",
+      "x-default": "all seven",
     }),
     from: nullable(
       Type.Object({
@@ -64,6 +74,7 @@ export const modelCreateForm: BodyForm<typeof modelCreateSchema> = {
     base_model: "read",
     lora_rank: "read",
     lora_alpha: "read",
+    target_modules: "read",
     from: "read",
     return_existing: "read",
   },
@@ -77,6 +88,7 @@ export const registrationPlaces: WirePlaces = {
   baseModel: ["body", "base_model"],
   "adapter.rank": ["body", "lora_rank"],
   "adapter.alpha": ["body", "lora_alpha"],
+  "adapter.targets": ["body", "target_modules"],
   from: ["body", "from"],
   "from.model": ["body", "from", "model"],
   "from.step": ["body", "from", "step"],
@@ -99,6 +111,23 @@ export const checkpointDeleteForm: BodyForm<typeof checkpointDeleteSchema> = {
   fields: { steps: "read" },
 };
 
+const adapterWishFields = {
+  lora_rank: orNull(Type.Integer(), {
+    description: "Rank of its new adapters; null leaves that to the server.",
+  }),
+  lora_alpha: orNull(Type.Number(), {
+    description: "What they are scaled by, divided by their rank; null leaves that to the server.",
+  }),
+  target_modules: orNull(Type.Array(Type.Enum(projectionNames)), {
+    description: "The projections that they are on; null stands for all seven.",
+  }),
+};
+
+/** What a model asks of its adapters. */
+export function adapterWishBody({ rank, alpha, targets }: AdapterWish): object {
+  return { lora_rank: rank, lora_alpha: alpha, target_modules: targets };
+}
+
 export const modelSchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
@@ -106,12 +135,7 @@ export const modelSchema = Type.Object(
     project: Type.String(),
     name: Type.String(),
     base_model: Type.String(),
-    lora_rank: orNull(Type.Integer(), {
-      description: "Rank of its adapters; null leaves that to the server.",
-    }),
-    lora_alpha: orNull(Type.Number(), {
-      description: "What they are scaled by, divided by their rank; null leaves that to the server.",
-    }),
+    ...adapterWishFields,
     run_id: Type.Null(),
     created_at: Type.String({ format: "date-time" }),
   },
@@ -132,8 +156,7 @@ export function modelBody(model: TrainedModel): object {
     project: model.project,
     name: model.name,
     base_model: model.baseModel,
-    lora_rank: model.adapter.rank,
-    lora_alpha: model.adapter.alpha,
+    ...adapterWishBody(model.adapter),
     run_id: null,
     created_at: model.createdAt.toISOString(),
   };
@@ -222,6 +245,7 @@ export const servedModelSchema = Type.Object(
       description:
         "Tokens that prompt and answer may have together; null where the base model is not served.",
     }),
+    ...adapterWishFields,
     tool_calls: orNull(
       Type.Object({
         format: Type.String({ description: "In which calls are read out of answers; `off` where none are." }),

@@ -1,7 +1,7 @@
 // `hone models`: what the server can serve and what it trains.
 import type { Command } from "commander";
 import type { HoneClient } from "../../client/hone-client.ts";
-import type { CheckpointDeletionResource } from "../../client/resources.ts";
+import type { CheckpointDeletionResource, ModelResource } from "../../client/resources.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
@@ -27,6 +27,7 @@ export function addModelsCommand(program: Command): void {
           base_model: name,
           step: null as number | null,
           id: null as string | null,
+          ...adaptersOf({}),
         })),
         ...(await Promise.all(
           trained.map(async (model) => ({
@@ -35,10 +36,11 @@ export function addModelsCommand(program: Command): void {
             base_model: model.base_model,
             step: (await client.listCheckpoints(model.id)).at(-1)?.step ?? 0,
             id: model.id,
+            ...adaptersOf(model),
           })),
         )),
       ];
-      printRows(rows, { ...flags, columns: ["name", "kind", "base_model", "step", "id"] });
+      printRows(rows, { ...flags, columns: ["name", "kind", "base_model", "step", "id", "adapters"] });
     });
   addConnectionFlags(
     models
@@ -56,6 +58,11 @@ export function addModelsCommand(program: Command): void {
       "what they are scaled by, divided by their rank; default: the server's",
       Number,
     )
+    .option(
+      "--target-modules <names>",
+      "the projections that they are on, such as q_proj,v_proj; default: all seven",
+      (text: string) => text.split(","),
+    )
     .option("--json", "as JSON")
     .action(
       async (
@@ -67,6 +74,7 @@ export function addModelsCommand(program: Command): void {
           readonly entity?: string;
           readonly loraRank?: number;
           readonly loraAlpha?: number;
+          readonly targetModules?: readonly string[];
           readonly json?: boolean;
         },
       ) => {
@@ -78,8 +86,12 @@ export function addModelsCommand(program: Command): void {
           ...(flags.entity === undefined ? {} : { entity: flags.entity }),
           ...(flags.loraRank === undefined ? {} : { lora_rank: flags.loraRank }),
           ...(flags.loraAlpha === undefined ? {} : { lora_alpha: flags.loraAlpha }),
+          ...(flags.targetModules === undefined ? {} : { target_modules: flags.targetModules }),
         });
-        printRows([{ ...model }], { ...flags, columns: ["entity", "project", "name", "base_model", "id"] });
+        printRows([{ ...model, ...adaptersOf(model) }], {
+          ...flags,
+          columns: ["entity", "project", "name", "base_model", "id", "adapters"],
+        });
       },
     );
   addConnectionFlags(
@@ -98,6 +110,25 @@ export function addModelsCommand(program: Command): void {
   addVersionCommands(models);
   addFolderCommands(models);
   addTrajectoryCommand(models);
+}
+
+type AdapterFields = Pick<ModelResource, "lora_rank" | "lora_alpha" | "target_modules">;
+
+/** What a model asks of its adapters, and the same in a few words where it asks for something. */
+function adaptersOf({
+  lora_rank = null,
+  lora_alpha = null,
+  target_modules = null,
+}: AdapterFields): AdapterFields & {
+  readonly adapters?: string;
+} {
+  const wishes = [
+    ...(lora_rank === null ? [] : [`rank ${lora_rank}`]),
+    ...(lora_alpha === null ? [] : [`alpha ${lora_alpha}`]),
+    ...(target_modules === null ? [] : [`on ${target_modules.join(" ")}`]),
+  ];
+  const wish = { lora_rank, lora_alpha, target_modules };
+  return wishes.length === 0 ? wish : { ...wish, adapters: wishes.join(", ") };
 }
 
 /** The base model, and the version of another model where one was named. */

@@ -39,7 +39,7 @@ test("registers a model in the key's own entity, and returns an existing one whe
   const { id, created_at: createdAt, ...rest } = first.json<Body>();
   assert.match(String(id), /^[0-9a-f-]{36}$/);
   assert.match(String(createdAt), /Z$/);
-  const serverDecides = { lora_rank: null, lora_alpha: null };
+  const serverDecides = { lora_rank: null, lora_alpha: null, target_modules: null };
   const expected = { entity: "acme", project: "p", name: "m", base_model: "tiny", run_id: null };
   assert.deepEqual(rest, { ...expected, ...serverDecides });
   assert.equal((await create(server, { return_existing: true })).json<Body>()["id"], id);
@@ -59,6 +59,26 @@ test("takes the rank and scale of a model's adapters, and no others for a model 
   assert.match(other.body, /"loc":\["body","lora_rank"\].*rank is no 8: it has 32/);
   for (const lora_rank of [0, 257, 1.5])
     assert.equal((await create(server, { name: "n", lora_rank })).statusCode, 422);
+  await server.close();
+});
+
+test("takes what a model's adapters are on, says it, and takes no other for a model that exists", async () => {
+  const server = await fakeServer();
+  const asked = { target_modules: ["v_proj", "q_proj", "v_proj"] };
+  const made = (await create(server, asked)).json<Body>();
+  assert.deepEqual(made["target_modules"], ["q_proj", "v_proj"]);
+  const card = (await ask(server, "GET", "/v1/models/p/m")).json<Body>();
+  assert.deepEqual([card["target_modules"], card["lora_rank"]], [["q_proj", "v_proj"], null]);
+  const same = await create(server, { return_existing: true, target_modules: ["q_proj", "v_proj"] });
+  assert.equal(same.json<Body>()["id"], made["id"]);
+  const other = await create(server, { return_existing: true, target_modules: ["down_proj"] });
+  assert.equal(other.statusCode, 409);
+  assert.match(
+    other.body,
+    /"loc":\["body","target_modules"\].*targets is no down_proj: it has q_proj, v_proj/,
+  );
+  for (const target_modules of [[], ["lm_head"], "q_proj", ["q"]])
+    assert.equal((await create(server, { name: "n", target_modules })).statusCode, 422);
   await server.close();
 });
 
@@ -329,6 +349,9 @@ test("lists what a key can chat with: bases, and its entity's models with each o
     root: "acme/p/m",
     parent: "tiny",
     max_model_len: 1024,
+    lora_rank: null,
+    lora_alpha: null,
+    target_modules: null,
     tool_calls: { format: "off", reason: "it is a fake" },
     thoughts: { read: false, reason: "it is a fake" },
   });

@@ -1,6 +1,7 @@
 // Trained models: registering, listing, reading and deleting them.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
+import { orderedProjections } from "../../domain/model.ts";
 import type { ForkSource } from "../../models/fork-source.ts";
 import type { Registration } from "../../models/register-model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -128,7 +129,11 @@ function toRegistration(body: ValueOf<typeof modelCreateForm.schema>, caller: Ca
     project: body.project,
     name: body.name,
     baseModel: body.base_model,
-    adapter: { rank: body.lora_rank ?? null, alpha: body.lora_alpha ?? null },
+    adapter: {
+      rank: body.lora_rank ?? null,
+      alpha: body.lora_alpha ?? null,
+      targets: body.target_modules ? orderedProjections(body.target_modules) : null,
+    },
     from: forkSource(body.from ?? null),
     returnExisting: body.return_existing ?? false,
   };

@@ -1,10 +1,12 @@
 // What a chat request may name as its model: OpenAI's list and the card of one name, and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
+import { adapterOfServer, type AdapterWish } from "../../domain/model.ts";
 import { notFound } from "../../domain/service-error.ts";
 import { fullName, parseModelName } from "../../models/model-name.ts";
 import type { ServedName } from "../../models/model-service.ts";
 import {
+  adapterWishBody,
   baseModelsSchema,
   servedModelListSchema,
   servedModelSchema,
@@ -82,7 +84,15 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
   );
 
   const baseCard = (id: string, base: string): object =>
-    card({ id, createdAt: startedAt, owner: "hone", root: base, parent: null, base });
+    card({
+      id,
+      createdAt: startedAt,
+      owner: "hone",
+      root: base,
+      parent: null,
+      base,
+      adapter: adapterOfServer,
+    });
   const trainedCard = ({ name, model, createdAt }: ServedName): object =>
     card({
       id: name,
@@ -91,8 +101,9 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       root: fullName(model),
       parent: model.baseModel,
       base: model.baseModel,
+      adapter: model.adapter,
     });
-  const card = ({ id, createdAt, owner, root, parent, base }: Card): object => {
+  const card = ({ id, createdAt, owner, root, parent, base, adapter }: Card): object => {
     const listed = baseModels().find(({ name }) => name === base);
     return {
       id,
@@ -102,6 +113,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       root,
       parent,
       max_model_len: listed?.contextLength ?? null,
+      ...adapterWishBody(adapter),
       ...servedRepliesBody(listed?.replies ?? null),
     };
   };
@@ -115,6 +127,8 @@ interface Card {
   readonly parent: string | null;
   /** Whose context length it has; a base that is not served has none. */
   readonly base: string;
+  /** What new versions of it are to be like. */
+  readonly adapter: AdapterWish;
 }
 
 /** As the list has it, whatever spelling of the name was sent. */

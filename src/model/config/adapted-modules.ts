@@ -1,7 +1,8 @@
 // Which modules an adapter's configuration adapts, at which rank and scale: PEFT's rules for lists and patterns of names.
 // Patterns that are regular expressions are no names, and are not evaluated: what they choose is seen by the file's matrices.
+import { projectionNames } from "../../domain/model.ts";
 import type { ModelConfig } from "../config.ts";
-import { loraNames, loraProjections, projectionNames, type Projection } from "../parameters.ts";
+import { loraNames, loraProjections, type Projection } from "../parameters.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
 /** How one module is adapted. */

@@ -38,7 +38,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
 
   test("a model keeps what it asks of its adapters", async (t) => {
     const { models } = await (await makeStorage(t))();
-    const model = sampleModel("m", { adapter: { rank: 32, alpha: 12.5 } });
+    const model = sampleModel("m", { adapter: { rank: 32, alpha: 12.5, targets: ["q_proj", "v_proj"] } });
     await models.create(model, sampleVersion("m", 0));
     assert.deepEqual(await models.find("m"), model);
   });

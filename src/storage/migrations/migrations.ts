@@ -16,6 +16,7 @@ import { addVersion11 } from "./version-11.ts";
 import { addVersion12 } from "./version-12.ts";
 import { addVersion13 } from "./version-13.ts";
 import { addVersion14 } from "./version-14.ts";
+import { addVersion15 } from "./version-15.ts";
 
 /** Number n of the list takes a database from version n to n + 1. */
 const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
@@ -33,6 +34,7 @@ const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
   addVersion12,
   addVersion13,
   addVersion14,
+  addVersion15,
 ];
 
 export const newestDatabaseVersion = migrations.length;

@@ -1,6 +1,6 @@
 // Trained models; their versions are in version-store.ts.
 import type { Kysely, Selectable, Transaction } from "kysely";
-import type { ModelStore, TrainedModel } from "../../domain/model.ts";
+import type { ModelStore, ProjectionName, TrainedModel } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readPage } from "../paging.ts";
 import { nextSequence } from "../sequences.ts";
@@ -68,6 +68,7 @@ async function insertModel(transaction: Transaction<Schema>, model: TrainedModel
       base_model: model.baseModel,
       adapter_rank: model.adapter.rank,
       adapter_alpha: model.adapter.alpha,
+      adapter_targets: model.adapter.targets === null ? null : JSON.stringify(model.adapter.targets),
       created_at: model.createdAt.toISOString(),
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -87,7 +88,12 @@ function modelOf(row: Selectable<ModelTable>): TrainedModel {
     project: row.project,
     name: row.name,
     baseModel: row.base_model,
-    adapter: { rank: row.adapter_rank, alpha: row.adapter_alpha },
+    adapter: {
+      rank: row.adapter_rank,
+      alpha: row.adapter_alpha,
+      // As `insertModel` wrote it.
+      targets: row.adapter_targets === null ? null : (JSON.parse(row.adapter_targets) as ProjectionName[]),
+    },
     createdAt: new Date(row.created_at),
   };
 }

@@ -1,5 +1,6 @@
 // A model small enough for the reference interpreter, an adapter that already changes it, and data to train on; and what
 // the model gives for them, computed without anything of training/: no adapter path, the matrices are merged into the weights.
+import { projectionNames } from "../../domain/model.ts";
 import { present } from "../../domain/assert.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
@@ -8,7 +9,7 @@ import type { Graph } from "../../graph/graph.ts";
 import { interpret } from "../../graph/interpret.ts";
 import { parseModelConfig } from "../../model/config/read-config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
-import { loraNames, loraProjections, projectionNames } from "../../model/parameters.ts";
+import { loraNames, loraProjections } from "../../model/parameters.ts";
 import { createRandomWeights } from "../../model/random-weights.ts";
 import { addTrainingForward } from "../../model/training-forward.ts";
 import { weightsInMemory } from "../../model/weights.ts";

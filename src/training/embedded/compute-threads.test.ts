@@ -1,9 +1,9 @@
 // Parts of a batch computed side by side, beside the whole of it computed by one thread.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { projectionNames } from "../../domain/model.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
-import { projectionNames } from "../../model/parameters.ts";
 import { policy } from "../contract/check-numbers.ts";
 import { tinyConfig } from "../contract/tiny-model.ts";
 import { TrainerBench, adamStep, assertClose, flat, tinyTrainers } from "../contract/trainers-under-test.ts";

@@ -1,12 +1,13 @@
 // Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse mode, AdamW.
 // Computing blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
 import { join } from "node:path";
+import type { ProjectionName } from "../../domain/model.ts";
 import { present } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { type Tensor, float32Data, float32Tensor } from "../../graph/tensor.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
-import { type ProjectionName, loraParameters } from "../../model/parameters.ts";
+import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";

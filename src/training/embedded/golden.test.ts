@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
+import { projectionNames } from "../../domain/model.ts";
 import {
   type GoldenCase,
   goldenConfig,
@@ -13,7 +14,7 @@ import {
 import { type TrainingConfig, resolveTrainingConfig } from "../../domain/training-config.ts";
 import { float32Data, float32Tensor } from "../../graph/tensor.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
-import { loraParameters, projectionNames } from "../../model/parameters.ts";
+import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter } from "../../model/peft-folder.ts";
 import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { readModelWeights } from "../../model/weights.ts";

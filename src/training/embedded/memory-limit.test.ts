@@ -1,8 +1,8 @@
 // What a job would need, and its refusal before the first step.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { projectionNames } from "../../domain/model.ts";
 import { llama135m } from "../../../bench/llama-135m.ts";
-import { projectionNames } from "../../model/parameters.ts";
 import { tinyBatch } from "../contract/tiny-model.ts";
 import { tinyTrainers } from "../contract/trainers-under-test.ts";
 import { layoutOf } from "../packing/pack-layout.ts";

@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { projectionNames } from "../../domain/model.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import { resolveSupervisedConfig } from "../../domain/supervised/supervised-config.ts";
-import { projectionNames } from "../../model/parameters.ts";
 import { weightsInMemory } from "../../model/weights.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";

@@ -20,7 +20,7 @@ const only = (value: unknown, description: string): ForeignOption => ({
 });
 
 const ofModel =
-  "The shape of adapters is the model's: say lora_rank and lora_alpha when it is registered, before its first job.";
+  "The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is registered, before its first job.";
 const noSchedule = "The learning rate stays as it is within a job; send jobs with rates of their own.";
 const ofOptimizer = "The optimizer is AdamW with betas of 0.9 and 0.99.";
 
@@ -45,7 +45,7 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   save_checkpoint: only(true, "Every job makes a version."),
   seed: refused("What is random in a job is decided by its content: the same job trains the same."),
   start_step: refused("A job starts from the model's newest version."),
-  target_modules: refused("Adapters are on all seven projections of every layer."),
+  target_modules: refused(ofModel),
   warmup_ratio: only(0, noSchedule),
   warmup_steps: only(0, noSchedule),
 };

@@ -147,7 +147,7 @@ test("known options that ask for what is not done are refused by name", async ()
       "config.lr_scheduler": /"cosine"/,
       "config.warmup_ratio": /0\.1/,
       "config.num_epochs": /two spellings/,
-      "experimental_config.target_modules": /seven projections/,
+      "experimental_config.target_modules": /lora_alpha and target_modules when it is registered/,
     },
   );
   const { config } = await created(server, { ...body, config: { num_epochs: 2 } });
