@@ -1,6 +1,6 @@
 // The worker's side of a pool: says when it can work, and answers each task with its result or with what it threw.
 import { parentPort, workerData } from "node:worker_threads";
-import { ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
+import { carried, type CarriedError } from "./carried-error.ts";
 
 /** A result, and what of it is handed over rather than copied. */
 export interface TaskResult {
@@ -18,16 +18,7 @@ export type WorkerMessage =
 
 export type TaskOutcome =
   | { readonly kind: "done"; readonly result: unknown }
-  | {
-      readonly kind: "failed";
-      readonly error: Error;
-      /** What a ServiceError says: classes do not pass between threads. */
-      readonly refusal: {
-        readonly code: ErrorCode;
-        readonly message: string;
-        readonly faults: readonly Fault[];
-      } | null;
-    };
+  | { readonly kind: "failed"; readonly error: CarriedError };
 
 /** What the pool's workers were given. */
 export function taskData(): unknown {
@@ -48,16 +39,9 @@ export function serveTasks(
       const { result, transfer } = await handle(task, beginNextStage);
       post({ kind: "done", result }, transfer);
     } catch (thrown) {
-      post(failureOf(thrown));
+      post({ kind: "failed", error: carried(thrown) });
     }
   };
   (parentPort ?? process).on("message", (task: unknown) => void answer(task));
   post({ kind: "ready" });
-}
-
-function failureOf(thrown: unknown): TaskOutcome {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const refusal =
-    error instanceof ServiceError ? { code: error.code, message: error.message, faults: error.faults } : null;
-  return { kind: "failed", error, refusal };
 }

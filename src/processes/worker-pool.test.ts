@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { fullDiskError } from "../domain/full-disk.ts";
 import { TaskTimeout } from "./worker-thread.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "./worker-pool.ts";
 import type { SmallTask } from "./testing/small-worker.ts";
@@ -63,6 +64,25 @@ test("answers tasks in order, with results and refusals", async (context) => {
   const bytes = new Uint8Array(8);
   assert.equal(await workers.run({ kind: "count", bytes } satisfies SmallTask, [bytes.buffer]), 8);
   assert.equal(bytes.length, 0, "handed over");
+});
+
+test("what a task threw keeps what it says, its codes and its causes, out of threads and processes", async (context) => {
+  for (const isProcess of [false, true]) {
+    const workers = pool(context, { isProcess });
+    await assert.rejects(run(workers, { kind: "full-disk" }), (error: Error) => {
+      assert.equal(error.message, "nothing was written");
+      assert.match(error.stack ?? "", /small-worker/);
+      assert.deepEqual(fullDiskError(error)?.obstacle, "full-disk");
+      return true;
+    });
+    await assert.rejects(run(workers, { kind: "refuse-for-now" }), {
+      name: "ServiceError",
+      code: "unavailable",
+      message: "later",
+      retryAfterSeconds: 7,
+      obstacle: "missing-base",
+    });
+  }
 });
 
 test("a worker has the pool's data, also one that was started before its first task", async (context) => {

@@ -2,6 +2,7 @@
 // anew for the next. Knows nothing of who waits.
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
+import { revived } from "./carried-error.ts";
 import type { TaskOutcome, WorkerMessage } from "./serve-tasks.ts";
 import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
 
@@ -134,11 +135,7 @@ export class WorkerThread {
 
 function answer(job: Job | null, outcome: TaskOutcome): void {
   if (outcome.kind === "done") job?.resolve(outcome.result);
-  else job?.reject(revived(outcome));
-}
-
-function revived({ error, refusal }: TaskOutcome & { readonly kind: "failed" }): Error {
-  return refusal === null ? error : new ServiceError({ ...refusal, cause: error.cause });
+  else job?.reject(revived(outcome.error));
 }
 
 function tookTooMuch(cause: Error): ServiceError {

@@ -11,7 +11,7 @@ export type SmallTask =
   | { readonly kind: "wait"; readonly gate: Int32Array }
   /** Answers with the worker's data, or with the id of its thread. */
   | { readonly kind: "data" | "thread" }
-  | { readonly kind: "refuse" | "throw" | "fill" | "exit" }
+  | { readonly kind: "refuse" | "refuse-for-now" | "full-disk" | "throw" | "fill" | "exit" }
   /** Never ends, in the stage of that index. */
   | { readonly kind: "hang"; readonly stage: number };
 
@@ -36,6 +36,18 @@ function resultOf(task: SmallTask, beginNextStage: () => void): unknown {
       throw new ServiceError({
         code: "conflict",
         faults: [{ location: ["body"], message: "no", type: "t" }],
+      });
+    case "full-disk":
+      throw new Error("nothing was written", {
+        cause: Object.assign(new Error("no space left"), { code: "ENOSPC", path: () => "not to be copied" }),
+      });
+    case "refuse-for-now":
+      throw new ServiceError({
+        code: "unavailable",
+        message: "later",
+        retryAfterSeconds: 7,
+        obstacle: "missing-base",
+        cause: { is: "no error", how: () => "nor to be copied" },
       });
     case "throw":
       throw new TypeError("a bug");

@@ -1,0 +1,45 @@
+// What a worker's task threw, as data: between threads and processes an error keeps neither its class nor its `code`, and
+// one with a cause that cannot be copied does not pass at all. What is said of it to a caller is decided elsewhere.
+import { ServiceError, type ServiceErrorOptions } from "../domain/service-error.ts";
+
+export interface CarriedError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+  /** What the system calls it, such as `ENOSPC`. */
+  readonly code: string | null;
+  /** What a `ServiceError` says beside its message. */
+  readonly refusal: Omit<ServiceErrorOptions, "message" | "cause"> | null;
+  readonly cause: CarriedError | null;
+}
+
+/** An error as data, with its causes. */
+export function carried(thrown: unknown): CarriedError {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const { name, message, stack, cause } = error;
+  return {
+    name,
+    message,
+    stack,
+    code: "code" in error && typeof error.code === "string" ? error.code : null,
+    refusal: error instanceof ServiceError ? refusalOf(error) : null,
+    cause: cause === undefined ? null : carried(cause),
+  };
+}
+
+/** The error again; one that was no `ServiceError` is an `Error` of its own name. */
+export function revived({ name, message, stack, code, refusal, cause }: CarriedError): Error {
+  const options = cause === null ? {} : { cause: revived(cause) };
+  const error =
+    refusal === null ? new Error(message, options) : new ServiceError({ ...refusal, ...options, message });
+  return Object.assign(error, { name, stack }, code === null ? {} : { code });
+}
+
+function refusalOf({ code, faults, retryAfterSeconds, obstacle }: ServiceError): CarriedError["refusal"] {
+  return {
+    code,
+    faults,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(obstacle === undefined ? {} : { obstacle }),
+  };
+}
