@@ -95,6 +95,9 @@ export const registrationPlaces: WirePlaces = {
   returnExisting: ["body", "return_existing"],
 };
 
+/** The file of a PEFT folder whose fields are found wrong: it came in the archive, which is the body. */
+export const importPlaces: WirePlaces = { "adapter_config.json": ["body", "adapter_config.json"] };
+
 const checkpointDeleteSchema = Type.Object(
   {
     steps: Type.Array(Type.Integer({ minimum: 0 }), {

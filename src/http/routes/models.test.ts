@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions } from "fastify";
+import { ConfigReader } from "../../model/config/config-reader.ts";
 import { samplePins } from "../../storage/contract/storage-under-test.ts";
+import type { ErrorBody } from "../errors.ts";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
@@ -310,6 +312,38 @@ test("a tar archive is imported as the next checkpoint, and nothing else is", as
   const other = { method: "POST", url: "/v1/preview/models", payload: "x" } as const;
   const headers = { authorization: bearer(keys.member), "content-type": "application/x-tar" };
   assert.equal((await server.ask({ ...other, headers })).statusCode, 415);
+  await server.close();
+});
+
+test("what an adapter's configuration asks for in vain is at fault in the body, by its file", async () => {
+  const server = await fakeServer({
+    wrap: (dependencies) => {
+      const { checkpointFiles } = dependencies;
+      const refuse = async (): Promise<never> => {
+        const config = new ConfigReader({ use_dora: true }, "adapter_config.json");
+        config.refuse("use_dora", "DoRA is not applied");
+        throw config.error("The adapter cannot be served.");
+      };
+      return { ...dependencies, checkpointFiles: { ...checkpointFiles, import: refuse } };
+    },
+  });
+  const id = await registeredModel(server);
+  const answer = await server.ask({
+    method: "POST",
+    url: `/v1/preview/models/${id}/checkpoints`,
+    headers: { authorization: bearer(keys.member), "content-type": "application/x-tar" },
+    payload: Buffer.alloc(1024),
+  });
+  assert.equal(answer.statusCode, 400);
+  const { detail, error } = answer.json<ErrorBody>();
+  assert.deepEqual(detail, [
+    {
+      loc: ["body", "adapter_config.json"],
+      msg: "use_dora is true: DoRA is not applied.",
+      type: "unsupported",
+    },
+  ]);
+  assert.equal(error.param, "adapter_config.json");
   await server.close();
 });
 

@@ -3,7 +3,8 @@
 import type { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../../domain/service-error.ts";
-import { checkpointBody, checkpointSchema } from "../../../wire/model.ts";
+import { checkpointBody, checkpointSchema, importPlaces } from "../../../wire/model.ts";
+import { locate } from "../../../wire/places.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { askForBody } from "../../bodies/expected-bodies.ts";
@@ -56,7 +57,11 @@ export async function checkpointImportRoute(
       },
       async ({ model, body }, reply) => {
         if (body === undefined || model === null) throw noArchive();
-        const { version, ignored } = await dependencies.checkpointFiles.import(model, body);
+        const { version, ignored } = await dependencies.checkpointFiles
+          .import(model, body)
+          .catch((error: unknown) => {
+            throw locate(error, importPlaces);
+          });
         nameIgnored(reply, ignored);
         return checkpointBody(version);
       },
