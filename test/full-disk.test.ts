@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { zippedTarOfOne } from "../src/archives/testing/hostile-archives.ts";
 import { call, eventually, startServer } from "./running-server.ts";
 import { finish, firstStep, model, registerModel, submitJob } from "./served-jobs.ts";
 import { mountSmallDisk } from "./small-disk.ts";
@@ -17,6 +18,14 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
   let server = await startServer({ dataFolder, flags });
   try {
     const modelId = await registerModel(server, "m");
+    // The archive fits, and what is in it does not: its worker meets the full disk.
+    const imported = await fetch(`${server.url}/v1/preview/models/${modelId}/checkpoints`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/x-tar" },
+      body: Buffer.concat([...zippedTarOfOne("adapter_model.safetensors", 100)]),
+    });
+    assert.equal(imported.status, 503);
+    assert.match(await imported.text(), /disk .* is full/);
     const jobId = await submitJob(server, modelId, 10);
     await firstStep(server, jobId);
     disk.fill();

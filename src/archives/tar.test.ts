@@ -3,18 +3,31 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   mkdirSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { gzipSync } from "node:zlib";
+import { ArchiveBytes } from "./archive-bytes.ts";
+import {
+  tarEnd,
+  tarEntry,
+  tarHeader,
+  tarOfMany,
+  zippedTarAndMore,
+  zippedTarOfOne,
+} from "./testing/hostile-archives.ts";
 import { tarByteCount, tarOf, type ArchivedFile } from "./tar-stream.ts";
-import { unpackInto } from "./unpack.ts";
+import { unpackInto, type UnpackLimits } from "./unpack.ts";
 
 function folderFor(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-archives-"));
@@ -100,54 +113,133 @@ test("what reading the archive throws is thrown", async (t) => {
   await assert.rejects(unpackInto(folderFor(t), archive(), { bytesMax: 1 }), /the client went away/);
 });
 
-/** A header of an entry without its content, as POSIX has it. */
-function header(name: string, byteCount: number, type: string): Buffer {
-  const block = Buffer.alloc(512);
-  block.write(name, 0);
-  block.write("0000644\0", 100);
-  block.write(`${byteCount.toString(8).padStart(11, "0")}\0`, 124);
-  block.write("        ", 148);
-  block.write(type, 156);
-  block.write("ustar\u000000", 257);
-  const sum = block.reduce((total, byte) => total + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return block;
-}
-
-/** So many entries of so many bytes, one after the other; says how many were asked for. */
-function entries(count: number, byteCount: number, { name = "x", type = "0" } = {}) {
-  const made = { count: 0 };
-  const content = Buffer.alloc(Math.ceil(byteCount / 512) * 512, 0x20);
+/** Says how many bytes of what is made were asked for. */
+function counted(pieces: Iterable<Uint8Array>) {
+  const asked = { bytes: 0 };
   const archive = async function* (): AsyncGenerator<Uint8Array> {
-    for (; made.count < count; made.count++) {
-      yield header(name, byteCount, type);
-      yield content;
+    for (const piece of pieces) {
+      asked.bytes += piece.length;
+      yield piece;
     }
   };
-  return { archive: archive(), made };
+  return { archive: archive(), asked };
 }
 
-const wanted = (name: string): boolean => name === "a.json";
+/** What an adapter is imported with. */
+const limits: UnpackLimits = {
+  bytesMax: 2 ** 31,
+  entriesMax: 1000,
+  takes: (name) => name === "a.json",
+  fileBytesMax: () => mebibyte,
+};
 
-test("what is not taken counts too, and is read no further than the limits let it", async (t) => {
-  for (const [what, code, limits] of [
-    [entries(1000, 1 << 20), "too_large", { bytesMax: 4 << 20 }],
-    [entries(100_000, 0), "invalid", { bytesMax: 1 << 20, entriesMax: 100 }],
-    [entries(200, 900_000, { type: "x" }), "too_large", { bytesMax: 4 << 20 }],
-    [entries(100_000, 40, { type: "x" }), "invalid", { bytesMax: 1 << 30, entriesMax: 100 }],
-    [entries(100_000, 0, { type: "5" }), "invalid", { bytesMax: 1 << 20, entriesMax: 100 }],
+const mebibyte = 1 << 20;
+const longName = "x".repeat(9000);
+
+for (const [what, archive, bytesReadMax, message, more] of [
+  ["a large file that is not taken", zippedTarOfOne("x", 3000), mebibyte, /entries .* more than 2147483648/],
+  [
+    "files that are not taken",
+    tarOfMany(1000, mebibyte),
+    6 * mebibyte,
+    /more than 4194304 bytes/,
+    { bytesMax: 4 * mebibyte },
+  ],
+  ["100,000 names", tarOfMany(100_000, 0), 2 * mebibyte, /more than 1000 entries/],
+  ["100,000 folders", tarOfMany(100_000, 0, { type: "5" }), 2 * mebibyte, /more than 1000 entries/],
+  ["empty descriptions", tarOfMany(100_000, 0, { type: "x" }), 2 * mebibyte, /more than 1000 entries/],
+  ["long descriptions", tarOfMany(200, 900_000, { type: "x" }), 2 * mebibyte, /has 900000 bytes/],
+  ["descriptions of all", tarOfMany(200, 900_000, { type: "g" }), 2 * mebibyte, /has 900000 bytes/],
+  ["long paths", tarOfMany(200, 900_000, { type: "L" }), 2 * mebibyte, /has 900000 bytes/],
+  [
+    "a configuration of 200 MB",
+    tarOfMany(1, 2e8, { name: "a.json" }),
+    mebibyte,
+    /a\.json has 200000000 bytes/,
+  ],
+  [
+    "a configuration of 200 MB, zipped",
+    zippedTarOfOne("a.json", 200),
+    mebibyte,
+    /a\.json has 209715200 bytes/,
+  ],
+  ["much behind the end", zippedTarAndMore(3000), 5 * mebibyte, /more than 1048576 bytes follow its end/],
+  ["an archive that is zipped twice", [gzipSync(gzipSync(tarHeader("x", 0)))], mebibyte, /cut off|checksum/],
+] as const) {
+  test(`refuses ${what}, and reads no more of it than it must`, async (t) => {
+    const folder = folderFor(t);
+    const { archive: sent, asked } = counted(archive);
+    await assert.rejects(unpackInto(folder, sent, { ...limits, ...more }), message);
+    assert.ok(asked.bytes <= bytesReadMax, `${asked.bytes} bytes were read`);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+}
+
+test("what zips to a thousandth of it is unzipped in small pieces, and taken within the limits", async (t) => {
+  const byteCount = 64 * mebibyte;
+  const zipped = gzipSync(Buffer.concat([tarHeader("a.json", byteCount), Buffer.alloc(byteCount), tarEnd]));
+  assert.ok(zipped.length < byteCount / 1000);
+  const bytes = new ArchiveBytes(counted([zipped]).archive);
+  for (let piece = await bytes.next(Infinity); piece !== null; piece = await bytes.next(Infinity))
+    assert.ok(piece.length <= 1 << 16, `${piece.length} bytes came at once`);
+  assert.equal(bytes.position, byteCount + 512 + tarEnd.length);
+  const folder = folderFor(t);
+  await unpackInto(folder, counted([zipped]).archive, { bytesMax: byteCount });
+  assert.equal(statSync(join(folder, "a.json")).size, byteCount);
+});
+
+/** What of a folder this process has open; none where the system does not say. */
+function openedIn(folder: string): readonly string[] {
+  if (!existsSync("/proc/self/fd")) return [];
+  return readdirSync("/proc/self/fd").flatMap((id) => {
+    const path = `/proc/self/fd/${id}`;
+    // The one of the list itself is closed by now.
+    return existsSync(path) && readlinkSync(path).startsWith(folder) ? [readlinkSync(path)] : [];
+  });
+}
+
+test("an archive that breaks off in a file leaves no file open", async (t) => {
+  const archive = await bytesOf([file("a.json", "x".repeat(9000))]);
+  const breaksOff = async function* (zip: (part: Buffer) => Buffer): AsyncGenerator<Uint8Array> {
+    yield zip(archive.subarray(0, 4000));
+    throw new Error("the client went away");
+  };
+  for (const [sent, message] of [
+    [inPieces(archive.subarray(0, 4000), 700), /cut off/],
+    [inPieces(gzipSync(archive).subarray(0, -20), 30), /unexpected end of file/],
+    [breaksOff((part) => part), /went away/],
+    [breaksOff((part) => gzipSync(part)), /went away/],
   ] as const) {
     const folder = folderFor(t);
-    await assert.rejects(unpackInto(folder, what.archive, { ...limits, takes: wanted }), { code });
-    assert.ok(what.made.count < 250, `${what.made.count} entries were read`);
-    assert.deepEqual(readdirSync(folder), []);
+    await assert.rejects(unpackInto(folder, sent, limits), message);
+    assert.deepEqual(openedIn(folder), []);
   }
 });
 
-test("a file that is larger than it may be is refused before it is written", async (t) => {
-  const folder = folderFor(t);
-  const { archive } = entries(1, 200 << 20, { name: "a.json" });
-  const limits = { bytesMax: 1 << 30, fileBytesMax: () => 1 << 20 };
-  await assert.rejects(unpackInto(folder, archive, limits), /a\.json has 209715200 bytes; at most 1048576/);
-  assert.deepEqual(readdirSync(folder), []);
+test("long names of what is not taken are cut", async (t) => {
+  const archive = [tarEntry("long", `${longName}\0`, { type: "L" }), tarEntry("x", "no"), tarEnd];
+  const { left } = await unpackInto(folderFor(t), counted(archive).archive, limits);
+  assert.deepEqual(left, [`${longName.slice(0, 199)}…`]);
+});
+
+test("takes a long path as the system's tar writes it, in both of its formats", async (t) => {
+  const [from, to] = [folderFor(t), folderFor(t)];
+  const inner = join(from, "é".repeat(60), "f".repeat(120));
+  mkdirSync(inner, { recursive: true });
+  writeFileSync(join(inner, "a.json"), "{}");
+  for (const format of ["gnu", "posix"]) {
+    const archive = execFileSync("tar", ["cf", "-", `--format=${format}`, "-C", from, "."]);
+    mkdirSync(join(to, format));
+    assert.deepEqual(await unpackInto(join(to, format), inPieces(archive, 700), limits), {
+      taken: ["a.json"],
+      left: [],
+    });
+  }
+});
+
+test("an archive whose sum is wrong at its end is refused", async (t) => {
+  const zipped = gzipSync(await bytesOf(files));
+  zipped[zipped.length - 8] ^= 1;
+  const unpacking = unpackInto(folderFor(t), inPieces(zipped, 100), { bytesMax: mebibyte });
+  await assert.rejects(unpacking, { code: "invalid", message: /incorrect data check/ });
 });

@@ -1,8 +1,9 @@
 // What the worker does with the files of versions, by kind: each a function of files.
+import type { UnpackedFiles } from "../archives/unpack.ts";
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
-import { unpackAdapter, type UnpackedFiles, type UnpackRequest } from "./unpack-adapter.ts";
+import { unpackAdapter, type UnpackRequest } from "./unpack-adapter.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
 
 /** What each kind of task takes and gives. */

@@ -2,6 +2,7 @@
 // What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next start.
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { UnpackedFiles } from "../archives/unpack.ts";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { newUuid } from "../domain/ids.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "../domain/model.ts";
 import { adapterFiles } from "../model/hashes/adapter-hash.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import type { UnpackedFiles, UnpackRequest } from "./unpack-adapter.ts";
+import type { UnpackRequest } from "./unpack-adapter.ts";
 import { flush, writeWholeFolder } from "./whole-folder.ts";
 
 export interface ImportDependencies {

@@ -1,0 +1,67 @@
+// For tests and measurements: tar archives made to cost whoever reads them as much as they can. No whole one is in memory.
+import { gzipSync } from "node:zlib";
+
+/** A header of an entry, as POSIX has it; its content, filled up to blocks of 512 bytes, comes behind it. */
+export function tarHeader(name: string, byteCount: number, type = "0"): Buffer {
+  const block = Buffer.alloc(512);
+  block.write(name, 0);
+  block.write("0000644\0", 100);
+  block.write(`${byteCount.toString(8).padStart(11, "0")}\0`, 124);
+  block.write("        ", 148);
+  block.write(type, 156);
+  block.write("ustar\u000000", 257);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return block;
+}
+
+/** An entry with its content; `byteCount` is what its header says of that. */
+export function tarEntry(
+  name: string,
+  content: string,
+  { type = "0", byteCount = Buffer.byteLength(content) } = {},
+): Buffer {
+  const blocks = Buffer.alloc(Math.ceil(Buffer.byteLength(content) / 512) * 512);
+  blocks.write(content);
+  return Buffer.concat([tarHeader(name, byteCount, type), blocks]);
+}
+
+/** Two empty blocks. */
+export const tarEnd = Buffer.alloc(1024);
+
+/** So many entries of so many bytes, one after the other. */
+export function* tarOfMany(
+  count: number,
+  byteCount: number,
+  { name = "x", type = "0" } = {},
+): Generator<Uint8Array, void> {
+  const content = Buffer.alloc(Math.ceil(byteCount / 512) * 512, 0x20);
+  for (let index = 0; index < count; index++) {
+    yield tarHeader(name, byteCount, type);
+    if (byteCount > 0) yield content;
+  }
+  yield tarEnd;
+}
+
+const mebibyte = 1 << 20;
+
+/** So many MiB that are a few hundred times shorter when zipped, in zipped pieces that follow each other. */
+function* zippedMebibytes(count: number): Generator<Uint8Array, void> {
+  const content = Buffer.alloc(mebibyte);
+  for (let index = 0; index < mebibyte; index += 8192) content[index] = (index * 7919) >>> 13;
+  const zipped = gzipSync(content);
+  for (let index = 0; index < count; index++) yield zipped;
+}
+
+/** One file of so many MiB, zipped. */
+export function* zippedTarOfOne(name: string, mebibyteCount: number): Generator<Uint8Array, void> {
+  yield gzipSync(tarHeader(name, mebibyteCount * mebibyte));
+  yield* zippedMebibytes(mebibyteCount);
+  yield gzipSync(tarEnd);
+}
+
+/** An archive of one small file, and so many MiB behind its end, zipped. */
+export function* zippedTarAndMore(mebibyteCount: number): Generator<Uint8Array, void> {
+  yield gzipSync(Buffer.concat([tarHeader("x", 0), tarEnd]));
+  yield* zippedMebibytes(mebibyteCount);
+}

@@ -1,0 +1,136 @@
+// Archives that cost much or are too large, sent to a server: each refused in words that its sender gets to read, and
+// nothing of them left.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  tarEnd,
+  tarEntry,
+  tarOfMany,
+  zippedTarAndMore,
+  zippedTarOfOne,
+} from "../src/archives/testing/hostile-archives.ts";
+import { busyGauges } from "./idle-gauges.ts";
+import {
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+import { model, registerModel } from "./served-jobs.ts";
+
+const mebibyte = 1 << 20;
+const dataFolder = newDataFolder();
+let server: RunningServer;
+let path: string;
+
+before(async () => {
+  const flags = [...model, "--models-adapter-bytes-max", String(16 * mebibyte)];
+  server = await startServer({ dataFolder, flags });
+  path = `/v1/preview/models/${await registerModel(server, "m")}/checkpoints`;
+});
+
+after(async () => {
+  await server.terminate();
+  removeDataFolder(dataFolder);
+});
+
+function beginUpload() {
+  const headers = { authorization: `Bearer ${server.apiKey}`, "content-type": "application/x-tar" };
+  const upload = request(server.url + path, { method: "POST", headers });
+  const answered = once(upload, "response").then(async (values) => {
+    // The event has nothing else.
+    const [answer] = values as [IncomingMessage];
+    let text = "";
+    for await (const piece of answer.setEncoding("utf8")) text += String(piece);
+    return { status: answer.statusCode ?? 0, text };
+  });
+  // Also behind the answer, where not all was taken.
+  upload.on("error", () => undefined);
+  answered.catch(() => undefined);
+  return { upload, answered };
+}
+
+/** Sends all, or as much as is taken until the answer. */
+async function send(archive: Iterable<Uint8Array>) {
+  const { upload, answered } = beginUpload();
+  const isOver = answered.then(
+    () => true,
+    () => true,
+  );
+  for (const piece of archive) {
+    const taken = new Promise<false>((resolve) => upload.write(piece, () => resolve(false)));
+    if (await Promise.race([isOver, taken])) return answered;
+  }
+  upload.end();
+  return answered;
+}
+
+const leftOver = (): readonly string[] => {
+  const folder = join(dataFolder, "imports");
+  return existsSync(folder) ? readdirSync(folder) : [];
+};
+
+for (const [what, archive, status, message] of [
+  [
+    "a large file that nothing reads",
+    zippedTarOfOne("x", 3000),
+    413,
+    /16777216 bytes together, .*models\.adapterBytesMax/,
+  ],
+  ["20,000 names", tarOfMany(20_000, 0), 422, /more than 1000 entries/],
+  ["long descriptions", tarOfMany(10, 900_000, { type: "x" }), 422, /has 900000 bytes/],
+  [
+    "a large configuration",
+    zippedTarOfOne("adapter_config.json", 12),
+    422,
+    /adapter_config\.json has 12582912 bytes; at most 1048576/,
+  ],
+  ["much behind the end", zippedTarAndMore(100), 422, /follow its end/],
+  [
+    "more than is kept",
+    tarOfMany(1, 17 * mebibyte),
+    413,
+    /more than 16777216 bytes, .*models\.adapterBytesMax/,
+  ],
+] as const) {
+  test(`${what}: refused in words that arrive, and nothing is left`, async () => {
+    const answer = await send(archive);
+    assert.equal(answer.status, status, answer.text);
+    assert.match(answer.text, message);
+    assert.deepEqual(leftOver(), []);
+  });
+}
+
+test("a configuration that is not applied is at fault in the body, by its file", async () => {
+  const config = JSON.stringify({ peft_type: "LORA", r: 4, lora_alpha: 8, use_dora: true });
+  const answer = await send([
+    tarEntry("adapter_config.json", config),
+    tarEntry("adapter_model.safetensors", "\u0002\0\0\0\0\0\0\0{}"),
+    tarEnd,
+  ]);
+  assert.equal(answer.status, 400, answer.text);
+  // The API answers nothing else.
+  const { detail } = JSON.parse(answer.text) as { readonly detail: readonly { readonly loc: unknown }[] };
+  assert.deepEqual(detail[0]?.loc, ["body", "adapter_config.json"]);
+});
+
+/** More than are imported at once. */
+const leavingCount = 6;
+
+test("clients that leave amid their archives leave nothing: no folder, nothing counted, no import under way", async () => {
+  for (let index = 0; index < leavingCount; index++) {
+    const { upload } = beginUpload();
+    upload.write(Buffer.alloc(mebibyte));
+    await eventually("some of it is there", async () => (leftOver().length > 0 ? true : null));
+    upload.destroy();
+    await eventually("it is gone", async () => (leftOver().length === 0 ? true : null));
+  }
+  assert.deepEqual(await busyGauges(server), []);
+  const next = await send(tarOfMany(1, 0));
+  assert.match(next.text, /adapter_config\.json is missing/);
+});
