@@ -27,7 +27,9 @@ export class SchemaDocument {
   /** Whether it matters which properties and items keywords look at. */
   readonly tracksEvaluation: boolean;
   readonly root: SchemaPlace;
+  readonly #source: ExactJson;
   readonly #usesPlainId: boolean;
+  readonly #refersAlone: boolean;
   readonly #places: SchemaPlace[] = [];
   readonly #byPointer = new Map<string, SchemaPlace>();
   /** Pointers of schemas with an identifier of their own, by it. */
@@ -35,14 +37,23 @@ export class SchemaDocument {
   readonly #anchors = new Map<string, string>();
   /** Pointers of the schemas that have a `$dynamicAnchor`, by its name. */
   readonly #dynamicAnchors = new Map<string, readonly string[]>();
+  readonly #besideReferences: { readonly keyword: string; readonly pointer: string }[] = [];
 
   constructor(schema: ExactJson) {
     const dialect = isObject(schema) && typeof schema.$schema === "string" ? schema.$schema : "";
+    this.#source = schema;
     this.#usesPlainId = /draft-0[34]/.test(dialect);
+    // Draft 7, section 8.3, and those before it: all else beside a reference is ignored.
+    this.#refersAlone = /draft-0[3-7]/.test(dialect);
     this.tracksEvaluation = /"unevaluated(?:Properties|Items)":/.test(JSON.stringify(schema));
     this.#resources.set(unnamedDocument, "#");
     this.#index(schema, "#", unnamedDocument);
     this.root = this.place(schema, "#");
+  }
+
+  /** What stands beside references, in the drafts where it is ignored, of the places so far. */
+  get besideReferences(): readonly { readonly keyword: string; readonly pointer: string }[] {
+    return this.#besideReferences;
   }
 
   at(index: number): SchemaPlace {
@@ -53,7 +64,7 @@ export class SchemaDocument {
   place(schema: ExactJson, pointer: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
-    const place = { index: this.#places.length, schema, pointer };
+    const place = { index: this.#places.length, schema: this.#counting(schema, pointer), pointer };
     this.#places.push(place);
     this.#byPointer.set(pointer, place);
     return place;
@@ -98,6 +109,18 @@ export class SchemaDocument {
     return rivals.length > 1 && rivals.includes(target.pointer) ? null : target;
   }
 
+  /** The schema with the keywords alone that count. */
+  #counting(schema: ExactJson, pointer: string): ExactJson {
+    if (!this.#isReferenceAlone(schema)) return schema;
+    const { $ref, ...beside } = schema;
+    for (const keyword of Object.keys(beside)) this.#besideReferences.push({ keyword, pointer });
+    return { $ref };
+  }
+
+  #isReferenceAlone(schema: ExactJson): schema is ExactJsonObject {
+    return this.#refersAlone && isObject(schema) && typeof schema.$ref === "string";
+  }
+
   #resourceOf(pointer: string): { readonly url: string; readonly pointer: string } {
     let best = { url: unnamedDocument, pointer: "#" };
     for (const [url, start] of this.#resources) {
@@ -110,7 +133,7 @@ export class SchemaDocument {
   #find(pointer: string, at: string, reference: string): SchemaPlace {
     const known = this.#byPointer.get(pointer);
     if (known !== undefined) return known;
-    let value: ExactJson | undefined = this.root.schema;
+    let value: ExactJson | undefined = this.#source;
     for (const part of pointer.split("/").slice(1)) {
       const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
       if (Array.isArray(value)) value = value[Number(key)];
@@ -126,7 +149,7 @@ export class SchemaDocument {
     if (!isObject(schema)) return;
     let url = base;
     const id = this.#usesPlainId ? schema.id : schema.$id;
-    if (typeof id === "string") {
+    if (typeof id === "string" && !this.#isReferenceAlone(schema)) {
       if (id.startsWith("#")) this.#anchors.set(`${base}${id}`, pointer);
       else {
         url = resolved(id.split("#", 1)[0], base);

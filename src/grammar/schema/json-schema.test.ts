@@ -219,13 +219,52 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
   ],
   [
     {
-      $schema: "http://json-schema.org/draft-07/schema#",
+      $schema: "https://json-schema.org/draft/2019-09/schema",
       $ref: "#/definitions/n",
       maximum: 2,
       definitions: { n: { type: "integer" } },
     },
     ["2"],
     ["3", "1.5"],
+  ],
+  // Up to draft 7 a reference stands alone.
+  [
+    {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      items: { $ref: "#/definitions/n", $id: "http://a.example/", maximum: 2, type: "string" },
+      definitions: { n: { type: "integer" } },
+    },
+    ["[2,3]"],
+    ["[1.5]", '["a"]'],
+  ],
+  // What rules out is ruled out by its own parts, however these can be said.
+  [
+    { type: "object", not: { not: { not: { additionalProperties: { type: "string" } } } } },
+    ['{"a":1}'],
+    ["{}", '{"a":"x"}'],
+  ],
+  [
+    {
+      type: "object",
+      not: { anyOf: [{ not: { additionalProperties: { const: 1 } } }, { required: ["a"] }] },
+    },
+    ["{}", '{"b":1}'],
+    ['{"b":2}', '{"a":1}'],
+  ],
+  [
+    { not: { oneOf: [{ not: { propertyNames: { pattern: "^a" } } }, { type: "object", required: ["b"] }] } },
+    ["1", '{"a":1}', '{"b":1}'],
+    ['{"c":1}'],
+  ],
+  [{ not: { if: { type: "object" }, else: { not: { minItems: 1 } } } }, ["[1]", "[1,2]"], ["[]", "{}"]],
+  [
+    {
+      not: { not: { properties: { a: { const: 1 } } } },
+      type: "object",
+      unevaluatedProperties: false,
+    },
+    ["{}"],
+    ['{"a":1}'],
   ],
   [{ items: [{ const: 1 }], additionalItems: false }, ["[]", "[1]"], ["[2]", "[1,1]"]],
   [
@@ -257,6 +296,11 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ['":::"', '"1:2:3"', '"1::2::3"', '"12345::"'],
   ],
   [{ type: "string", format: "ipv4" }, ['"127.0.0.1"'], ['"256.0.0.1"', '"1.2.3"']],
+  [
+    { type: "string", format: "iri" },
+    ['"http://ƒøø.ßår/?q=\u{f0000}"', '"http://[V1.fe]"'],
+    ['"http://ƒøø.ßår/\u{f0000}"', '"a b"'],
+  ],
   [
     { type: "string", format: "uri" },
     ['"https://u@a.example:8/b?c#d"', '"urn:x:y"'],

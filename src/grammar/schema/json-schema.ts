@@ -7,6 +7,7 @@ import type { Workshop } from "../workshop.ts";
 import { withDoubles } from "./decimals.ts";
 import { SchemaDocument } from "./document.ts";
 import type { Goal } from "./goals.ts";
+import { knownKeywords } from "./keywords/read-keywords.ts";
 import { jsonStyle } from "./writing/json-style.ts";
 import { Meanings } from "./meanings.ts";
 import { Plans } from "./writing/plans.ts";
@@ -32,6 +33,8 @@ export function readJsonSchema(
   const root: Goal = meanings.goals.of(document.root);
   const plans = new Plans(meanings, root, options);
   const writer = new RuleWriter(plans, jsonStyle(workshop, options));
+  for (const { keyword, pointer } of document.besideReferences)
+    if (knownKeywords.includes(keyword)) workshop.notices.addKeywordBesideReference(keyword, pointer);
   return {
     symbol: writer.value(root),
     hasValues: plans.isFruitful(root),

@@ -11,7 +11,7 @@ import { commonShapes } from "./intersect.ts";
 import type { Algebra } from "./alternatives.ts";
 import { readKeywords } from "./keywords/read-keywords.ts";
 import type { Keyword } from "./keywords/keyword.ts";
-import { checkNegation, withUnevaluated } from "./keywords/unevaluated.ts";
+import { checkNegation, withNothingEvaluated, withUnevaluated } from "./keywords/unevaluated.ts";
 import { allShapes } from "./shapes.ts";
 import type { Shape } from "./shapes.ts";
 import { Texts } from "./texts.ts";
@@ -58,8 +58,9 @@ export class Meanings implements Algebra {
     const shapes = this.#guarded(place, () => {
       const [first, ...more] = this.#keywordsOf(place);
       const shapes = more.reduce(
-        (sofar, { shapes: form, pointer }) => this.#inKeyword(pointer, () => commonShapes(this, sofar, form)),
-        first?.shapes ?? this.intersection([]),
+        (sofar, { satisfying, pointer }) =>
+          this.#inKeyword(pointer, () => commonShapes(this, sofar, satisfying())),
+        first === undefined ? this.intersection([]) : this.#inKeyword(first.pointer, first.satisfying),
       );
       return withUnevaluated(this, place, shapes);
     });
@@ -74,10 +75,10 @@ export class Meanings implements Algebra {
     checkNegation(place);
     const shapes = this.#guarded(place, () =>
       this.union(
-        this.#keywordsOf(place).map(({ shapes: form, pointer }) =>
-          this.#inKeyword(pointer, () => otherShapes(this, form, pointer)),
+        this.#keywordsOf(place).map(({ satisfying, excluding, pointer }) =>
+          this.#inKeyword(pointer, excluding ?? (() => otherShapes(this, satisfying(), pointer))),
         ),
-      ),
+      ).map((shape) => withNothingEvaluated(shape)),
     );
     this.#besidePlaces.set(place, shapes);
     return shapes;

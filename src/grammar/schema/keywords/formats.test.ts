@@ -112,6 +112,17 @@ test("an unknown format asks for nothing, and is named with its place", () => {
   assert.deepEqual(others, []);
 });
 
+test("keywords beside a reference that its draft ignores are named in notices, annotations are not", () => {
+  const { notices } = read({
+    $schema: "http://json-schema.org/draft-04/schema#",
+    properties: { a: { $ref: "#/definitions/a", maximum: 2, description: "An a." } },
+    definitions: { a: { type: "integer" } },
+  });
+  assert.deepEqual(notices, [
+    "The keyword maximum at #/properties/a stands beside $ref and asks for nothing in the draft that the schema names",
+  ]);
+});
+
 test("the opposite of an unknown format is nothing", () => {
   assert.throws(() => read({ not: { format: "color" } }), { kind: "unsatisfiable" });
 });

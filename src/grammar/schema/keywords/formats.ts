@@ -38,9 +38,11 @@ function reference(beyond: string, isAbsolute: boolean): string {
   const first = `(?:[A-Za-z0-9._~!$&'()*+,;=@${beyond}-]|%[0-9A-Fa-f]{2})`;
   const user = `(?:[A-Za-z0-9._~!$&'()*+,;=:${beyond}-]|%[0-9A-Fa-f]{2})*@`;
   const name = `(?:[A-Za-z0-9._~!$&'()*+,;=${beyond}-]|%[0-9A-Fa-f]{2})*`;
-  const literal = `\\[(?:${ipv6}|v[0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]`;
+  const literal = `\\[(?:${ipv6}|[vV][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]`;
   const authority = `//(?:${user})?(?:${literal}|${name})(?::\\d*)?(?:/${letter}*)*`;
-  const behind = `(?:\\?(?:${letter}|[/?])*)?(?:#(?:${letter}|[/?])*)?`;
+  // RFC 3987 has characters for private use in the query alone.
+  const inQuery = beyond === "" ? "[/?]" : "[/?\\ue000-\\uf8ff\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}]";
+  const behind = `(?:\\?(?:${letter}|${inQuery})*)?(?:#(?:${letter}|[/?])*)?`;
   // RFC 3986 lets nothing follow the scheme; no such address is in use, and common validators refuse it.
   const path = `(?:${authority}|/(?:${letter}+(?:/${letter}*)*)?|${letter}+(?:/${letter}*)*)`;
   const absolute = `[A-Za-z][A-Za-z0-9+.-]*:${path}${behind}`;

@@ -13,8 +13,16 @@ import type { Texts } from "../texts.ts";
 
 /** One keyword, or several that only mean something together. */
 export interface Keyword {
-  readonly shapes: readonly Shape[];
   readonly pointer: string;
+  /** The shapes of the values for which it holds. */
+  readonly satisfying: () => readonly Shape[];
+  /** Of those for which it does not; where it is missing, these are what the others leave. */
+  readonly excluding?: () => readonly Shape[];
+}
+
+/** A keyword that combines no schemas. */
+export function saying(shapes: readonly Shape[], pointer: string): Keyword {
+  return { pointer, satisfying: () => shapes };
 }
 
 /** What the keywords that combine schemas ask of whoever reads schemas. */

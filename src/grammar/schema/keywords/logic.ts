@@ -9,68 +9,98 @@ import { commonShapes } from "../intersect.ts";
 import { rivalsOf } from "../rivals.ts";
 import { allShapes, anyObject } from "../shapes.ts";
 import type { Shape } from "../shapes.ts";
-import { malformed, namesOf, ofType, refused, subschema, subschemas } from "./keyword.ts";
-import type { KeywordContext, ReadKeyword } from "./keyword.ts";
+import { malformed, namesOf, ofType, refused, saying, subschema, subschemas } from "./keyword.ts";
+import type { Keyword, KeywordContext, ReadKeyword } from "./keyword.ts";
 import { requiring } from "./objects.ts";
 
 export const logicKeywords: Readonly<Record<string, ReadKeyword>> = {
   $ref(context, value, { place, pointer }) {
     if (typeof value !== "string") throw malformed(pointer, "a reference", value);
-    return { shapes: context.satisfying(context.document.resolve(place, value)), pointer };
+    return referring(context, context.document.resolve(place, value), pointer);
   },
   $dynamicRef(context, value, { place, pointer, keyword }) {
     if (typeof value !== "string") throw malformed(pointer, "a reference", value);
     const target = context.document.resolveDynamic(place, value);
     if (target === null) throw refused(keyword, pointer, "has several anchors to choose from");
-    return { shapes: context.satisfying(target), pointer };
+    return referring(context, target, pointer);
   },
   allOf(context, value, { pointer }) {
     const parts = subschemas(context, value, pointer);
-    return { shapes: context.intersection(parts.map((part) => context.satisfying(part))), pointer };
+    return {
+      pointer,
+      satisfying: () => context.intersection(parts.map((part) => context.satisfying(part))),
+      excluding: () => context.union(parts.map((part) => context.excluding(part))),
+    };
   },
   anyOf(context, value, { pointer }) {
     const parts = subschemas(context, value, pointer);
-    const forms = parts.map((part) => context.satisfying(part));
     return {
-      shapes: context.union(context.document.tracksEvaluation ? [everyUnion(context, forms)] : forms),
       pointer,
+      satisfying: () => {
+        const forms = parts.map((part) => context.satisfying(part));
+        return context.union(context.document.tracksEvaluation ? [everyUnion(context, forms)] : forms);
+      },
+      excluding: () => context.intersection(parts.map((part) => context.excluding(part))),
     };
   },
   oneOf(context, value, { pointer }) {
     const parts = subschemas(context, value, pointer);
-    return { shapes: exactlyOne(context, parts), pointer };
+    return {
+      pointer,
+      satisfying: () => exactlyOne(context, parts),
+      excluding: () => noneOrSeveral(context, parts),
+    };
   },
   not(context, value, { pointer }) {
-    return { shapes: context.excluding(subschema(context, value, pointer)), pointer };
+    const ruledOut = subschema(context, value, pointer);
+    return {
+      pointer,
+      satisfying: () => context.excluding(ruledOut),
+      excluding: () => context.satisfying(ruledOut),
+    };
   },
   if(context, value, { pointer, place, schema }) {
     const condition = subschema(context, value, pointer);
-    const branch = (keyword: "then" | "else"): readonly Shape[] | null => {
+    const branch = (keyword: "then" | "else"): SchemaPlace | null => {
       const inner = schema[keyword];
-      return inner === undefined
-        ? null
-        : context.satisfying(subschema(context, inner, `${place.pointer}/${keyword}`));
+      return inner === undefined ? null : subschema(context, inner, `${place.pointer}/${keyword}`);
     };
     const [then, otherwise] = [branch("then"), branch("else")];
     if (then === null && otherwise === null && !context.document.tracksEvaluation) return null;
-    const holds = context.satisfying(condition);
-    const fails = context.excluding(condition);
-    const forms = [
-      then === null ? holds : commonShapes(context, holds, then),
-      otherwise === null ? fails : commonShapes(context, fails, otherwise),
-    ];
-    return { shapes: context.union(forms), pointer };
+    const holds = (): readonly Shape[] => context.satisfying(condition);
+    const fails = (): readonly Shape[] => context.excluding(condition);
+    return {
+      pointer,
+      satisfying: () =>
+        context.union([
+          then === null ? holds() : commonShapes(context, holds(), context.satisfying(then)),
+          otherwise === null ? fails() : commonShapes(context, fails(), context.satisfying(otherwise)),
+        ]),
+      excluding: () =>
+        context.union([
+          then === null ? [] : commonShapes(context, holds(), context.excluding(then)),
+          otherwise === null ? [] : commonShapes(context, fails(), context.excluding(otherwise)),
+        ]),
+    };
   },
   dependentRequired(context, value, { pointer }) {
-    return { shapes: dependencies(context, value, pointer), pointer };
+    return saying(dependencies(context, value, pointer), pointer);
   },
   dependentSchemas(context, value, { pointer }) {
-    return { shapes: dependencies(context, value, pointer), pointer };
+    return saying(dependencies(context, value, pointer), pointer);
   },
   dependencies(context, value, { pointer }) {
-    return { shapes: dependencies(context, value, pointer), pointer };
+    return saying(dependencies(context, value, pointer), pointer);
   },
 };
+
+function referring(context: KeywordContext, target: SchemaPlace, pointer: string): Keyword {
+  return {
+    pointer,
+    satisfying: () => context.satisfying(target),
+    excluding: () => context.excluding(target),
+  };
+}
 
 /** The values of any of the forms, for each also what several of them that hold looked at. */
 function everyUnion(context: KeywordContext, forms: readonly (readonly Shape[])[]): readonly Shape[] {
@@ -90,6 +120,15 @@ function exactlyOne(context: KeywordContext, parts: readonly SchemaPlace[]): rea
     ),
   );
   return context.union(alone);
+}
+
+/** What `oneOf` rules out: the values of no branch, and those of two. */
+function noneOrSeveral(context: KeywordContext, parts: readonly SchemaPlace[]): readonly Shape[] {
+  const forms = parts.map((part) => context.satisfying(part));
+  const several = rivalsOf(context, forms).flatMap((rivals, index) =>
+    rivals.filter((rival) => rival > index).map((rival) => commonShapes(context, forms[index], forms[rival])),
+  );
+  return context.union([context.intersection(parts.map((part) => context.excluding(part))), ...several]);
 }
 
 /** For every name: it is missing, or what it asks for holds. */

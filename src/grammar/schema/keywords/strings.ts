@@ -8,7 +8,7 @@ import type { Pattern } from "../../../regex/pattern.ts";
 import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { allShapes } from "../shapes.ts";
 import { formatPattern, isAnnotation } from "./formats.ts";
-import { countOf, malformed, ofType, refused } from "./keyword.ts";
+import { countOf, malformed, ofType, refused, saying } from "./keyword.ts";
 import type { KeywordContext, Keyword, KeywordPlace, ReadKeyword } from "./keyword.ts";
 
 export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
@@ -76,8 +76,5 @@ function lengths({ workshop, texts }: KeywordContext, min: number, max?: number)
 }
 
 function bodies({ texts }: KeywordContext, body: Expression, pointer: string): Keyword {
-  return {
-    shapes: ofType(allShapes(texts.anyBody), { type: "string", body, values: null }),
-    pointer,
-  };
+  return saying(ofType(allShapes(texts.anyBody), { type: "string", body, values: null }), pointer);
 }

@@ -1,5 +1,6 @@
 // `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the schema looked at, in it or in what it
 // combines, must satisfy a schema. Shapes carry what was looked at; here the rest is held to it.
+import { nothing } from "../../../regex/expressions.ts";
 import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import type { SchemaPlace } from "../document.ts";
 import { isObject } from "../document.ts";
@@ -44,6 +45,12 @@ export function checkNegation(place: SchemaPlace): void {
         "would have to be ruled out, which cannot be expressed exactly",
       );
   }
+}
+
+/** The shape of a value for which a schema does not hold: what such a schema looked at does not count. */
+export function withNothingEvaluated(shape: Shape): Shape {
+  if (shape.type === "object" && shape.evaluated !== nothing) return { ...shape, evaluated: nothing };
+  return shape.type === "array" && shape.evaluated > 0 ? { ...shape, evaluated: 0 } : shape;
 }
 
 const valueOf = (
