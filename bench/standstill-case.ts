@@ -5,6 +5,8 @@ export interface Case {
   readonly name: string;
   readonly path: (modelId: string) => string;
   readonly scheme?: "Basic";
+  /** Of the body; absent is JSON. */
+  readonly contentType?: string;
   /** Made just before it is sent, since it may be large; null for a GET. */
   readonly body: ((modelId: string, index: number) => Buffer) | null;
   /** How many are sent at once, by their index; absent is one. */

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
 import { endless, writeHostileModel } from "./hostile-model.ts";
+import { importCases } from "./import-cases.ts";
 import { readCases, storeForReads } from "./read-cases.ts";
 import { list, object, type Case } from "./standstill-case.ts";
 
@@ -343,7 +344,7 @@ async function sendAll(
 
 async function send(
   server: RunningServer,
-  { path, scheme, body, isReadSlowly = false }: Case,
+  { path, scheme, contentType = "application/json", body, isReadSlowly = false }: Case,
   modelId: string,
   index: number,
 ): Promise<{ readonly status: string; readonly ms: number }> {
@@ -351,7 +352,7 @@ async function send(
   const authorization = scheme === "Basic" ? `Basic ${key}` : `Bearer ${server.apiKey}`;
   const bytes = body === null ? null : new Uint8Array(body(modelId, index));
   const start = performance.now();
-  const headers = { authorization, ...(bytes === null ? {} : { "content-type": "application/json" }) };
+  const headers = { authorization, ...(bytes === null ? {} : { "content-type": contentType }) };
   try {
     const url = server.url + path(modelId);
     const answer = await fetch(url, { method: bytes === null ? "GET" : "POST", headers, body: bytes });
@@ -413,7 +414,7 @@ async function measure(only: string): Promise<void> {
     await seconds(2);
     await prober.takeGaps();
     let isStored = false;
-    for (const one of [...writes, ...readCases].filter(({ name }) => name.includes(only))) {
+    for (const one of [...writes, ...importCases, ...readCases].filter(({ name }) => name.includes(only))) {
       if (readCases.includes(one) && !isStored) {
         await storeForReads(server, modelId);
         isStored = true;
