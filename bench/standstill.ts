@@ -359,7 +359,10 @@ async function send(
     await readAnswer(answer, isReadSlowly);
     return { status: String(answer.status), ms: performance.now() - start };
   } catch (error) {
-    return { status: String(error), ms: performance.now() - start };
+    return {
+      status: `${String(error)} (${error instanceof Error ? String(error.cause) : ""})`,
+      ms: performance.now() - start,
+    };
   }
 }
 
