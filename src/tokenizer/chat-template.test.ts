@@ -157,6 +157,47 @@ test("gives content as text or as parts, whichever the template reads", () => {
   }
 });
 
+test("knows that a template reads parts where a macro loops over them, and shows a list of calls for none", () => {
+  const parts: readonly Json[] = [
+    { type: "text", text: "a" },
+    { type: "text", text: "b" },
+  ];
+  const macro =
+    "{% macro show(content) %}{% if content is string %}{{ content }}{% else %}{% for p in content %}[{{ p.text }}]{% endfor %}{% endif %}{% endmacro %}";
+  for (const source of [
+    `${macro}{% for m in messages %}{{ show(m.content) }}{% endfor %}`,
+    `${macro}{% for m in messages[::-1] %}{{ show(content=m['content'] | list) }}{% endfor %}`,
+    `${macro}{% set ns = namespace(rest=messages) %}{% set ns.rest = messages[0:] %}{% for m in ns.rest %}{{ show(m.content) }}{% endfor %}`,
+    "{% for m in messages %}{% set content = m.content %}{% for p in content %}[{{ p.text }}]{% endfor %}{% endfor %}",
+  ])
+    assert.equal(render(source, { messages: [user(parts)] }), "[a][b]");
+  const uncalled = `${macro}{% for m in messages %}{{ m.content }}{% endfor %}`;
+  assert.equal(render(uncalled, { messages: [user(parts)] }), "a\nb");
+  const calls =
+    "{% for m in messages %}{% if m.role == 'call' %}{% set calls = m.content %}{% for c in calls %}{{ c }}{% endfor %}{% else %}{{ 'Q ' + m.content }}{% endif %}{% endfor %}";
+  assert.equal(render(calls, { messages: [user("a")] }), "Q a");
+});
+
+test("gives a template that takes texts and parts what was sent, so that one which asks for users alone shows no list", () => {
+  const source =
+    "{{ messages[0].content }}:{% for m in messages[1:] %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}{% endfor %}";
+  const system = { role: "system", content: "s" };
+  assert.equal(render(source, { messages: [system, user("a")] }), "s:a");
+  assert.equal(render(source, { messages: [system, user([{ type: "text", text: "a" }])] }), "s:[a]");
+  assert.equal(render(source, { messages: [system, user(""), user(null)] }), "s:[]");
+});
+
+test("a template knows a developer where it names the role, not where the word stands in it", () => {
+  const developer = { role: "developer", content: "d" };
+  const shown = "{% for m in messages %}{{ m.role }} {{ m.content }};{% endfor %}";
+  assert.equal(render(shown, { messages: [user("a"), developer] }), "system d;user a;");
+  assert.equal(
+    render(`{# for developers #}<|developer|>${shown}`, { messages: [developer] }),
+    "<|developer|>system d;",
+  );
+  assert.equal(render(`${shown}{{ "developer" }}`, { messages: [developer] }), "developer d;developer");
+});
+
 test("reads null content as empty, and refuses what is not text", () => {
   assert.equal(render(turns, { messages: [user(null)] }), "<user></user>\n");
   assert.throws(() => render(turns, { messages: [user([{ type: "image_url", image_url: {} }])] }), {
@@ -193,12 +234,36 @@ test("gives a tool call's arguments as an object, and drops an empty list of cal
   );
 });
 
-test("shows reasoning under both names, and leaves out null members", () => {
+test("an earlier call whose arguments are broken has none, so that a conversation goes on behind it", () => {
+  const call = (text: string): Conversation["messages"][number] => ({
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "1", type: "function", function: { name: "f", arguments: text } }],
+  });
   const source =
-    "{{ messages[0].reasoning }}{{ messages[0].reasoning_content }}{{ messages[0].name is defined }}";
+    "{% for key, value in messages[0].tool_calls[0].function.arguments | items %}{{ key }}{% endfor %}.";
+  const result = { role: "tool", tool_call_id: "1", content: "no such city" };
+  for (const text of ['{"city": "Ro', "[1, 2]", "null", '"x"', ""])
+    assert.equal(render(source, { messages: [call(text), result] }), ".", text);
+  assert.equal(render(source, { messages: [call('{"city": 1}'), result] }), "city.");
+  assert.throws(() => render(source, { messages: [result, call('{"city": "Ro')] }), {
+    message: /not valid JSON/,
+  });
+});
+
+test("shows reasoning under each of its names, and leaves out null members", () => {
+  const source =
+    "{{ messages[0].reasoning }}{{ messages[0].reasoning_content }}{{ messages[0].thinking }}{{ messages[0].name is defined }}";
+  for (const name of ["reasoning", "reasoning_content", "thinking"])
+    assert.equal(
+      render(source, { messages: [{ role: "assistant", content: "", [name]: "r", name: null }] }),
+      "rrrFalse",
+    );
   assert.equal(
-    render(source, { messages: [{ role: "assistant", content: "", reasoning_content: "r", name: null }] }),
-    "rrFalse",
+    render("{{ messages[0].reasoning }} {{ messages[0].thinking }}", {
+      messages: [{ role: "assistant", content: "", reasoning: "r", thinking: "t" }],
+    }),
+    "r t",
   );
 });
 
@@ -218,6 +283,15 @@ test("continues the final message right after its content", () => {
       { type: "text", text: "b" },
     ]),
     "<user>q</user>\n<assistant>a\nb",
+  );
+  const either = turns.replace(
+    "{{ m.content }}",
+    "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}",
+  );
+  assert.equal(
+    continued("I think ", either),
+    "<user>q</user>\n<assistant>I think ",
+    "as the text that was sent",
   );
   const trimming = turns.replace("m.content", "m.content | trim");
   assert.equal(continued("I think ", trimming), "<user>q</user>\n<assistant>I think");

@@ -62,7 +62,7 @@ function refuseToRender(): never {
 
 function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
   const program: JinjaProgram = compileJinja(source, clock);
-  const reading = { format: detectContentFormat(program.body), knowsDeveloper: source.includes("developer") };
+  const reading = { format: detectContentFormat(program.body), knowsDeveloper: knowsDeveloper(source) };
   return (conversation, limits) => {
     const variables = {
       ...specialTokens,
@@ -75,6 +75,11 @@ function compile(source: string, { specialTokens, clock }: ChatTemplateOptions):
     };
     return program.run(variables, limits);
   };
+}
+
+/** Whether it compares a role with this one. The word alone says nothing: some templates show instructions in its name. */
+function knowsDeveloper(source: string): boolean {
+  return source.includes('"developer"') || source.includes("'developer'");
 }
 
 function valuesOf(members: JsonObject): Readonly<Record<string, Value>> {
@@ -93,14 +98,20 @@ const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 function renderContinued(conversation: Conversation, render: Render): string {
   const final = conversation.messages.at(-1);
   if (final === undefined) throw notContinued("there is no message");
-  const parts = Array.isArray(final.content) ? final.content : [final.content ?? ""];
-  const last = parts.at(-1) ?? "";
-  const text = textOfPart(last);
+  const { content } = final;
+  const parts = Array.isArray(content) ? content : [content ?? ""];
+  const text = textOfPart(parts.at(-1) ?? "");
   if (text === null) throw notContinued("its last part is not text");
-  const marked = { type: "text", text: text + endMark };
+  const marked = text + endMark;
   const rendered = render({
     ...conversation,
-    messages: [...conversation.messages.slice(0, -1), { ...final, content: [...parts.slice(0, -1), marked] }],
+    messages: [
+      ...conversation.messages.slice(0, -1),
+      {
+        ...final,
+        content: Array.isArray(content) ? [...parts.slice(0, -1), { type: "text", text: marked }] : marked,
+      },
+    ],
   });
   const end = rendered.lastIndexOf(endMark.trimEnd());
   if (end < 0) throw notContinued("the chat template does not show it");

@@ -1,5 +1,5 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
-// objects, null members left out, a developer's instructions as the system's where it knows no developer. Input is in the
+// objects (none where an earlier call has broken ones), null members left out, a developer's instructions as the system's where it knows no developer. Input is in the
 // API's own spelling; nothing here knows a template.
 import { chatFault } from "../domain/chat.ts";
 import { joinedText, textOfPart } from "../domain/content-part.ts";
@@ -19,8 +19,8 @@ export interface MessageReading {
 /**
  * Prepares the messages.
  *
- * @throws ServiceError `unsupported` naming every content and every part that is no text, or the first arguments of a
- * tool call that are no JSON
+ * @throws ServiceError `unsupported` naming every content and every part that is no text, or arguments of the last
+ * message's calls that are no JSON
  */
 export function toTemplateMessages(messages: readonly MessageRecord[], reading: MessageReading): Value[] {
   const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
@@ -28,7 +28,9 @@ export function toTemplateMessages(messages: readonly MessageRecord[], reading: 
   const { format, knowsDeveloper } = reading;
   const isMerged = !knowsDeveloper && messages.some(({ role }) => role === "developer");
   const prepared = messages.flatMap((message, index) =>
-    isMerged && instructs(message) ? [] : [toTemplateMessage(message, format, String(index))],
+    isMerged && instructs(message)
+      ? []
+      : [toTemplateMessage(message, format, index === messages.length - 1 ? index : null)],
   );
   return isMerged ? [systemMessage(messages.filter(instructs), format), ...prepared] : prepared;
 }
@@ -44,7 +46,7 @@ function instructs({ role }: MessageRecord): boolean {
 function systemMessage(messages: readonly MessageRecord[], format: ContentFormat): Dict {
   const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
   const content = texts.filter((text) => text !== "").join("\n\n");
-  return toTemplateMessage({ role: "system", content }, format, "0");
+  return toTemplateMessage({ role: "system", content }, format, null);
 }
 
 function contentFaults(content: Json, index: string): readonly Fault[] {
@@ -60,7 +62,8 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
   });
 }
 
-function toTemplateMessage(message: MessageRecord, format: ContentFormat, index: string): Dict {
+/** @param last the index of the message where it is the last one, whose calls must be right: it may be what is learnt */
+function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
   const {
     role,
     content,
@@ -69,26 +72,28 @@ function toTemplateMessage(message: MessageRecord, format: ContentFormat, index:
     reasoning_content: reasoningContent,
     ...rest
   } = message;
-  const thought = reasoning ?? reasoningContent ?? null;
+  const thought = reasoning ?? reasoningContent ?? rest.thinking ?? null;
   const prepared = Dict.of([
     ["role", fromJson(role)],
     ["content", contentOf(content ?? null, role === "tool" ? "string" : format)],
   ]);
   if (isJsonArray(toolCalls) && toolCalls.length > 0) {
-    const calls = toolCalls.map((call, place) => toTemplateCall(call, [index, "tool_calls", String(place)]));
+    const calls = toolCalls.map((call, place) =>
+      toTemplateCall(call, last === null ? null : [String(last), "tool_calls", String(place)]),
+    );
     prepared.set("tool_calls", calls);
   }
-  if (thought !== null) {
-    prepared.set("reasoning", fromJson(thought));
-    prepared.set("reasoning_content", fromJson(thought));
-  }
+  // Each of them is what some template reads.
+  for (const name of ["reasoning", "reasoning_content", "thinking"])
+    if (thought !== null) prepared.set(name, fromJson(thought));
   for (const [name, value] of Object.entries(rest)) if (value !== null) prepared.set(name, fromJson(value));
   return prepared;
 }
 
 /** The content of a tool's message is one text to every template: none loops over that. */
 function contentOf(content: Json, format: ContentFormat): Value {
-  if (format === "string") return joinedText(content) ?? "";
+  const isText = typeof content === "string" && content !== "";
+  if (format === "string" || (format === "either" && isText)) return joinedText(content) ?? "";
   return contentTexts(content).map((text) =>
     Dict.of([
       ["type", "text"],
@@ -103,14 +108,33 @@ function contentTexts(content: Json): readonly string[] {
   return (isJsonArray(content) ? content : [content]).map((part) => textOfPart(part) ?? "");
 }
 
-/** Models of every maker's template expect `function.arguments` as an object, while the API carries it as JSON text. */
-function toTemplateCall(call: Json, place: readonly string[]): Value {
+/**
+ * Models of every maker's template expect `function.arguments` as an object, while the API carries it as JSON text.
+ *
+ * @param place where the call stands, to refuse what is no JSON; null for an earlier call. What a model once wrote wrongly
+ *   would otherwise fail every turn after it: as in vLLM it has no arguments.
+ */
+function toTemplateCall(call: Json, place: readonly string[] | null): Value {
   const prepared = fromJson(call);
   const called = prepared instanceof Dict ? prepared.get("function") : undefined;
   const text = called instanceof Dict ? called.get("arguments") : undefined;
   if (called instanceof Dict && typeof text === "string")
-    called.set("arguments", parseArguments(text, place));
+    called.set("arguments", place === null ? earlierArguments(text) : parseArguments(text, place));
   return prepared;
+}
+
+function earlierArguments(text: string): Value {
+  const parsed = jsonOrNull(text);
+  return parsed instanceof Dict ? parsed : new Dict();
+}
+
+function jsonOrNull(text: string): Value {
+  try {
+    return parseJson(text);
+  } catch {
+    // The model wrote it, and whoever sends it back cannot mend it.
+    return null;
+  }
 }
 
 /** In the digits and the order in which they were written. */
