@@ -52,6 +52,27 @@ const schemas: readonly Json[] = [
   },
 ];
 
+const letters: Json = { type: "string", pattern: "^[ab]*$" };
+const closed = (properties: Record<string, Json>): Json => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties).slice(0, 1),
+  additionalProperties: false,
+});
+
+/** Items that are compared as values. */
+const compound: readonly Json[] = [
+  unique(closed({ a: letters, b: { type: "boolean" } })),
+  unique(closed({ b: { type: "boolean" }, a: { enum: ["a", "b"] } }), { minItems: 2 }),
+  unique(closed({ a: { enum: [1, 11] } })),
+  unique({ type: "object", propertyNames: letters, additionalProperties: { enum: [1, 11] } }),
+  unique({ anyOf: [closed({ a: { const: 1 }, b: letters }), closed({ b: letters, a: { const: 1 } })] }),
+  unique({ type: "array", items: letters }),
+  unique({ type: ["array", "boolean"], items: unique({ enum: ["a", "b"] }), maxItems: 2 }),
+  unique(unique(closed({ a: { enum: ["a", "b"] } }))),
+  unique({ anyOf: [{ const: "a" }, closed({ a: unique(letters) })] }),
+];
+
 const pieces = [
   '["',
   '"]',
@@ -96,13 +117,36 @@ const pieces = [
   "null,",
   ',"b":1}',
   ", ",
+  '[{"a":',
+  '{"a":"',
+  '},{"a":"',
+  '"},{"',
+  '{"b":',
+  'true},{"b":',
+  '"b","b":',
+  '"a"},{"a":"a"',
+  '},{"a":"a"}',
+  ',{"',
+  "},{",
+  "},",
+  '{"a":1},{"a":11}',
+  '1},{"a":1',
+  '"],["',
+  '["a"],["a',
+  '"],["a"]',
+  "],[",
+  "[]",
+  "{}",
+  ",{}",
+  "[[",
+  "]]",
 ];
 const vocabulary = vocabularyOf(pieces);
 
 test("tokens that say a text again are not allowed, and all others are", () => {
   const random = seededRandom(seed, "recalls");
   let triedCount = 0;
-  for (const schema of schemas) {
+  for (const schema of [...schemas, ...compound]) {
     for (let turn = 0; turn < 12; turn++)
       triedCount += checkMasks(jsonSchema(schema), [vocabulary], {
         random,
@@ -115,7 +159,7 @@ test("tokens that say a text again are not allowed, and all others are", () => {
 
 test("what comes of tokens that say several texts is valid, and no way ends nowhere", () => {
   const random = seededRandom(seed, "walks over recalls");
-  for (const schema of schemas) {
+  for (const schema of [...schemas, ...compound]) {
     const { judged } = checkWalks(schema, vocabulary, { random, walkCount: 40 });
     assert.ok(judged > 10, `${JSON.stringify(schema)}: ${judged} texts came to an end`);
   }

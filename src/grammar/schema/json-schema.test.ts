@@ -199,6 +199,28 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ['{"a":null,"c":1,"b":2}'],
     ['{"b":1,"c":2}', '{"a":null,"b":1,"b":2}', '{"a":null,"b":1,"c":2,"d":3}'],
   ],
+  [
+    {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { a: { type: "string" }, b: { type: "integer" } },
+        required: ["a"],
+      },
+      uniqueItems: true,
+    },
+    ["[]", '[{"a":"x"},{"a":"y"},{"a":"x","b":1}]', '[{"a":"x","c":[1]},{"a":"x","c":[11]}]'],
+    ['[{"a":"x"},{"a":"x"}]', '[{"a":"x"}, {"a" : "x"}]', '[{"a":"x","c":1,"d":2},{"a":"x","d":2,"c":1}]'],
+  ],
+  [
+    {
+      type: "array",
+      items: { properties: { a: { type: "boolean" } }, additionalProperties: false },
+      uniqueItems: true,
+    },
+    ['[{},{"a":true},{"a":false},1,[1],[]]'],
+    ['[{},{"a":true},{"a":true}]', "[[1],[1]]", "[[],[]]", '[{"a":true,"a":false}]'],
+  ],
   // Readers take the last value of a name that comes twice.
   [
     { type: "object", not: { additionalProperties: { type: "string" } } },
@@ -334,7 +356,17 @@ test("refuses a keyword that is not served exactly, with its place", () => {
       "unevaluatedItems",
       "#/unevaluatedItems",
     ],
-    [{ items: { uniqueItems: true } }, "not-exact", "uniqueItems", "#/items/uniqueItems"],
+    [{ items: { contains: {}, uniqueItems: true } }, "not-exact", "uniqueItems", "#/items/uniqueItems"],
+    [
+      {
+        type: "array",
+        items: { type: ["array", "null"], items: { pattern: "^[ab]$", type: "string" } },
+        uniqueItems: true,
+      },
+      "not-exact",
+      "uniqueItems",
+      "#/uniqueItems",
+    ],
     [branches, "not-exact", "uniqueItems", "#/oneOf/1/uniqueItems"],
     [
       { allOf: [{ contains: { const: 1 } }, { contains: { const: 2 } }] },

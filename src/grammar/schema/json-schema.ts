@@ -8,6 +8,7 @@ import { withDoubles } from "./decimals.ts";
 import { SchemaDocument } from "./document.ts";
 import type { Goal } from "./goals.ts";
 import { knownKeywords } from "./keywords/read-keywords.ts";
+import { checkComparable } from "./writing/comparable.ts";
 import { jsonStyle } from "./writing/json-style.ts";
 import { Meanings } from "./meanings.ts";
 import { Plans } from "./writing/plans.ts";
@@ -32,6 +33,7 @@ export function readJsonSchema(
   const meanings = new Meanings(document, workshop);
   const root: Goal = meanings.goals.of(document.root);
   const plans = new Plans(meanings, root, options);
+  checkComparable(plans);
   const writer = new RuleWriter(plans, jsonStyle(workshop, options));
   for (const { keyword, pointer } of document.besideReferences)
     if (knownKeywords.includes(keyword)) workshop.notices.addKeywordBesideReference(keyword, pointer);

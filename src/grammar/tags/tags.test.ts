@@ -319,7 +319,7 @@ const refusals: readonly (readonly [tag: Json, kind: string, place: string, mess
   [{ format: { type: "dispatch", rules: [["a"]] } }, "malformed", "#/format/rules/0"],
   // What content is refused for stands behind the place of the content.
   [
-    { format: call("f", { type: "array", uniqueItems: true }) },
+    { format: call("f", { type: "array", contains: {}, uniqueItems: true }) },
     "not-exact",
     "#/format/content/json_schema/uniqueItems",
   ],

@@ -128,7 +128,7 @@ test("says of a constraint that is refused what, where and why", async () => {
     assert.deepEqual([served, tests], [false, []]);
     return [kind, subject, place];
   };
-  const json = { properties: { a: { uniqueItems: true } } };
+  const json = { properties: { a: { contains: {}, uniqueItems: true } } };
   const place = "#/properties/a/uniqueItems";
   assert.deepEqual(await refusal({ json }), ["not-exact", "uniqueItems", place]);
   assert.deepEqual(await refusal({ json: { type: 3 } }), ["malformed", "type", "#/type"]);

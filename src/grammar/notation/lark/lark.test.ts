@@ -192,7 +192,12 @@ test("refuses what is not served, with its position", () => {
     ['start: A\nA: "a" B\nB: A', "malformed", "a terminal B that leads to itself", "position 21"],
     ['start: %json {"type": ', "malformed", "no JSON object", "position 7"],
     ['start: %json {"type": 1}', "malformed", "type", "position 7, #/type"],
-    ['start: %json {"uniqueItems": true}', "not-exact", "uniqueItems", "position 7, #/uniqueItems"],
+    [
+      'start: %json {"contains": {}, "uniqueItems": true}',
+      "not-exact",
+      "uniqueItems",
+      "position 7, #/uniqueItems",
+    ],
     ['start: %regex {"type": "number"}', "not-exact", "a %regex of another kind", "position 7"],
     ['start: %regex {"substring_chunks": ["a", 1]}', "not-exact", "a %regex of another kind", "position 7"],
     ["start: <[1-10]>", "not-exact", "a token by name", "position 7"],

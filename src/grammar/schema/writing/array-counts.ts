@@ -12,8 +12,10 @@ export interface ArrayPlan {
   readonly rest: ItemPlan;
   /** How many items must count, and may; null where none is counted. */
   readonly counting: { readonly min: number; readonly max: number } | null;
-  /** The texts that items may have, each at most once; null where items may repeat. */
+  /** The texts that items may have, each at most once; null where items may repeat, or are no scalars. */
   readonly distinct: DistinctItems | null;
+  /** The pointer of the keyword that wants items to differ that may be arrays and objects; null where none does. */
+  readonly comparedAt: string | null;
 }
 
 /** What an item may be: any of the goals; the counted ones are those that `contains` asks for. */
@@ -34,6 +36,10 @@ export interface ArrayProgress {
   readonly index: number;
   readonly counted: number;
 }
+
+/** Whether no item may come again. */
+export const isDistinct = ({ distinct, comparedAt }: ArrayPlan): boolean =>
+  distinct !== null || comparedAt !== null;
 
 export const itemAt = ({ items, rest }: ArrayPlan, index: number): ItemPlan => items[index] ?? rest;
 

@@ -7,7 +7,7 @@ import { noValue } from "../goals.ts";
 import { refused } from "../keywords/keyword.ts";
 import type { Meanings } from "../meanings.ts";
 import { itemGoal } from "../shapes.ts";
-import type { ArrayShape, Contains } from "../shapes.ts";
+import type { ArrayShape, Contains, Shape } from "../shapes.ts";
 
 export function planArray(meanings: Meanings, shape: ArrayShape): readonly ArrayPlan[] {
   const never = shape.contains.filter(({ max }) => max === 0);
@@ -26,8 +26,7 @@ export function planArray(meanings: Meanings, shape: ArrayShape): readonly Array
       items: Array.from({ length: front }, (_, index) => item(index)),
       rest: item(shape.prefix.length),
       counting: counted,
-      distinct:
-        shape.uniqueAt === null || shape.max <= 1 ? null : distinctItems(meanings, shape, shape.uniqueAt),
+      ...differing(meanings, shape),
     },
   ];
 }
@@ -48,17 +47,27 @@ function planItem(
   };
 }
 
-/** The items as texts, each value by one, so that values differ where their texts do. */
-function distinctItems(meanings: Meanings, shape: ArrayShape, pointer: string): DistinctItems {
+/** How the array keeps its items from being equal. */
+function differing(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "distinct" | "comparedAt"> {
+  const { uniqueAt: pointer } = shape;
+  if (pointer === null || shape.max <= 1) return { distinct: null, comparedAt: null };
   if (shape.prefix.length > 0 || shape.contains.length > 0)
     throw refused(
       "uniqueItems",
       pointer,
       "cannot be combined with contains or with first items of their own",
     );
+  const items = meanings.shapes(shape.rest);
+  if (items.some(({ type }) => type === "array" || type === "object"))
+    return { distinct: null, comparedAt: pointer };
+  return { distinct: distinctScalars(meanings, shape, items), comparedAt: null };
+}
+
+/** The items as texts, each value by one, so that values differ where their texts do. */
+function distinctScalars(meanings: Meanings, { min }: ArrayShape, items: readonly Shape[]): DistinctItems {
   const { texts, workshop } = meanings;
   const { automaton, expressions } = workshop;
-  const written = meanings.shapes(shape.rest).flatMap((item): readonly Expression[] => {
+  const written = items.flatMap((item): readonly Expression[] => {
     switch (item.type) {
       case "null":
         return [texts.literal("null")];
@@ -69,15 +78,11 @@ function distinctItems(meanings: Meanings, shape: ArrayShape, pointer: string): 
         return [texts.distinct(item)];
       case "array":
       case "object":
-        throw refused(
-          "uniqueItems",
-          pointer,
-          `is supported where items are texts, numbers, booleans or null; they may be ${item.type}s here`,
-        );
+        return [];
       default:
         return unreachable(item);
     }
   });
   const all = expressions.or(...written);
-  return { texts: all, areEnough: automaton.hasTexts(automaton.start(all), shape.min) };
+  return { texts: all, areEnough: automaton.hasTexts(automaton.start(all), min) };
 }

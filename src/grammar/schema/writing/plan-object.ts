@@ -163,7 +163,8 @@ function mustDiffer({ declared, rules, min, wanted }: ObjectPlan): boolean {
   return wanted !== null || (rules.length > 0 && min > 1 && requiredCount < min - 1);
 }
 
-function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
+/** The plan without names that come twice. */
+export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
   const { texts } = meanings;
   const { automaton } = texts.workshop;
   const rules = narrowed(meanings, plan.rules, texts.shortestBody);

@@ -39,6 +39,16 @@ export class Plans {
     return (this.#plans.get(goal) ?? []).filter((plan) => this.#isPossible(plan));
   }
 
+  /** Of every goal that the root leads to. */
+  get all(): readonly Plan[] {
+    return [...this.#plans.values()].flat();
+  }
+
+  /** The goals of what stands inside the values of a goal. */
+  goalsWithin(goal: Goal): readonly Goal[] {
+    return this.plans(goal).flatMap(goalsOf);
+  }
+
   #reach(root: Goal): void {
     const waiting = [root];
     for (let goal = waiting.pop(); goal !== undefined; goal = waiting.pop()) {

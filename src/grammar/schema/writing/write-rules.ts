@@ -8,6 +8,7 @@ import { canFinishArray, itemAt, mayClose } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
 import type { Workshop } from "../../workshop.ts";
 import type { Goal } from "../goals.ts";
+import { DistinctValues } from "./distinct-values.ts";
 import type { JsonStyle } from "./json-style.ts";
 import { otherNames } from "./other-names.ts";
 import type { OtherName } from "./other-names.ts";
@@ -24,10 +25,12 @@ interface Place extends ObjectProgress {
 export class RuleWriter {
   readonly #plans: Plans;
   readonly #style: JsonStyle;
+  readonly #distinctValues: DistinctValues;
 
   constructor(plans: Plans, style: JsonStyle) {
     this.#plans = plans;
     this.#style = style;
+    this.#distinctValues = new DistinctValues(plans, style);
   }
 
   /** The rule of any value of the goal. */
@@ -46,11 +49,13 @@ export class RuleWriter {
   }
 
   #array(plan: ArrayPlan, name: string): Production {
-    const inside =
-      plan.distinct === null
-        ? this.#items(plan, name, { index: 0, counted: 0 })
-        : this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#workshop)));
-    return [terminal(this.#style.open("[")), inside];
+    return [terminal(this.#style.open("[")), this.#insideArray(plan, name)];
+  }
+
+  #insideArray(plan: ArrayPlan, name: string): GrammarSymbol {
+    if (plan.comparedAt !== null) return this.#distinctValues.inside(plan, name);
+    if (plan.distinct === null) return this.#items(plan, name, { index: 0, counted: 0 });
+    return this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#workshop)));
   }
 
   /** What may stand between the items so far and the end of the array, with it. */

@@ -1,0 +1,340 @@
+// The rules of arrays whose items must differ and may be arrays and objects: what is written of an item is compared with
+// the items before it, and no way is offered that ends at one of them alone. Every scalar is written in the one shortest
+// way and no name comes twice, so that values differ where what is written does; the order of names says nothing.
+import { terminal } from "../../parser/rules.ts";
+import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
+import type { Expression } from "../../../regex/expressions.ts";
+import type { Workshop } from "../../workshop.ts";
+import type { Goal } from "../goals.ts";
+import { canFinishArray, isDistinct, itemAt, mayClose } from "./array-counts.ts";
+import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
+import { scalarsOf } from "./comparable.ts";
+import type { Scalars } from "./comparable.ts";
+import type { JsonStyle } from "./json-style.ts";
+import { otherNames } from "./other-names.ts";
+import {
+  behindDeclared,
+  canFinishObject,
+  mayCloseObject,
+  startOf,
+  withDistinctNames,
+} from "./plan-object.ts";
+import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
+import type { Plans } from "./plans.ts";
+import { UsedTexts } from "./used-texts.ts";
+import { begins, WrittenValues } from "./written-values.ts";
+import type { WrittenValue } from "./written-values.ts";
+
+/** An array or an object under way. */
+type Container = OpenArray | OpenObject;
+
+interface Open {
+  /** Containers of which the same may follow have the same. */
+  readonly id: number;
+  /** Of the plan. */
+  readonly name: string;
+  readonly content: WrittenValue;
+  /** Which value it will be; null for the array that began all this. */
+  readonly slot: Slot | null;
+}
+
+interface OpenArray extends Open {
+  readonly type: "array";
+  readonly plan: ArrayPlan;
+  readonly progress: ArrayProgress;
+}
+
+interface OpenObject extends Open {
+  readonly type: "object";
+  readonly plan: ObjectPlan;
+  readonly progress: ObjectProgress;
+  /** The names that are not declared. */
+  readonly used: UsedTexts;
+}
+
+/** The place of a value that comes next. */
+type Slot = {
+  readonly goals: readonly Goal[];
+} & (
+  | { readonly container: OpenArray; readonly after: ArrayProgress }
+  | {
+      readonly container: OpenObject;
+      readonly after: ObjectProgress;
+      readonly key: string;
+      readonly used: UsedTexts;
+    }
+);
+
+/** What may be written next: symbols, and what is known then. */
+interface Way {
+  readonly symbols: readonly GrammarSymbol[];
+  /** Null where the array that began all this ends, and where no value before can still come again. */
+  readonly to: Container | Slot | null;
+}
+
+export class DistinctValues {
+  readonly #plans: Plans;
+  readonly #style: JsonStyle;
+  readonly #values = new WrittenValues();
+  readonly #ids = new Map<string, number>();
+  readonly #reaches = new Map<string, boolean>();
+  readonly #scalars = new Map<Goal, Scalars>();
+
+  constructor(plans: Plans, style: JsonStyle) {
+    this.#plans = plans;
+    this.#style = style;
+  }
+
+  /** What may stand behind the bracket that opens the array, with its end. */
+  inside(plan: ArrayPlan, name: string): GrammarSymbol {
+    return this.#rule(this.#openArray(plan, name, null));
+  }
+
+  #rule(at: Container | Slot): GrammarSymbol {
+    return this.#workshop.rules.rule(`distinct ${nameOf(at)}`, () =>
+      this.#ways(at)
+        .filter(({ to }) => to === null || this.#isOpen(to))
+        .map(({ symbols, to }) => (to === null ? symbols : [...symbols, this.#rule(to)])),
+    );
+  }
+
+  /** Whether something can be written from here that is none of the values before. */
+  #isOpen(at: Container | Slot): boolean {
+    const rivals = "goals" in at ? this.#rivalsAt(at) : this.#rivalsOf(at);
+    if (rivals.length === 0) return true;
+    const name = nameOf(at);
+    const known = this.#reaches.get(name);
+    if (known !== undefined) return known;
+    const isOpen = this.#ways(at).some(({ to }) => to === null || this.#isOpen(to));
+    this.#reaches.set(name, isOpen);
+    return isOpen;
+  }
+
+  #ways(at: Container | Slot): readonly Way[] {
+    if ("goals" in at) return this.#waysOfValue(at);
+    return at.type === "array" ? this.#waysOfArray(at) : this.#waysOfObject(at);
+  }
+
+  /** The values before that what is written of the container may still become. */
+  #rivalsOf({ slot, content }: Container): readonly WrittenValue[] {
+    return slot === null ? [] : this.#rivalsAt(slot).filter((rival) => begins(content, rival));
+  }
+
+  /** The values that must not all come here again. */
+  #rivalsAt(slot: Slot): readonly WrittenValue[] {
+    const { container } = slot;
+    const { items } = container.content;
+    const outer = this.#rivalsOf(container).flatMap((rival) =>
+      "key" in slot ? (rival.members.get(slot.key) ?? []) : (rival.items[items.length] ?? []),
+    );
+    this.#workshop.budget.spend(1 + (outer.length >>> 3) + (items.length >>> 3));
+    return container.type === "array" && isDistinct(container.plan) ? [...outer, ...items] : outer;
+  }
+
+  #waysOfValue(slot: Slot): readonly Way[] {
+    const rivals = new Set(this.#rivalsAt(slot));
+    return slot.goals.flatMap((goal) => [
+      ...this.#waysOfScalar(slot, goal, rivals),
+      ...this.#plans.plans(goal).flatMap((plan, index): readonly Way[] => {
+        const name = `${goal} ${index}`;
+        const { open } = this.#style;
+        if (plan.type === "array")
+          return [{ symbols: [terminal(open("["))], to: this.#openArray(plan, name, slot) }];
+        if (plan.type === "object")
+          return [{ symbols: [terminal(open("{"))], to: this.#openObject(plan, name, slot) }];
+        return [];
+      }),
+    ]);
+  }
+
+  #waysOfScalar(slot: Slot, goal: Goal, rivals: ReadonlySet<WrittenValue>): readonly Way[] {
+    const { automaton, recalls } = this.#workshop;
+    const { texts } = this.#plans.meanings;
+    const { listed, others } = this.#scalarsOf(goal);
+    const encoder = new TextEncoder();
+    const before = [...rivals].flatMap((rival) => rival.text ?? []);
+    const known =
+      others === null ? [] : before.filter((text) => automaton.matches(others, encoder.encode(text)));
+    const ways = [...listed, ...known].flatMap((text): readonly Way[] => {
+      const to = this.#filled(slot, this.#values.scalar(text));
+      return to === null ? [] : [{ symbols: [terminal(texts.literal(text))], to }];
+    });
+    const left = others === null ? null : this.#without(others, known);
+    if (left === null || automaton.isEmpty(left)) return ways;
+    const behind = (value: WrittenValue): Productions => {
+      const to = this.#filled(slot, value);
+      return to === null ? [] : [[this.#rule(to)]];
+    };
+    const recall = recalls.add({
+      behind: (text) => behind(this.#values.scalar(text)),
+      behindAny: () => behind(this.#values.unknown()),
+    });
+    return [...ways, { symbols: [terminal(left), recall], to: null }];
+  }
+
+  #scalarsOf(goal: Goal): Scalars {
+    const scalars = this.#scalars.get(goal) ?? scalarsOf(this.#plans.meanings, goal);
+    this.#scalars.set(goal, scalars);
+    return scalars;
+  }
+
+  #without(texts: Expression, some: readonly string[]): Expression {
+    const { expressions } = this.#workshop;
+    return some.length === 0 ? texts : expressions.and(texts, expressions.not(expressions.listedText(some)));
+  }
+
+  /** The container of the slot with a value in it; null where it was there before and must not come again. */
+  #filled(slot: Slot, value: WrittenValue): Container | null {
+    const { content } = slot.container;
+    if ("key" in slot) {
+      const { container, after, key, used } = slot;
+      const members = new Map(content.members).set(key, value);
+      return this.#identified({ ...container, content: this.#values.object(members), progress: after, used });
+    }
+    const { container, after } = slot;
+    if (isDistinct(container.plan) && content.items.includes(value)) return null;
+    const items = this.#values.array([...content.items, value]);
+    return this.#identified({ ...container, content: items, progress: after });
+  }
+
+  #openArray(plan: ArrayPlan, name: string, slot: Slot | null): OpenArray {
+    const content = this.#values.array([]);
+    return this.#identified({
+      id: 0,
+      type: "array",
+      plan,
+      name,
+      content,
+      slot,
+      progress: { index: 0, counted: 0 },
+    });
+  }
+
+  #openObject(bare: ObjectPlan, name: string, slot: Slot): OpenObject {
+    const isFree = bare.nameCounts === null && bare.rules.length > 0;
+    const plan = isFree ? withDistinctNames(this.#plans.meanings, bare) : bare;
+    const content = this.#values.object(new Map());
+    const [progress, used] = [startOf(plan), UsedTexts.none(this.#workshop)];
+    return this.#identified({ id: 0, type: "object", plan, name, content, slot, progress, used });
+  }
+
+  #identified<T extends Container>(container: T): T {
+    const { name, content, slot, progress } = container;
+    const within = slot === null ? "" : nameOf(slot);
+    const key = `${name} ${content.id} ${JSON.stringify(progress)} ${within}`;
+    const id = this.#ids.get(key) ?? this.#ids.size + 1;
+    this.#ids.set(key, id);
+    return { ...container, id };
+  }
+
+  #waysOfArray(array: OpenArray): readonly Way[] {
+    const { plan, progress } = array;
+    const { comma, close, closeEmpty } = this.#style;
+    const { isFruitful } = this.#plans;
+    const { plain, counted } = itemAt(plan, progress.index);
+    const index = progress.index + 1;
+    const options = [
+      { goals: plain, after: { index, counted: progress.counted } },
+      { goals: counted, after: { index, counted: progress.counted + 1 } },
+    ];
+    const isFirst = progress.index === 0;
+    const items = options
+      .filter(({ goals, after }) => goals.some(isFruitful) && canFinishArray(plan, after, isFruitful))
+      .map(({ goals, after }): Way => ({
+        symbols: isFirst ? [] : [terminal(comma)],
+        to: { container: array, goals: goals.filter(isFruitful), after },
+      }));
+    if (!mayClose(plan, progress)) return items;
+    return [...items, ...this.#closed(array, terminal(isFirst ? closeEmpty("]") : close("]")))];
+  }
+
+  #waysOfObject(object: OpenObject): readonly Way[] {
+    const { plan, progress, content } = object;
+    const { comma, close, closeEmpty } = this.#style;
+    const isFirst = content.members.size === 0;
+    const properties = [...this.#declared(object), ...this.#others(object)];
+    const ways = isFirst
+      ? properties
+      : properties.map(({ symbols, to }) => ({ symbols: [terminal(comma), ...symbols], to }));
+    if (!mayCloseObject(plan, progress)) return ways;
+    return [...ways, ...this.#closed(object, terminal(isFirst ? closeEmpty("}") : close("}")))];
+  }
+
+  #closed({ slot, content }: Container, sign: GrammarSymbol): readonly Way[] {
+    if (slot === null) return [{ symbols: [sign], to: null }];
+    const to = this.#filled(slot, content);
+    return to === null ? [] : [{ symbols: [sign], to }];
+  }
+
+  /** The declared properties that may come next, up to the first that is required. */
+  #declared(object: OpenObject): readonly Way[] {
+    const { plan, progress, used } = object;
+    const { isFruitful, meanings } = this.#plans;
+    const ways: Way[] = [];
+    for (let position = progress.position; position < plan.declared.length; position++) {
+      const { name, goal, isRequired } = plan.declared[position];
+      const after = behindDeclared(plan, progress, position);
+      if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) {
+        const key = JSON.stringify(name);
+        const symbols = [this.#keyed(meanings.texts.literal(key))];
+        ways.push({ symbols, to: { container: object, goals: [goal], after, key, used } });
+      }
+      if (isRequired) break;
+    }
+    return ways;
+  }
+
+  #others(object: OpenObject): readonly Way[] {
+    const { plan, progress, used, content } = object;
+    if (plan.declared.slice(progress.position).some(({ isRequired }) => isRequired)) return [];
+    const { automaton, recalls } = this.#workshop;
+    const { texts } = this.#plans.meanings;
+    const encoder = new TextEncoder();
+    const rivalNames = new Set(this.#rivalsOf(object).flatMap(({ members }) => [...members.keys()]));
+    const ahead = [...rivalNames].filter((name) => !content.members.has(name));
+    return otherNames(this.#plans, plan, { progress, used }).flatMap(
+      ({ key, goal, after }): readonly Way[] => {
+        const free = used.leftOf(key);
+        const known = ahead.filter((text) => automaton.matches(free, encoder.encode(text)));
+        const slotOf = (text: string, more: UsedTexts): Slot => ({
+          container: object,
+          goals: [goal],
+          after,
+          key: text,
+          used: more,
+        });
+        const ways = known.map((text): Way => ({
+          symbols: [this.#keyed(texts.literal(text))],
+          to: slotOf(text, used.with(text)),
+        }));
+        const left = this.#without(free, known);
+        if (automaton.isEmpty(left)) return ways;
+        const behind = (text: string, more: UsedTexts): Productions => [
+          [terminal(this.#style.colon), this.#rule(slotOf(text, more))],
+        ];
+        const recall = recalls.add({
+          behind: (text) => behind(text, used.with(text)),
+          // Without quotation marks it is no name's.
+          behindAny: () => behind(`unknown ${used.count}`, used.withUnknown()),
+        });
+        return [...ways, { symbols: [terminal(left), recall], to: null }];
+      },
+    );
+  }
+
+  #keyed(key: Expression): GrammarSymbol {
+    return terminal(this.#workshop.expressions.sequence(key, this.#style.colon));
+  }
+
+  get #workshop(): Workshop {
+    return this.#plans.meanings.workshop;
+  }
+}
+
+/** Names a place by all that what may follow depends on. */
+function nameOf(at: Container | Slot): string {
+  if (!("goals" in at)) return `behind ${at.id}`;
+  const { container, goals, after } = at;
+  const key = "key" in at ? JSON.stringify(at.key) : "";
+  return `value ${container.id} ${goals.join(",")} ${JSON.stringify(after)} ${key}`;
+}

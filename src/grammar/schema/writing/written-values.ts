@@ -1,0 +1,59 @@
+// JSON values as they are written, one object for each value: what is equal is the same. Members have no order.
+
+export interface WrittenValue {
+  readonly type: "scalar" | "array" | "object";
+  /** No other value has it. */
+  readonly id: number;
+  /** Of a scalar that is known. */
+  readonly text: string | null;
+  readonly items: readonly WrittenValue[];
+  readonly members: ReadonlyMap<string, WrittenValue>;
+}
+
+type Parts = Partial<Pick<WrittenValue, "text" | "items" | "members">>;
+
+export class WrittenValues {
+  readonly #known = new Map<string, WrittenValue>();
+  #lastId = 0;
+
+  /** @param text in the one way in which the value is written */
+  scalar(text: string): WrittenValue {
+    return this.#of("scalar", text, { text });
+  }
+
+  array(items: readonly WrittenValue[]): WrittenValue {
+    return this.#of("array", items.map(({ id }) => id).join(","), { items });
+  }
+
+  /** @param members by the texts of their names */
+  object(members: ReadonlyMap<string, WrittenValue>): WrittenValue {
+    const named = [...members].map(([name, { id }]) => `${name}:${id}`);
+    return this.#of("object", named.sort().join(","), { members });
+  }
+
+  /** A scalar that nobody has read: equal to no other. */
+  unknown(): WrittenValue {
+    return this.#new("scalar", {});
+  }
+
+  #of(type: WrittenValue["type"], content: string, parts: Parts): WrittenValue {
+    const key = `${type} ${content}`;
+    const known = this.#known.get(key) ?? this.#new(type, parts);
+    this.#known.set(key, known);
+    return known;
+  }
+
+  #new(type: WrittenValue["type"], { text = null, items = [], members = new Map() }: Parts): WrittenValue {
+    this.#lastId += 1;
+    return { type, id: this.#lastId, text, items, members };
+  }
+}
+
+/** Whether the value may become the other as it is written on. */
+export function begins({ type, items, members }: WrittenValue, other: WrittenValue): boolean {
+  if (type !== other.type) return false;
+  return (
+    items.every((item, index) => other.items[index] === item) &&
+    [...members].every(([name, member]) => other.members.get(name) === member)
+  );
+}
