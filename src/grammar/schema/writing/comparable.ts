@@ -75,7 +75,8 @@ export function checkComparable(plans: Plans): void {
 function checkItems(plans: Plans, plan: ArrayPlan, pointer: string): void {
   const { limits } = plans.meanings.workshop;
   const many = Math.floor(limits.states / rulesPerItem);
-  const seen = new Set<Goal>(plan.rest.plain);
+  const items = plan.rest.map(({ goal }) => goal);
+  const seen = new Set<Goal>(items);
   for (const goal of seen) {
     plans.meanings.workshop.budget.spend(1);
     const { listed, others } = scalarsOf(plans.meanings, goal);
@@ -89,7 +90,7 @@ function checkItems(plans: Plans, plan: ArrayPlan, pointer: string): void {
       );
     for (const inner of plans.goalsWithin(goal)) seen.add(inner);
   }
-  if (plan.min > 1 && !plan.rest.plain.some((goal) => hasValues(plans, goal, plan.min)))
+  if (plan.min > 1 && !items.some((goal) => hasValues(plans, goal, plan.min)))
     throw refused("uniqueItems", pointer, "asks for more items that differ than there surely are");
 }
 
@@ -118,7 +119,10 @@ function hasValues(plans: Plans, goal: Goal, count: number, above: readonly Goal
       case "array":
         // One item of its own for each.
         return (
-          plan.counting === null && plan.min <= 1 && plan.max >= 1 && itemAt(plan, 0).plain.some(hasAsMany)
+          plan.counters.length === 0 &&
+          plan.min <= 1 &&
+          plan.max >= 1 &&
+          itemAt(plan, 0).some((way) => hasAsMany(way.goal))
         );
       case "object":
         if (plan.max !== Number.POSITIVE_INFINITY) return false;

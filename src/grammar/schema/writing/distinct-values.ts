@@ -6,7 +6,7 @@ import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Workshop } from "../../workshop.ts";
 import type { Goal } from "../goals.ts";
-import { canFinishArray, isDistinct, itemAt, mayClose } from "./array-counts.ts";
+import { behindItem, canFinishArray, isDistinct, itemAt, mayClose, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
 import { scalarsOf } from "./comparable.ts";
 import type { Scalars } from "./comparable.ts";
@@ -206,7 +206,7 @@ export class DistinctValues {
       name,
       content,
       slot,
-      progress: { index: 0, counted: 0 },
+      progress: startOfArray(plan),
     });
   }
 
@@ -231,18 +231,13 @@ export class DistinctValues {
     const { plan, progress } = array;
     const { comma, close, closeEmpty } = this.#style;
     const { isFruitful } = this.#plans;
-    const { plain, counted } = itemAt(plan, progress.index);
-    const index = progress.index + 1;
-    const options = [
-      { goals: plain, after: { index, counted: progress.counted } },
-      { goals: counted, after: { index, counted: progress.counted + 1 } },
-    ];
     const isFirst = progress.index === 0;
-    const items = options
-      .filter(({ goals, after }) => goals.some(isFruitful) && canFinishArray(plan, after, isFruitful))
-      .map(({ goals, after }): Way => ({
+    const items = itemAt(plan, progress.index)
+      .map((way) => ({ goal: way.goal, after: behindItem(progress, way) }))
+      .filter(({ goal, after }) => isFruitful(goal) && canFinishArray(plan, after, isFruitful))
+      .map(({ goal, after }): Way => ({
         symbols: isFirst ? [] : [terminal(comma)],
-        to: { container: array, goals: goals.filter(isFruitful), after },
+        to: { container: array, goals: [goal], after },
       }));
     if (!mayClose(plan, progress)) return items;
     return [...items, ...this.#closed(array, terminal(isFirst ? closeEmpty("]") : close("]")))];

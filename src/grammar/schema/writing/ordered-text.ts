@@ -66,8 +66,8 @@ class OrderedTexts {
     if (plan.distinct !== null) return looseText(value);
     const items: string[] = [];
     for (const [index, item] of value.entries()) {
-      const { counted, plain } = itemAt(plan, index);
-      const text = this.fitting([...counted, ...plain], item);
+      const goals = itemAt(plan, index).map(({ goal }) => goal);
+      const text = this.fitting(goals, item);
       if (text === null) return null;
       items.push(text);
     }

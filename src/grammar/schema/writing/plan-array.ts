@@ -1,7 +1,8 @@
 // An array's shape made ready for rules: which items count for `contains`, and which texts must differ.
 import { unreachable } from "../../../domain/assert.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import type { ArrayPlan, DistinctItems, ItemPlan } from "./array-counts.ts";
+import { limitExceeded } from "../../../regex/limits.ts";
+import type { ArrayPlan, DistinctItems, ItemPlan, ItemWay } from "./array-counts.ts";
 import type { Goal } from "../goals.ts";
 import { noValue } from "../goals.ts";
 import { refused } from "../keywords/keyword.ts";
@@ -12,12 +13,9 @@ import type { ArrayShape, Contains, Shape } from "../shapes.ts";
 export function planArray(meanings: Meanings, shape: ArrayShape): readonly ArrayPlan[] {
   const never = shape.contains.filter(({ max }) => max === 0);
   const counting = shape.contains.filter(({ max }) => max > 0);
-  if (counting.length > 1)
-    throw refused("contains", counting[1].pointer, "cannot be combined with another contains");
-  const counted = counting.at(0) ?? null;
-  if ((counted !== null && counted.min > counted.max) || never.some(({ min }) => min > 0)) return [];
+  if (shape.contains.some(({ min, max }) => min > max)) return [];
   const front = Math.min(shape.prefix.length, shape.max);
-  const item = (index: number) => planItem(meanings, itemGoal(shape, index), { never, counted });
+  const item = (index: number) => planItem(meanings, itemGoal(shape, index), { never, counting });
   return [
     {
       type: "array",
@@ -25,26 +23,42 @@ export function planArray(meanings: Meanings, shape: ArrayShape): readonly Array
       max: shape.max,
       items: Array.from({ length: front }, (_, index) => item(index)),
       rest: item(shape.prefix.length),
-      counting: counted,
+      counters: counting,
       ...differing(meanings, shape),
     },
   ];
 }
 
 function planItem(
-  { goals }: Meanings,
+  { goals, workshop }: Meanings,
   goal: Goal,
-  { never, counted }: { readonly never: readonly Contains[]; readonly counted: Contains | null },
+  { never, counting }: { readonly never: readonly Contains[]; readonly counting: readonly Contains[] },
 ): ItemPlan {
+  const { limits } = workshop;
   const without = (options: readonly Goal[], other: Goal): readonly Goal[] =>
     options.flatMap((option) => goals.not(other).map((missed) => goals.and(option, missed)));
-  const possible = (options: readonly Goal[]) => [...new Set(options)].filter((option) => option !== noValue);
   const open = never.reduce<readonly Goal[]>((options, { goal: other }) => without(options, other), [goal]);
-  if (counted === null) return { plain: possible(open), counted: [] };
-  return {
-    plain: possible(counted.max === Number.POSITIVE_INFINITY ? open : without(open, counted.goal)),
-    counted: possible(open.map((option) => goals.and(option, counted.goal))),
-  };
+  let ways: readonly ItemWay[] = open.map((option) => ({ goal: option, countedBy: [] }));
+  for (const [counter, { goal: other, max }] of counting.entries()) {
+    const counted = ways.map((way) => ({
+      goal: goals.and(way.goal, other),
+      countedBy: [...way.countedBy, counter],
+    }));
+    // Where more than enough may be so, it does no harm to take one for another.
+    const others = ways.flatMap((way) =>
+      max === Number.POSITIVE_INFINITY
+        ? [way]
+        : without([way.goal], other).map((left) => ({ ...way, goal: left })),
+    );
+    ways = differentWays([...counted, ...others]);
+    if (ways.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
+  }
+  return differentWays(ways);
+}
+
+function differentWays(ways: readonly ItemWay[]): readonly ItemWay[] {
+  const possible = ways.filter(({ goal }) => goal !== noValue);
+  return [...new Map(possible.map((way) => [`${way.goal} ${way.countedBy.join(",")}`, way])).values()];
 }
 
 /** How the array keeps its items from being equal. */

@@ -3,7 +3,7 @@
 import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { Meanings } from "../meanings.ts";
-import { canFinishArray } from "./array-counts.ts";
+import { canFinishArray, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan } from "./array-counts.ts";
 import { planArray } from "./plan-array.ts";
 import { canFinishObject, planObjects, startOf } from "./plan-object.ts";
@@ -80,7 +80,7 @@ export class Plans {
       case "scalar":
         return true;
       case "array":
-        return canFinishArray(plan, { index: 0, counted: 0 }, this.isFruitful);
+        return canFinishArray(plan, startOfArray(plan), this.isFruitful);
       default:
         return canFinishObject(plan, startOf(plan), this.isFruitful);
     }
@@ -113,7 +113,7 @@ function goalsOf(plan: Plan): readonly Goal[] {
     case "scalar":
       return [];
     case "array":
-      return [...plan.items, plan.rest].flatMap(({ plain, counted }) => [...plain, ...counted]);
+      return [...plan.items, plan.rest].flat().map(({ goal }) => goal);
     default:
       return [...plan.declared, ...plan.rules, ...(plan.wanted ?? [])].map(({ goal }) => goal);
   }

@@ -4,7 +4,7 @@ import { present } from "../../../domain/assert.ts";
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import { canFinishArray, itemAt, mayClose } from "./array-counts.ts";
+import { behindItem, bounded, canFinishArray, itemAt, mayClose, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
 import type { Workshop } from "../../workshop.ts";
 import type { Goal } from "../goals.ts";
@@ -54,33 +54,21 @@ export class RuleWriter {
 
   #insideArray(plan: ArrayPlan, name: string): GrammarSymbol {
     if (plan.comparedAt !== null) return this.#distinctValues.inside(plan, name);
-    if (plan.distinct === null) return this.#items(plan, name, { index: 0, counted: 0 });
+    if (plan.distinct === null) return this.#items(plan, name, startOfArray(plan));
     return this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#workshop)));
   }
 
   /** What may stand between the items so far and the end of the array, with it. */
   #items(plan: ArrayPlan, name: string, progress: ArrayProgress): GrammarSymbol {
     const at = bounded(plan, progress);
-    return this.#rule(`array ${name} ${at.index} ${at.counted}`, () => {
-      const { plain, counted } = itemAt(plan, at.index);
-      const index = at.index + 1;
-      const options = [
-        ...this.#item(plan, name, { goals: plain, next: { index, counted: at.counted } }),
-        ...this.#item(plan, name, { goals: counted, next: { index, counted: at.counted + 1 } }),
-      ];
+    const { isFruitful } = this.#plans;
+    return this.#rule(`array ${name} ${at.index} ${at.counts.join(",")}`, () => {
+      const options = itemAt(plan, at.index)
+        .map((way) => ({ goal: way.goal, next: behindItem(at, way) }))
+        .filter(({ goal, next }) => isFruitful(goal) && canFinishArray(plan, next, isFruitful))
+        .map(({ goal, next }) => [this.value(goal), this.#items(plan, name, next)]);
       return this.#listed(options, { isFirst: at.index === 0, mayClose: mayClose(plan, at) });
     });
-  }
-
-  #item(
-    plan: ArrayPlan,
-    name: string,
-    { goals, next }: { readonly goals: readonly Goal[]; readonly next: ArrayProgress },
-  ): Productions {
-    if (!canFinishArray(plan, next, this.#plans.isFruitful)) return [];
-    return goals
-      .filter((goal) => this.#plans.isFruitful(goal))
-      .map((goal) => [this.value(goal), this.#items(plan, name, next)]);
   }
 
   /** An item that was none before, and what may follow it. */
@@ -202,14 +190,6 @@ export class RuleWriter {
   #rule(name: string, make: () => Productions): GrammarSymbol {
     return this.#workshop.rules.rule(name, make);
   }
-}
-
-/** Progress beyond which nothing changes is the same. */
-function bounded({ min, max, items, counting }: ArrayPlan, { index, counted }: ArrayProgress): ArrayProgress {
-  const indexMax = max === Number.POSITIVE_INFINITY ? Math.max(items.length, min, 1) : max;
-  const countMax =
-    counting === null ? 0 : counting.max === Number.POSITIVE_INFINITY ? counting.min : counting.max;
-  return { index: Math.min(index, indexMax), counted: Math.min(counted, countMax) };
 }
 
 function limited({ min, max }: ObjectPlan, place: Place): Place {
