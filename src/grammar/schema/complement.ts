@@ -86,7 +86,6 @@ const containing = (goal: Goal, min: number, pointer: string) => ({
 function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): readonly Shape[] {
   const { goals, texts } = algebra;
   const { expressions } = texts.workshop;
-  if (shape.needs.length > 0) throw notExpressible("not", place);
   const any = anyObject(texts.anyBody);
   const shapes: ObjectShape[] = [];
   const only = (name: string, goal: Goal, isRequired: boolean): ObjectShape => ({
@@ -106,6 +105,14 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
       isRequired: !isThere,
     }));
     shapes.push({ ...any, declared: others });
+  }
+  for (const { names, goal } of shape.needs) {
+    const [missed, ...more] = goals.not(goal);
+    // Each name may miss another part.
+    if (more.length > 0) throw notExpressible("not", place);
+    const others = { names: texts.others(names), goal: anyValue, isPattern: false };
+    const rules = missed === noValue ? [others] : [{ names, goal: missed, isPattern: true }, others];
+    shapes.push({ ...any, rules });
   }
   const declaredNames = expressions.or(...shape.declared.map(({ name }) => texts.everySpelling(name)));
   const open = texts.others(declaredNames);

@@ -252,6 +252,36 @@ const cases: readonly (readonly [schema: Json, accepted: readonly string[], othe
     ["[3,1]", '["a"]'],
     ["[]", "[1]", "[2]", "[1.5]"],
   ],
+  [
+    {
+      type: "object",
+      allOf: [
+        { not: { propertyNames: { pattern: "^a" } } },
+        { not: { propertyNames: { pattern: "^b" } } },
+        { not: { additionalProperties: { type: "integer" } } },
+      ],
+    },
+    ['{"a":1,"b":"x"}', '{"c":true}', '{"a":true,"b":1}'],
+    ["{}", '{"a":1}', '{"b":"x"}', '{"c":1}', '{"a":1,"b":2}'],
+  ],
+  [
+    {
+      type: "object",
+      properties: { a: { type: "integer" } },
+      allOf: [
+        { not: { additionalProperties: { minimum: 3 } } },
+        { not: { propertyNames: { pattern: "^[ab]" } } },
+      ],
+      maxProperties: 2,
+    },
+    ['{"a":1,"c":1}', '{"c":1}', '{"a":4,"d":1}'],
+    ["{}", '{"a":1}', '{"a":1,"b":1,"c":1}', '{"c":4}'],
+  ],
+  [
+    { type: "object", not: { not: { not: { not: { additionalProperties: { const: 1 } } } } } },
+    ["{}", '{"a":1}'],
+    ['{"a":2}'],
+  ],
   // Readers take the last value of a name that comes twice.
   [
     { type: "object", not: { additionalProperties: { type: "string" } } },

@@ -96,7 +96,7 @@ function checkItems(plans: Plans, plan: ArrayPlan, pointer: string): void {
 
 function namesOf({ texts }: Meanings, plan: Plan): readonly Expression[] {
   if (plan.type !== "object") return [];
-  return [...plan.rules, ...(plan.wanted ?? [])].map(({ names }) =>
+  return [...plan.rules, ...plan.wanted].map(({ names }) =>
     texts.string({ type: "string", body: texts.both(names, texts.shortestBody), values: null }),
   );
 }

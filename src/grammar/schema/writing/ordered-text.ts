@@ -81,7 +81,7 @@ class OrderedTexts {
     if (!plan.together.hold((index) => names.has(plan.declared[index].name))) return null;
     const declared = plan.declared.filter(({ name }) => names.delete(name));
     const { texts } = this.#plans.meanings;
-    const rules = [...(plan.wanted ?? []), ...plan.rules];
+    const rules = [...plan.wanted, ...plan.rules];
     const members: string[] = [];
     const add = (name: string, goals: readonly Goal[]): boolean => {
       const text = this.fitting(goals, value[name]);

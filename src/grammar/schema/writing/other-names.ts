@@ -3,7 +3,7 @@ import type { Expression } from "../../../regex/expressions.ts";
 import type { Goal } from "../goals.ts";
 import type { NameRule } from "../shapes.ts";
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
-import { behindOther, canFinishObject } from "./plan-object.ts";
+import { behindOther, canFinishObject, without } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import type { UsedTexts } from "./used-texts.ts";
 
@@ -30,17 +30,24 @@ export function otherNames(
   const { expressions } = texts.workshop;
   const keyOf = ({ names }: NameRule) => texts.string({ type: "string", body: names, values: null });
   const behind = behindOther(plan, progress);
-  const wanted = progress.wanted ? (plan.wanted ?? []).filter(({ goal }) => isFruitful(goal)) : [];
-  // The last name that is wanted is not given away.
+  const { wants } = progress;
+  const wanted = plan.wanted.filter(
+    ({ goal, does }) => isFruitful(goal) && does.every((want) => wants.includes(want)),
+  );
+  // The last name that is wanted is not given away; where several things are wanted there are names enough.
   const kept = expressions.or(...wanted.map(keyOf));
-  const isLast = used !== null && wanted.length > 0 && !used.leaves(kept, 2);
+  const isLast = used !== null && plan.wantCount === 1 && wanted.length > 0 && !used.leaves(kept, 2);
   const others = [
     ...plan.rules.map((rule) => ({
       key: isLast ? expressions.and(keyOf(rule), expressions.not(kept)) : keyOf(rule),
       goal: rule.goal,
       after: behind,
     })),
-    ...wanted.map((rule) => ({ key: keyOf(rule), goal: rule.goal, after: { ...behind, wanted: false } })),
+    ...wanted.map((rule) => ({
+      key: keyOf(rule),
+      goal: rule.goal,
+      after: { ...behind, wants: without(wants, rule.does) },
+    })),
   ];
   return others
     .filter(({ goal, after }) => isFruitful(goal) && canFinishObject(plan, after, isFruitful))

@@ -17,8 +17,9 @@ export interface ObjectPlan {
   readonly rules: readonly NameRule[];
   readonly min: number;
   readonly max: number;
-  /** One of these must be among the other names; null where none must. */
-  readonly wanted: readonly NameRule[] | null;
+  /** How many things other names must do, and the names that do some of them. */
+  readonly wantCount: number;
+  readonly wanted: readonly WantedName[];
   /**
    * Null where other names may come twice. Where they may not, since each counts or one of them must keep what its value
    * is: how many names each rule has, as far as they matter. Every name has one text then.
@@ -28,22 +29,27 @@ export interface ObjectPlan {
   readonly together: Together;
 }
 
+export interface WantedName extends NameRule {
+  /** What it does of what is wanted, by numbers from 0. */
+  readonly does: readonly number[];
+}
+
 /** How far an object is written. */
 export interface ObjectProgress {
   /** How many of the declared names are behind. */
   readonly position: number;
   readonly count: number;
-  /** Whether one of the wanted names is still to come. */
-  readonly wanted: boolean;
+  /** What other names have still to do. */
+  readonly wants: readonly number[];
   /** The clauses that nothing has fulfilled yet. */
   readonly open: readonly number[];
 }
 
 /** Before the first property. */
-export const startOf = ({ wanted, together }: ObjectPlan): ObjectProgress => ({
+export const startOf = ({ wantCount, together }: ObjectPlan): ObjectProgress => ({
   position: 0,
   count: 0,
-  wanted: wanted !== null,
+  wants: Array.from({ length: wantCount }, (_, want) => want),
   open: together.all,
 });
 
@@ -87,15 +93,17 @@ export function planObjects(
   const { alternatives } = meanings.workshop.limits;
   if (cases.length > alternatives) throw limitExceeded("alternatives", alternatives);
   const ways = cases.flatMap((one) => needsSettled(meanings, one, shape.needs));
-  return ways.map(({ settled, wanted }) => {
+  return ways.map(({ settled, open: wants }) => {
     const names = undeclared(meanings, settled);
+    const others = narrowed(meanings, settled.rules, names);
     const plan = {
       type: "object" as const,
       declared: settled.declared,
-      rules: narrowed(meanings, settled.rules, names),
+      rules: others,
       min: settled.min,
       max: settled.max,
-      wanted: wanted === null ? null : narrowed(meanings, wanted, names),
+      wantCount: wants.length,
+      wanted: wantedNames(meanings, others, wants),
       nameCounts: null,
       together: new Together(settled.declared, settled.clauses, meanings.workshop.budget),
     };
@@ -111,34 +119,68 @@ function isCounted({ declared, rules, min, max }: ObjectShape): boolean {
 
 interface Settled {
   readonly settled: ObjectShape;
-  readonly wanted: readonly NameRule[] | null;
+  /** What names that are not declared must do. */
+  readonly open: readonly Need[];
 }
 
 function needsSettled(meanings: Meanings, shape: ObjectShape, needs: readonly Need[]): readonly Settled[] {
-  const { goals, texts } = meanings;
+  const { goals, texts, workshop } = meanings;
+  const { alternatives } = workshop.limits;
   return needs.reduce<readonly Settled[]>(
-    (ways, need) =>
-      ways.flatMap(({ settled, wanted }) => {
+    (ways, need) => {
+      const more = ways.flatMap(({ settled, open }) => {
         const byDeclared = settled.declared.flatMap(({ name, goal }, index): readonly Settled[] => {
           if (!texts.holds(need.names, name)) return [];
           const required = { name, goal: goals.and(goal, need.goal), isRequired: true };
-          return [{ settled: { ...settled, declared: settled.declared.with(index, required) }, wanted }];
+          return [{ settled: { ...settled, declared: settled.declared.with(index, required) }, open }];
         });
-        const others = settled.rules.map((rule) => ({
-          ...rule,
-          names: texts.both(rule.names, need.names),
-          goal: goals.and(rule.goal, need.goal),
-        }));
-        const possible = narrowed(meanings, others, undeclared(meanings, settled)).filter(
-          ({ goal }) => goal !== noValue,
-        );
-        if (possible.length === 0) return byDeclared;
-        if (wanted !== null)
-          throw refused("not", need.pointer, "asks for several names that are not declared");
-        return [...byDeclared, { settled, wanted: possible }];
-      }),
-    [{ settled: shape, wanted: null }],
+        const others = narrowed(meanings, settled.rules, undeclared(meanings, settled));
+        const isPossible = wantedNames(meanings, others, [need]).length > 0;
+        return isPossible ? [...byDeclared, { settled, open: [...open, need] }] : byDeclared;
+      });
+      if (more.length > alternatives) throw limitExceeded("alternatives", alternatives);
+      return more;
+    },
+    [{ settled: shape, open: [] }],
   );
+}
+
+/** A name takes as many rules at least. */
+const rulesPerName = 6;
+
+/**
+ * The names that do something of what is wanted: any part of it at once.
+ *
+ * @throws ConstraintRefusal where several things are wanted of so few names that some could be used up
+ */
+function wantedNames(
+  meanings: Meanings,
+  rules: readonly NameRule[],
+  wants: readonly Need[],
+): readonly WantedName[] {
+  const { goals, texts, workshop } = meanings;
+  const { automaton, limits } = workshop;
+  const many = Math.floor(limits.states / rulesPerName);
+  let found: readonly WantedName[] = rules.map((rule) => ({ ...rule, does: [] }));
+  for (const [want, need] of wants.entries()) {
+    const doing = found.map((name) => ({
+      ...name,
+      names: texts.both(name.names, need.names),
+      goal: goals.and(name.goal, need.goal),
+      does: [...name.does, want],
+    }));
+    const possible = doing.filter(({ names, goal }) => goal !== noValue && !automaton.isEmpty(names));
+    const isScarce = ({ names }: WantedName) => !automaton.hasTexts(automaton.start(names), many);
+    if (wants.length > 1 && possible.some(isScarce))
+      throw refused(
+        "not",
+        need.pointer,
+        "asks for several names that are not declared, of which there are few",
+      );
+    found = [...found, ...possible];
+    if (found.length > limits.alternatives) throw limitExceeded("alternatives", limits.alternatives);
+  }
+  return found.filter(({ does }) => does.length > 0);
 }
 
 /** Bodies of the names that the shape does not declare. */
@@ -148,7 +190,11 @@ function undeclared({ texts }: Meanings, { declared, rules }: ObjectShape): Expr
   return texts.others(texts.workshop.expressions.or(...names));
 }
 
-function narrowed({ texts }: Meanings, rules: readonly NameRule[], names: Expression): readonly NameRule[] {
+function narrowed<T extends NameRule>(
+  { texts }: Meanings,
+  rules: readonly T[],
+  names: Expression,
+): readonly T[] {
   return rules
     .map((rule) => ({ ...rule, names: texts.both(rule.names, names) }))
     .filter((rule) => !texts.workshop.automaton.isEmpty(rule.names));
@@ -158,9 +204,9 @@ function narrowed({ texts }: Meanings, rules: readonly NameRule[], names: Expres
  * Whether a name that comes twice would make a difference: it counts once, and of its values readers take the last. A
  * minimum is exact without where one name is enough.
  */
-function mustDiffer({ declared, rules, min, wanted }: ObjectPlan): boolean {
+function mustDiffer({ declared, rules, min, wantCount }: ObjectPlan): boolean {
   const requiredCount = declared.filter(({ isRequired }) => isRequired).length;
-  return wanted !== null || (rules.length > 0 && min > 1 && requiredCount < min - 1);
+  return wantCount > 0 || (rules.length > 0 && min > 1 && requiredCount < min - 1);
 }
 
 /** The plan without names that come twice. */
@@ -176,23 +222,25 @@ export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectP
   return {
     ...plan,
     rules,
-    wanted: plan.wanted && narrowed(meanings, plan.wanted, texts.shortestBody),
+    wanted: narrowed(meanings, plan.wanted, texts.shortestBody),
     nameCounts: rules.map(countOf),
   };
 }
 
 /** Whether an object that has come so far can be completed. */
 export function canFinishObject(
-  { declared, rules, min, max, wanted, nameCounts, together }: ObjectPlan,
+  plan: ObjectPlan,
   progress: ObjectProgress,
   isFruitful: (goal: Goal) => boolean,
 ): boolean {
+  const { declared, rules, min, max, nameCounts, together } = plan;
   const { position, open } = progress;
   const ahead = declared.slice(position);
   if (ahead.some(({ goal, isRequired }) => isRequired && !isFruitful(goal))) return false;
-  const mustHave = ahead.filter(({ isRequired }) => isRequired).length + (progress.wanted ? 1 : 0);
+  const wantedCount = fewestWanted(plan, progress.wants, isFruitful);
+  if (wantedCount === null) return false;
+  const mustHave = ahead.filter(({ isRequired }) => isRequired).length + wantedCount;
   if (progress.count + mustHave > max) return false;
-  if (progress.wanted && !(wanted ?? []).some(({ goal }) => isFruitful(goal))) return false;
   const mayHave = ahead.filter(({ goal }) => isFruitful(goal)).length;
   // Names that were written count twice here: had they been too few, none would have been written.
   const others = rules.reduce(
@@ -200,17 +248,38 @@ export function canFinishObject(
       count + (isFruitful(goal) ? (nameCounts?.[index] ?? Number.POSITIVE_INFINITY) : 0),
     0,
   );
-  if (progress.count + mayHave + Math.max(others, progress.wanted ? 1 : 0) < min) return false;
+  if (progress.count + mayHave + Math.max(others, wantedCount) < min) return false;
   return together.canHold(open, position, (index) =>
     isFruitful(declared[index].goal) ? presenceOf(declared[index]) : false,
   );
 }
 
+/** How few names do all that is wanted; null where none can. */
+function fewestWanted(
+  { wanted }: ObjectPlan,
+  wants: readonly number[],
+  isFruitful: (goal: Goal) => boolean,
+): number | null {
+  const possible = wanted.filter(({ goal }) => isFruitful(goal));
+  if (!wants.every((want) => possible.some(({ does }) => does.includes(want)))) return null;
+  let left: readonly (readonly number[])[] = [wants];
+  let count = 0;
+  for (; !left.some((some) => some.length === 0); count++) {
+    const after = left.flatMap((some) => possible.map(({ does }) => without(some, does)));
+    left = [...new Map(after.map((some) => [some.join(","), some])).values()];
+  }
+  return count;
+}
+
+export const without = (wants: readonly number[], done: readonly number[]): readonly number[] =>
+  wants.filter((want) => !done.includes(want));
+
 export function mayCloseObject(
   { declared, min, together }: ObjectPlan,
-  { position, count, wanted, open }: ObjectProgress,
+  { position, count, wants, open }: ObjectProgress,
 ): boolean {
-  if (count < min || wanted || declared.slice(position).some(({ isRequired }) => isRequired)) return false;
+  if (count < min || wants.length > 0 || declared.slice(position).some(({ isRequired }) => isRequired))
+    return false;
   return together.holdAtEnd(open, position);
 }
 

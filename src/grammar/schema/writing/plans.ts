@@ -115,6 +115,6 @@ function goalsOf(plan: Plan): readonly Goal[] {
     case "array":
       return [...plan.items, plan.rest].flat().map(({ goal }) => goal);
     default:
-      return [...plan.declared, ...plan.rules, ...(plan.wanted ?? [])].map(({ goal }) => goal);
+      return [...plan.declared, ...plan.rules, ...plan.wanted].map(({ goal }) => goal);
   }
 }

@@ -197,8 +197,8 @@ function limited({ min, max }: ObjectPlan, place: Place): Place {
   return { ...place, count: Math.min(place.count, min) };
 }
 
-const nameOf = ({ position, count, wanted, open, used }: Place): string =>
-  `${position} ${count} ${wanted} ${open.join(",")}${used === null ? "" : ` ${used.id}`}`;
+const nameOf = ({ position, count, wants, open, used }: Place): string =>
+  `${position} ${count} ${wants.join(",")} ${open.join(",")}${used === null ? "" : ` ${used.id}`}`;
 
 /** Whether no declared name that is still to come must. */
 const mayPassDeclared = ({ declared }: ObjectPlan, { position }: Place): boolean =>
