@@ -1157,12 +1157,20 @@ test("the same idempotency key starts one job", async (t) => {
 });
 
 /** Collects a stream in the background. */
-function collect(stream: AsyncIterable<JobEvent>): { readonly types: string[]; readonly end: Promise<void> } {
+function collect(stream: AsyncIterable<JobEvent>): {
+  readonly events: JobEvent[];
+  readonly types: string[];
+  readonly end: Promise<void>;
+} {
+  const events: JobEvent[] = [];
   const types: string[] = [];
   const end = (async () => {
-    for await (const event of stream) types.push(event.type);
+    for await (const event of stream) {
+      events.push(event);
+      types.push(event.type);
+    }
   })();
-  return { types, end };
+  return { events, types, end };
 }
 
 test("a stream shows events as they come and ends after the last", async (t) => {
@@ -1218,6 +1226,44 @@ test("a stream finds by itself what another process wrote", async (t) => {
   await bench.clock.advance(1);
   await end;
   assert.deepEqual(types, ["training_failed"]);
+});
+
+test("a stream whose job is deleted with its model ends with one last event, whenever it looks", async (t) => {
+  for (const looksBetween of [true, false]) {
+    const bench = await Bench.open(t);
+    const queue = await bench.start([untilInterrupted]);
+    await bench.submit(queue, "a");
+    await bench.submit(queue, "b");
+    const { signal } = new AbortController();
+    const streams = ["a", "b"].map((id) => collect(queue.watchEvents(id, { after: null, signal })));
+    await bench.clock.advance(0);
+    const cancelling = queue.cancelAll("m");
+    if (looksBetween) await bench.clock.advance(0);
+    await cancelling;
+    await bench.database.models.delete("m");
+    await bench.clock.advance(1000);
+    await Promise.all(streams.map(({ end }) => end));
+    assert.deepEqual(
+      streams.map(({ types }) => types),
+      [["training_started", "gradient_step", "training_failed"], ["training_failed"]],
+    );
+    assert.equal(queue.status().watcherCount, 0);
+  }
+});
+
+test("a stream ends that finds its job deleted by another process, and says so", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  const { events, end } = collect(
+    idle.watchEvents("a", { after: null, signal: new AbortController().signal }),
+  );
+  await bench.clock.advance(0);
+  await bench.database.models.delete("m");
+  await bench.clock.advance(1000);
+  await end;
+  const data = { error_message: "The job was deleted, with its model." };
+  assert.deepEqual(events, [{ id: "a:deleted", type: "training_failed", data }]);
 });
 
 test("a stream whose reader goes away ends quietly", async (t) => {

@@ -171,8 +171,8 @@ export class JobQueue implements Service {
   }
 
   /**
-   * The job's events from the first after `after` on, as they come; ends after the terminal event, or quietly when the
-   * signal aborts.
+   * The job's events from the first after `after` on, as they come; ends after the terminal event, which is `training_failed`
+   * where the job is deleted meanwhile, or quietly when the signal aborts.
    *
    * @throws ServiceError `not_found`, or `invalid` when `after` is no event of the job
    */

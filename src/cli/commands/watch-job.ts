@@ -100,7 +100,10 @@ async function watchLive(client: HoneClient, id: string): Promise<JobEventResour
   } finally {
     looking.abort();
     await looks;
-    job = await client.findTrainingJob(id).catch(() => job);
+    job = await client.findTrainingJob(id).catch((error: unknown) => {
+      notice ??= error instanceof Error ? error.message : String(error);
+      return job;
+    });
     draw();
     screen.end();
     process.off("SIGINT", giveCursorBack);

@@ -711,6 +711,20 @@ test("pages through a job's events, and streams them live to whoever accepts eve
   await server.close();
 });
 
+test("a watch ends with a last event when the job's model is deleted", async () => {
+  const { server, modelId } = await withModel();
+  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
+  await server.app.listen({ host: "127.0.0.1", port: 0 });
+  await playJob(server, { step: null, events: [{ type: "training_started", data: { num_sequences: 1 } }] });
+  const headers = { authorization: bearer(keys.member), accept: "text/event-stream" };
+  const stream = await fetch(`${server.app.listeningOrigin}${path}/${id}/events`, { headers });
+  const url = `/v1/preview/models/${modelId}`;
+  const deleted = await server.app.inject({ method: "DELETE", url, headers });
+  assert.equal(deleted.statusCode, 200);
+  assert.match(await stream.text(), /training_started[^]*"type":"training_failed"[^]*data: \[DONE\]\n\n$/);
+  await server.close();
+});
+
 test("a watch that the server's closing ends does not look like the end of the job", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
