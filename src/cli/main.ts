@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { fullDiskError } from "../domain/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HoneApiError } from "../client/transport.ts";
+import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addDemoCommand } from "./commands/demo.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
@@ -32,6 +33,8 @@ export async function main(words: readonly string[]): Promise<void> {
     addDemoCommand,
   ])
     add(program);
+  if (words[0] === "serve") goOnWithoutReader();
+  else endWithoutReader();
   try {
     if (words[0] === "--version") await sayVersion();
     else await program.parseAsync([...words], { from: "user" });

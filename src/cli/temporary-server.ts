@@ -1,4 +1,5 @@
 // A server of one's own for as long as a command runs: free port, data folder that goes with it.
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,6 +22,9 @@ export async function withTemporaryServer(
 ): Promise<void> {
   const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
+  // Where the process ends before it comes to that itself.
+  const remove = (): void => rmSync(data, { recursive: true, force: true });
+  process.once("exit", remove);
   const server = createServer(
     readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn", ...flags }),
   );
@@ -29,6 +33,7 @@ export async function withTemporaryServer(
     await use({ url: server.url, apiKey: server.adminKey });
   } finally {
     await server.stop();
+    process.off("exit", remove);
     await rm(data, { recursive: true, force: true });
   }
 }

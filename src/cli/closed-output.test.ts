@@ -1,0 +1,30 @@
+// Commands whose reader has gone before they print: a real process with a pipe that is closed.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+
+/** How `hone` ends, and what it says beside what nobody reads. */
+async function endOf(words: readonly string[], input = ""): Promise<{ status: unknown; said: string }> {
+  const child = spawn(process.execPath, ["bin/hone.js", ...words], { stdio: "pipe" });
+  child.stdout.destroy();
+  child.stdin.end(input);
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const [status] = await once(child, "close");
+  return { status, said };
+}
+
+test("a command that nobody reads any more ends quietly, and well", async () => {
+  const quiet = { status: 0, said: "" };
+  assert.deepEqual(await endOf(["--version"]), quiet);
+  assert.deepEqual(await endOf(["serve", "--print-config"]), quiet);
+  const many = `${JSON.stringify({ schema: {}, tests: [] })}\n`.repeat(2000);
+  assert.deepEqual(await endOf(["schemas", "check", "--jsonl", "-"], many), quiet);
+});
+
+test("a command that fails says so, whether or not somebody reads the rest", async () => {
+  const { status, said } = await endOf(["models", "--url", "http://127.0.0.1:1"]);
+  assert.equal(status, 1);
+  assert.match(said, /^hone: /);
+});
