@@ -304,10 +304,29 @@ function registrations(other: Things, own: Things): readonly Attempt[] {
     { ...model, entity: entity.toUpperCase(), return_existing: true },
   ];
   return [
+    // While the asker has no model of that name yet.
+    ...forks(other),
     ...foreign.map((body) => post(models, body, 403)),
     post(models, { ...model, entity: fullNameOf(other), return_existing: true }, 422),
     // The asker's own model of the same name.
     post(models, { ...model, entity: own.entity, return_existing: true }, 200),
+  ];
+}
+
+/** New models of the asker's own that are to start from another's version. */
+function forks(other: Things): readonly Attempt[] {
+  const from = (model: string, step?: number): object => ({
+    project: "forks",
+    name: "fork",
+    base_model: "tiny",
+    from: { model, ...(step === undefined ? {} : { step }) },
+  });
+  return [
+    ...modelNames(other)
+      .filter(({ name }) => !/:(step0|step9|latest)$/.test(name))
+      .map(({ name, ...status }) => ({ ...post(models, from(name), 0), ...status })),
+    { ...post(models, from(other.modelId, 1), 0), ...foreignId },
+    post(models, from(other.name, 1), 404),
   ];
 }
 
