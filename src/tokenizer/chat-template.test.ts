@@ -234,6 +234,24 @@ test("gives a tool call's arguments as an object, and drops an empty list of cal
   );
 });
 
+test("a template that joins arguments to texts gets them as the model wrote them", () => {
+  const call = {
+    role: "assistant",
+    content: null,
+    tool_calls: [
+      { id: "1", type: "function", function: { name: "f", arguments: '{"id":12345678901234567890}' } },
+    ],
+  };
+  const joining = "{{ '>>>f\n' + messages[0].tool_calls[0]['function']['arguments'] }}";
+  assert.equal(render(joining, { messages: [call] }), '>>>f\n{"id":12345678901234567890}');
+  const broken = { ...call, tool_calls: [{ type: "function", function: { name: "f", arguments: "{x" } }] };
+  assert.equal(render(joining, { messages: [broken, user("?")] }), ">>>f\n{x");
+  assert.throws(() => render(joining, { messages: [broken] }), { message: /not valid JSON/ });
+  const asking =
+    "{% set a = messages[0].tool_calls[0].function.arguments %}{% if messages[0].tool_calls[0].function.arguments is mapping %}{{ a.id }}{% else %}{{ 'x' + messages[0].tool_calls[0].function.arguments }}{% endif %}";
+  assert.equal(render(asking, { messages: [call] }), "12345678901234567890");
+});
+
 test("an earlier call whose arguments are broken has none, so that a conversation goes on behind it", () => {
   const call = (text: string): Conversation["messages"][number] => ({
     role: "assistant",

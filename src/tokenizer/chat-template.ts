@@ -7,7 +7,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import { fromJson } from "../jinja/json-text.ts";
 import type { Value } from "../jinja/values/value.ts";
-import { detectContentFormat } from "./content-format.ts";
+import { detectContentFormat, readsArgumentsAsText } from "./content-format.ts";
 import { compileJinja } from "./jinja-program.ts";
 import type { JinjaProgram, ProgramLimits } from "./jinja-program.ts";
 import { toTemplateMessages } from "./template-messages.ts";
@@ -62,7 +62,11 @@ function refuseToRender(): never {
 
 function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
   const program: JinjaProgram = compileJinja(source, clock);
-  const reading = { format: detectContentFormat(program.body), knowsDeveloper: knowsDeveloper(source) };
+  const reading = {
+    format: detectContentFormat(program.body),
+    knowsDeveloper: knowsDeveloper(source),
+    readsArgumentsAsText: readsArgumentsAsText(program.body),
+  };
   return (conversation, limits) => {
     const variables = {
       ...specialTokens,

@@ -5,6 +5,24 @@
 import { allNodes, type Body, type Expression, type Node } from "../jinja/syntax/nodes.ts";
 import type { Value } from "../jinja/values/value.ts";
 
+/**
+ * Whether the template joins the arguments of calls to texts as they stand, and does nothing else with them: it then reads
+ * the text that the model wrote, where others read an object.
+ */
+export function readsArgumentsAsText(body: Body): boolean {
+  const nodes = [...allNodes(body)];
+  const isArguments = (node: Expression | null): boolean => node !== null && keyOf(node) === "arguments";
+  const isJoined = ofKind(nodes, "binary").some(
+    ({ operator, left, right }) => operator === "+" && (isArguments(left) || isArguments(right)),
+  );
+  const isReadOtherwise = nodes.some(
+    (node) =>
+      (node.kind === "test" || node.kind === "filter" || node.kind === "attribute") &&
+      isArguments(node.object),
+  );
+  return isJoined && !isReadOtherwise;
+}
+
 /** What `either` reads is content as it was sent: a text, or parts. */
 export type ContentFormat = "string" | "parts" | "either";
 

@@ -14,6 +14,8 @@ export interface MessageReading {
   readonly format: ContentFormat;
   /** Whether it knows the role `developer`, which is a system message to any other. */
   readonly knowsDeveloper: boolean;
+  /** Whether it reads the arguments of calls as the text that the model wrote; any other reads an object. */
+  readonly readsArgumentsAsText: boolean;
 }
 
 /**
@@ -25,14 +27,14 @@ export interface MessageReading {
 export function toTemplateMessages(messages: readonly MessageRecord[], reading: MessageReading): Value[] {
   const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
   if (faults.length > 0) throw unsupported(faults);
-  const { format, knowsDeveloper } = reading;
+  const { knowsDeveloper } = reading;
   const isMerged = !knowsDeveloper && messages.some(({ role }) => role === "developer");
   const prepared = messages.flatMap((message, index) =>
     isMerged && instructs(message)
       ? []
-      : [toTemplateMessage(message, format, index === messages.length - 1 ? index : null)],
+      : [toTemplateMessage(message, reading, index === messages.length - 1 ? index : null)],
   );
-  return isMerged ? [systemMessage(messages.filter(instructs), format), ...prepared] : prepared;
+  return isMerged ? [systemMessage(messages.filter(instructs), reading), ...prepared] : prepared;
 }
 
 function instructs({ role }: MessageRecord): boolean {
@@ -43,10 +45,10 @@ function instructs({ role }: MessageRecord): boolean {
  * All that instructs as one system message. Its content is one text: of several parts some templates show the first alone,
  * and others put nothing between them.
  */
-function systemMessage(messages: readonly MessageRecord[], format: ContentFormat): Dict {
+function systemMessage(messages: readonly MessageRecord[], reading: MessageReading): Dict {
   const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
   const content = texts.filter((text) => text !== "").join("\n\n");
-  return toTemplateMessage({ role: "system", content }, format, null);
+  return toTemplateMessage({ role: "system", content }, reading, null);
 }
 
 function contentFaults(content: Json, index: string): readonly Fault[] {
@@ -63,7 +65,7 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
 }
 
 /** @param last the index of the message where it is the last one, whose calls must be right: it may be what is learnt */
-function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
+function toTemplateMessage(message: MessageRecord, reading: MessageReading, last: number | null): Dict {
   const {
     role,
     content,
@@ -75,11 +77,11 @@ function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: 
   const thought = reasoning ?? reasoningContent ?? rest.thinking ?? null;
   const prepared = Dict.of([
     ["role", fromJson(role)],
-    ["content", contentOf(content ?? null, role === "tool" ? "string" : format)],
+    ["content", contentOf(content ?? null, role === "tool" ? "string" : reading.format)],
   ]);
   if (isJsonArray(toolCalls) && toolCalls.length > 0) {
     const calls = toolCalls.map((call, place) =>
-      toTemplateCall(call, last === null ? null : [String(last), "tool_calls", String(place)]),
+      toTemplateCall(call, reading, last === null ? null : [String(last), "tool_calls", String(place)]),
     );
     prepared.set("tool_calls", calls);
   }
@@ -109,17 +111,18 @@ function contentTexts(content: Json): readonly string[] {
 }
 
 /**
- * Models of every maker's template expect `function.arguments` as an object, while the API carries it as JSON text.
+ * Most templates expect `function.arguments` as an object, while the API carries it as JSON text.
  *
  * @param place where the call stands, to refuse what is no JSON; null for an earlier call. What a model once wrote wrongly
  *   would otherwise fail every turn after it: as in vLLM it has no arguments.
  */
-function toTemplateCall(call: Json, place: readonly string[] | null): Value {
+function toTemplateCall(call: Json, reading: MessageReading, place: readonly string[] | null): Value {
   const prepared = fromJson(call);
   const called = prepared instanceof Dict ? prepared.get("function") : undefined;
   const text = called instanceof Dict ? called.get("arguments") : undefined;
-  if (called instanceof Dict && typeof text === "string")
-    called.set("arguments", place === null ? earlierArguments(text) : parseArguments(text, place));
+  if (!(called instanceof Dict) || typeof text !== "string") return prepared;
+  const parsed = place === null ? earlierArguments(text) : parseArguments(text, place);
+  called.set("arguments", reading.readsArgumentsAsText ? text : parsed);
   return prepared;
 }
 

@@ -170,6 +170,7 @@ function parseSpec(spec: string, value: Value): Spec {
 function formatText(text: string, spec: Spec): string {
   const { letter, precision, align } = spec;
   if (letter !== "" && letter !== "s") throw unknownLetter(letter, "str");
+  if (spec.grouping !== "") throw new TemplateFault(`Cannot specify '${spec.grouping}' with 's'.`);
   if (spec.sign !== "") throw new TemplateFault("Sign not allowed in string format specifier");
   if (align === "=") throw new TemplateFault("'=' alignment not allowed in string format specifier");
   return aligned("", precision === null ? text : charactersOf(text).slice(0, precision).join(""), spec, "<");

@@ -7,7 +7,7 @@ import { attributeOf, subscriptOf } from "../methods/attributes.ts";
 import type { Body, Expression, Statement } from "../syntax/nodes.ts";
 import { isTrue, iterate, lengthOf, listOf } from "../values/compare.ts";
 import { textOf, typeName } from "../values/show.ts";
-import { Callable, Namespace, Undefined, type CallArguments, type Value } from "../values/value.ts";
+import { Callable, Namespace, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { callArguments, evaluate, evaluateMarked, type ExpressionRun } from "./expressions.ts";
 import { requirePublic } from "./globals.ts";
 import { Loop } from "./loop.ts";
@@ -110,7 +110,7 @@ export class Interpreter implements ExpressionRun {
     "call-block": ({ call, signature, body }, scope, output) => {
       const callee = this.#evaluate(call.callee, scope);
       const { positional, named } = callArguments(call.args, scope, this);
-      const caller = this.#macro({ name: "caller", signature, body }, scope);
+      const caller = this.#macro({ name: null, signature, body }, scope);
       const given = { positional, named: new Map([...named, ["caller", caller] as const]) };
       output.add(textOf(this.call(callee, given), this.budget));
     },
@@ -224,9 +224,10 @@ export class Interpreter implements ExpressionRun {
       });
     const attributes = new Map<string, Value>([
       ["name", macro.name],
-      ["arguments", [...macro.signature.parameters]],
+      ["arguments", new Tuple([...macro.signature.parameters])],
     ]);
-    return new Callable(macro.name, invoke, { attributes, typeName: "Macro" });
+    const { name } = macro;
+    return new Callable(name ?? "anonymous", invoke, { attributes, typeName: "Macro" });
   }
 
   #deeper<Result>(work: () => Result): Result {

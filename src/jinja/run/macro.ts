@@ -5,7 +5,8 @@ import type { Body, Expression, Signature } from "../syntax/nodes.ts";
 import { Dict, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 
 export interface MacroNode {
-  readonly name: string;
+  /** Null for the body of a call. */
+  readonly name: string | null;
   readonly signature: Signature;
   readonly body: Body;
 }
@@ -59,9 +60,13 @@ export function bindMacro(
   const [strange] = rest.keys();
   if (takesNamed) setName("kwargs", Dict.of(rest));
   else if (strange !== undefined)
-    throw new TemplateFault(`macro '${macro.name}' takes no keyword argument '${strange}'`);
+    throw new TemplateFault(`macro ${nameOf(macro)} takes no keyword argument '${strange}'`);
   const more = positional.slice(parameters.length);
   if (takesPositional) setName("varargs", new Tuple(more));
   else if (more.length > 0)
-    throw new TemplateFault(`macro '${macro.name}' takes not more than ${parameters.length} argument(s)`);
+    throw new TemplateFault(`macro ${nameOf(macro)} takes not more than ${parameters.length} argument(s)`);
+}
+
+function nameOf({ name }: MacroNode): string {
+  return name === null ? "None" : `'${name}'`;
 }

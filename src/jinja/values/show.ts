@@ -107,9 +107,8 @@ function scalarRepr(value: Scalar): string {
   if (value instanceof Stream) return `<${value.kind} object>`;
   if (value instanceof Markup) return `Markup(${quotedText(value.text)})`;
   if (value instanceof Host) return value.shown();
-  return value.typeName === "Macro"
-    ? `<Macro ${quotedText(value.name)}>`
-    : `<${value.typeName} ${value.name}>`;
+  const isNamed = value.typeName === "Macro" && value.attributes.get("name") !== null;
+  return `<${value.typeName} ${isNamed ? quotedText(value.name) : value.name}>`;
 }
 
 /** As Python's limit on the digits of an int. */
