@@ -22,7 +22,7 @@ import {
 import type { ObjectPlan, ObjectProgress } from "./plan-object.ts";
 import type { Plans } from "./plans.ts";
 import { UsedTexts } from "./used-texts.ts";
-import { begins, WrittenValues } from "./written-values.ts";
+import { WrittenValues } from "./written-values.ts";
 import type { WrittenValue } from "./written-values.ts";
 
 /** An array or an object under way. */
@@ -36,6 +36,8 @@ interface Open {
   readonly content: WrittenValue;
   /** Which value it will be; null for the array that began all this. */
   readonly slot: Slot | null;
+  /** The values before that it may still become. */
+  readonly rivals: readonly WrittenValue[];
 }
 
 interface OpenArray extends Open {
@@ -55,6 +57,8 @@ interface OpenObject extends Open {
 /** The place of a value that comes next. */
 type Slot = {
   readonly goals: readonly Goal[];
+  /** The values that must not all come here again. */
+  readonly rivals: readonly WrittenValue[];
 } & (
   | { readonly container: OpenArray; readonly after: ArrayProgress }
   | {
@@ -71,6 +75,8 @@ interface Way {
   /** Null where the array that began all this ends, and where no value before can still come again. */
   readonly to: Container | Slot | null;
 }
+
+const rivalsPerStepLog2 = 3;
 
 export class DistinctValues {
   readonly #plans: Plans;
@@ -100,8 +106,7 @@ export class DistinctValues {
 
   /** Whether something can be written from here that is none of the values before. */
   #isOpen(at: Container | Slot): boolean {
-    const rivals = "goals" in at ? this.#rivalsAt(at) : this.#rivalsOf(at);
-    if (rivals.length === 0) return true;
+    if (at.rivals.length === 0) return true;
     const name = nameOf(at);
     const known = this.#reaches.get(name);
     if (known !== undefined) return known;
@@ -115,24 +120,8 @@ export class DistinctValues {
     return at.type === "array" ? this.#waysOfArray(at) : this.#waysOfObject(at);
   }
 
-  /** The values before that what is written of the container may still become. */
-  #rivalsOf({ slot, content }: Container): readonly WrittenValue[] {
-    return slot === null ? [] : this.#rivalsAt(slot).filter((rival) => begins(content, rival));
-  }
-
-  /** The values that must not all come here again. */
-  #rivalsAt(slot: Slot): readonly WrittenValue[] {
-    const { container } = slot;
-    const { items } = container.content;
-    const outer = this.#rivalsOf(container).flatMap((rival) =>
-      "key" in slot ? (rival.members.get(slot.key) ?? []) : (rival.items[items.length] ?? []),
-    );
-    this.#workshop.budget.spend(1 + (outer.length >>> 3) + (items.length >>> 3));
-    return container.type === "array" && isDistinct(container.plan) ? [...outer, ...items] : outer;
-  }
-
   #waysOfValue(slot: Slot): readonly Way[] {
-    const rivals = new Set(this.#rivalsAt(slot));
+    const rivals = new Set(slot.rivals);
     return slot.goals.flatMap((goal) => [
       ...this.#waysOfScalar(slot, goal, rivals),
       ...this.#plans.plans(goal).flatMap((plan, index): readonly Way[] => {
@@ -185,22 +174,35 @@ export class DistinctValues {
 
   /** The container of the slot with a value in it; null where it was there before and must not come again. */
   #filled(slot: Slot, value: WrittenValue): Container | null {
-    const { content } = slot.container;
+    const { content, rivals } = slot.container;
+    this.#workshop.budget.spend(1 + (rivals.length >>> rivalsPerStepLog2));
     if ("key" in slot) {
       const { container, after, key, used } = slot;
-      const members = new Map(content.members).set(key, value);
-      return this.#identified({ ...container, content: this.#values.object(members), progress: after, used });
+      return this.#identified({
+        ...container,
+        content: this.#values.object(new Map(content.members).set(key, value)),
+        rivals: rivals.filter(({ members }) => members.get(key) === value),
+        progress: after,
+        used,
+      });
     }
     const { container, after } = slot;
     if (isDistinct(container.plan) && content.items.includes(value)) return null;
-    const items = this.#values.array([...content.items, value]);
-    return this.#identified({ ...container, content: items, progress: after });
+    const index = content.items.length;
+    return this.#identified({
+      ...container,
+      content: this.#values.array([...content.items, value]),
+      rivals: rivals.filter(({ items }) => items[index] === value),
+      progress: after,
+    });
   }
 
   #openArray(plan: ArrayPlan, name: string, slot: Slot | null): OpenArray {
     const content = this.#values.array([]);
+    const rivals = slot?.rivals.filter(({ type }) => type === "array") ?? [];
     return this.#identified({
       id: 0,
+      rivals,
       type: "array",
       plan,
       name,
@@ -215,7 +217,8 @@ export class DistinctValues {
     const plan = isFree ? withDistinctNames(this.#plans.meanings, bare) : bare;
     const content = this.#values.object(new Map());
     const [progress, used] = [startOf(plan), UsedTexts.none(this.#workshop)];
-    return this.#identified({ id: 0, type: "object", plan, name, content, slot, progress, used });
+    const rivals = slot.rivals.filter(({ type }) => type === "object");
+    return this.#identified({ id: 0, type: "object", plan, name, content, slot, rivals, progress, used });
   }
 
   #identified<T extends Container>(container: T): T {
@@ -232,12 +235,15 @@ export class DistinctValues {
     const { comma, close, closeEmpty } = this.#style;
     const { isFruitful } = this.#plans;
     const isFirst = progress.index === 0;
+    const { content, rivals } = array;
+    const before = rivals.flatMap(({ items: others }) => others[content.items.length] ?? []);
+    const slot = { container: array, rivals: isDistinct(plan) ? [...before, ...content.items] : before };
     const items = itemAt(plan, progress.index)
       .map((way) => ({ goal: way.goal, after: behindItem(progress, way) }))
       .filter(({ goal, after }) => isFruitful(goal) && canFinishArray(plan, after, isFruitful))
       .map(({ goal, after }): Way => ({
         symbols: isFirst ? [] : [terminal(comma)],
-        to: { container: array, goals: [goal], after },
+        to: { ...slot, goals: [goal], after },
       }));
     if (!mayClose(plan, progress)) return items;
     return [...items, ...this.#closed(array, terminal(isFirst ? closeEmpty("]") : close("]")))];
@@ -272,7 +278,8 @@ export class DistinctValues {
       if (isFruitful(goal) && canFinishObject(plan, after, isFruitful)) {
         const key = JSON.stringify(name);
         const symbols = [this.#keyed(meanings.texts.literal(key))];
-        ways.push({ symbols, to: { container: object, goals: [goal], after, key, used } });
+        const rivals = rivalMembers(object, key);
+        ways.push({ symbols, to: { container: object, goals: [goal], rivals, after, key, used } });
       }
       if (isRequired) break;
     }
@@ -285,7 +292,7 @@ export class DistinctValues {
     const { automaton, recalls } = this.#workshop;
     const { texts } = this.#plans.meanings;
     const encoder = new TextEncoder();
-    const rivalNames = new Set(this.#rivalsOf(object).flatMap(({ members }) => [...members.keys()]));
+    const rivalNames = new Set(object.rivals.flatMap(({ members }) => [...members.keys()]));
     const ahead = [...rivalNames].filter((name) => !content.members.has(name));
     return otherNames(this.#plans, plan, { progress, used }).flatMap(
       ({ key, goal, after }): readonly Way[] => {
@@ -294,6 +301,7 @@ export class DistinctValues {
         const slotOf = (text: string, more: UsedTexts): Slot => ({
           container: object,
           goals: [goal],
+          rivals: rivalMembers(object, text),
           after,
           key: text,
           used: more,
@@ -325,6 +333,9 @@ export class DistinctValues {
     return this.#plans.meanings.workshop;
   }
 }
+
+const rivalMembers = ({ rivals }: OpenObject, key: string): readonly WrittenValue[] =>
+  rivals.flatMap(({ members }) => members.get(key) ?? []);
 
 /** Names a place by all that what may follow depends on. */
 function nameOf(at: Container | Slot): string {

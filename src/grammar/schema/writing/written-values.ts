@@ -48,12 +48,3 @@ export class WrittenValues {
     return { type, id: this.#lastId, text, items, members };
   }
 }
-
-/** Whether the value may become the other as it is written on. */
-export function begins({ type, items, members }: WrittenValue, other: WrittenValue): boolean {
-  if (type !== other.type) return false;
-  return (
-    items.every((item, index) => other.items[index] === item) &&
-    [...members].every(([name, member]) => other.members.get(name) === member)
-  );
-}
