@@ -1,5 +1,8 @@
 // `hone serve`: runs the server until a signal stops it.
+import { resolve } from "node:path";
 import { Option, type Command } from "commander";
+import { fullDiskError } from "../../domain/full-disk.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import {
   allSettings,
   readConfig,
@@ -63,10 +66,18 @@ async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise
       if (server.logFormat === "people") process.stdout.write(startSummary(server, config.server));
       await signalled;
     }
+  } catch (error) {
+    throw fullDiskError(error) === null ? error : startOnFullDisk(config.server.data);
   } finally {
     await server.stop();
   }
   process.exit(process.exitCode ?? 0);
+}
+
+/** What is served is kept track of, from the start on. */
+function startOnFullDisk(data: string): ServiceError {
+  const message = `The disk of the data folder ${resolve(data)} is full, and a start has to write there. Make room on it, or name a folder on another disk (--data), and start again.`;
+  return new ServiceError({ code: "unavailable", message });
 }
 
 function optionFor(spelling: SettingSpelling): Option {
