@@ -1251,6 +1251,30 @@ test("a stream whose job is deleted with its model ends with one last event, whe
   }
 });
 
+test("a stream ends once, though its job ended and was deleted while it looked", async (t) => {
+  const bench = await Bench.open(t);
+  const { jobs, models } = bench.database;
+  const slow: JobStore = {
+    ...jobs,
+    listEvents: async (...args) => {
+      await bench.clock.sleep(100);
+      return await jobs.listEvents(...args);
+    },
+  };
+  const idle = bench.build(twoSteps, {}, "server", slow);
+  await bench.submit(idle, "a");
+  const { types, end } = collect(
+    idle.watchEvents("a", { after: null, signal: new AbortController().signal }),
+  );
+  await bench.clock.advance(0);
+  await jobs.requestCancel("a", bench.clock.now());
+  await bench.clock.advance(100);
+  await models.delete("m");
+  await bench.clock.advance(1000);
+  await end;
+  assert.deepEqual(types, ["training_failed"]);
+});
+
 test("a stream ends that finds its job deleted by another process, and says so", async (t) => {
   const bench = await Bench.open(t);
   const idle = bench.build(twoSteps);

@@ -289,9 +289,10 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await others(), [5, 3]);
     assert.deepEqual(await others(1), [5]);
     assert.deepEqual(await models.versionsOverOthers("another", "weights", 9), []);
+    await models.create(sampleModel("o"), sampleVersion("o", 0), sampleVersion("o", 1, { base: "others" }));
     assert.deepEqual(await models.acceptBase("m", "weights"), [3, 5]);
     assert.deepEqual(await models.acceptBase("m", "weights"), []);
-    assert.deepEqual(await others(), []);
+    assert.deepEqual(await others(), [1], "another model's version is not accepted");
     assert.equal((await basesOf())[0], null, "version 0 is the base itself");
   });
 
