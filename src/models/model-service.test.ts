@@ -217,6 +217,18 @@ test("what cannot be started from is refused at its field, and leaves nothing", 
   assert.deepEqual(readdirSync(join(dataFolder, "adapters")), [source.id]);
 });
 
+test("of two that register a name at once to start from a version, one does, and the other leaves no copy", async (t) => {
+  const { service, addVersion, dataFolder } = await open(t);
+  const source = await service.register(agent, member);
+  const folder = await addVersion(source.id, 1);
+  for (const name of ["adapter_config.json", "adapter_model.safetensors"])
+    writeFileSync(join(folder, name), "{}");
+  const fork = { ...agent, name: "fork", from: { model: "agent", step: 1 } };
+  const both = await Promise.allSettled([service.register(fork, member), service.register(fork, member)]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  assert.equal(readdirSync(join(dataFolder, "adapters")).length, 2);
+});
+
 test("deleting a model removes all of its folder, also what no version is", async (t) => {
   const { service, addVersion } = await open(t);
   const model = await service.register(agent, member);
