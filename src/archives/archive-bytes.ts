@@ -1,5 +1,5 @@
-// The bytes of an archive, unzipped where they are gzipped, for a reader that asks for so many at a time. Never more than a
-// piece is in memory, and nothing is read ahead of what is asked for.
+// The bytes of an archive, unzipped where they are gzipped, for a reader that asks for so many at a time. No more than a few
+// pieces are in memory, however much they unzip to.
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { malformed } from "./malformed.ts";
