@@ -1,4 +1,5 @@
 // Answers what never becomes a request of ours, with the one error body; then the connection ends.
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
@@ -27,9 +28,32 @@ const noProxy: Refusal = {
   message: "CONNECT asks for a proxy, and this server is none.",
 };
 
-/** For Node's `clientError`: what the parser refused, headers too long and requests too slow included. */
+/** On each connection, the answers that have not ended: requests may come behind each other. */
+const answers = new WeakMap<Duplex, readonly ServerResponse[]>();
+/** Connections that end with the answer that has begun on them. */
+const late = new WeakSet<Duplex>();
+
+/** Lets {@link refuseConnection} know what is being answered. */
+export function noteAnswers(server: Server): void {
+  server.on("request", ({ socket }, response) => {
+    const unended = (answers.get(socket) ?? []).filter(({ closed }) => !closed);
+    answers.set(socket, [...unended, response]);
+  });
+}
+
+/**
+ * For Node's `clientError`: what the parser refused, headers too long and requests too slow included. An answer that has
+ * begun is never written into: one to a request that is late ends as it would, and the connection behind it.
+ */
 export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  const begun = (answers.get(socket) ?? []).find(({ headersSent, closed }) => headersSent && !closed);
+  if (begun !== undefined && error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    // Node says it again and again while the answer takes its time.
+    if (!late.has(socket)) begun.once("finish", () => socket.destroySoon());
+    late.add(socket);
+    return;
+  }
+  if (error.code === "ECONNRESET" || !socket.writable || begun !== undefined) {
     socket.destroy();
     return;
   }

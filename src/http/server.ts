@@ -21,7 +21,7 @@ import { beginInTurn, onceOver } from "./request-end.ts";
 import { countPages, readBudget } from "./reading/stored-reads.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
-import { answerBesideRoutes, refuseConnection } from "./refuse-connection.ts";
+import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
 import { Connections } from "./connections.ts";
 import { measureRequests } from "./request-metrics.ts";
 import { idFor } from "./request-id.ts";
@@ -74,6 +74,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     },
     clientErrorHandler: refuseConnection,
   });
+  noteAnswers(app.server);
   answerBesideRoutes(app);
   leaveBodiesUnasked(app);
   // However many there are, none is dropped without a word; their bytes have a limit, and too many are refused.
