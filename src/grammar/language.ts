@@ -20,6 +20,7 @@ import { wholeMatch } from "../regex/express-pattern.ts";
 import { readJsonSchema } from "./schema/json-schema.ts";
 import { compileTags } from "./tags/compile-tags.ts";
 import { readTags } from "./tags/read-tags.ts";
+import { ground } from "./ground.ts";
 import { Notices } from "./notices.ts";
 import type { Workshop } from "./workshop.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
@@ -53,8 +54,9 @@ export function readLanguage(constraint: Constraint, limits: GrammarLimits): Lan
 
 function built(constraint: Constraint, limits: GrammarLimits): Language {
   const budget = new StepBudget(limits);
-  const expressions = new Expressions(limits, budget);
-  const automaton = new Automaton(expressions, limits, budget);
+  const common = ground();
+  const expressions = new Expressions(limits, budget, common.expressions);
+  const automaton = new Automaton(expressions, limits, budget, common.automaton);
   const rules = new Rules(limits);
   const recalls = new Recalls(rules);
   const notices = new Notices();

@@ -3,6 +3,7 @@
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
 import { emptyText, nothing } from "./expressions.ts";
+import { GrownMap } from "./grown-map.ts";
 import { completionOf } from "./multiple.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 
@@ -10,10 +11,12 @@ export type LexerState = number;
 export const deadState: LexerState = 0;
 
 const unknown = -1;
-const initialCapacity = 64;
 
-/** Measured: a state's expression and its place among all, without its row of the table. */
-const bytesPerState = 60;
+/** States have their rows in pages, which go nowhere when more are made, and which automata can share. */
+const [statesPerPage, statesPerPageLog2] = [16, 4];
+
+/** Measured: a state's expression and its place among all, with its row. */
+const bytesPerState = 60 + 256 * Int32Array.BYTES_PER_ELEMENT;
 
 /** An expression, and how many bytes led to it. */
 interface Way {
@@ -48,35 +51,45 @@ export class Automaton {
   readonly expressions: Expressions;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
-  /** The next state, or -1 where it was never asked, at [state * 256 + byte]. */
-  #table = new Int32Array(initialCapacity * 256).fill(unknown);
-  #isAccepting = new Uint8Array(initialCapacity);
-  readonly #expressionOf: Expression[] = [nothing];
-  readonly #stateOf = new Map<Expression, LexerState>([[nothing, deadState]]);
+  /** The next state, or -1 where it was never asked, at [state % 16 * 256 + byte] of the state's page. */
+  readonly #pages: Int32Array[];
+  /** By state, whether its text may end here. */
+  readonly isAccepting: boolean[];
+  readonly #expressionOf: Expression[];
+  readonly #stateOf: GrownMap<Expression, LexerState>;
   /** Whether an expression that is not plain can match at all. */
-  readonly #canMatch = new Map<Expression, boolean>();
+  readonly #canMatch: GrownMap<Expression, boolean>;
+  /** How many states it goes on from. */
+  readonly groundCount: number;
 
-  constructor(expressions: Expressions, limits: GrammarLimits, budget: StepBudget) {
+  /** @param ground whose states, all of them with all that they lead to, are the same here; see {@link complete} */
+  constructor(expressions: Expressions, limits: GrammarLimits, budget: StepBudget, ground?: Automaton) {
     this.expressions = expressions;
     this.#limits = limits;
     this.#budget = budget;
-    this.#table.fill(deadState, 0, 256);
+    const before = <Part>(read: (one: Automaton) => Part): Part | undefined =>
+      ground === undefined ? undefined : read(ground);
+    this.#pages = before((one) => one.#pages)?.slice() ?? [];
+    this.isAccepting = ground?.isAccepting.slice() ?? [];
+    this.#expressionOf = before((one) => one.#expressionOf)?.slice() ?? [];
+    this.#stateOf = new GrownMap(before((one) => one.#stateOf));
+    this.#canMatch = new GrownMap(before((one) => one.#canMatch));
+    this.groundCount = this.#expressionOf.length;
+    if (ground === undefined) this.#stateOf.set(nothing, this.#addState(nothing));
   }
 
-  /** About what all this takes, with its expressions. */
+  /** About what all this takes, with its expressions, beyond what it goes on from. */
   get byteLength(): number {
-    const states = this.#expressionOf.length * bytesPerState;
-    return this.expressions.byteLength + this.#table.byteLength + this.#isAccepting.byteLength + states;
+    const stateCount = this.#expressionOf.length - this.groundCount;
+    return this.expressions.byteLength + stateCount * bytesPerState;
   }
 
-  /** The rows of the table so far; replaced when it grows, so ask again after {@link next}. */
-  get table(): Int32Array {
-    return this.#table;
-  }
-
-  /** 1 for a state whose text may end here. */
-  get isAccepting(): Uint8Array {
-    return this.#isAccepting;
+  /** Finds all that its states lead to, and adds none any more, so that others can go on from it. */
+  complete(): void {
+    // Those that it comes to are looked at too.
+    for (let state = 0; state < this.#expressionOf.length; state++)
+      for (let byte = 0; byte < 256; byte++) this.next(state, byte);
+    while (this.#expressionOf.length % statesPerPage !== 0) this.#addState(nothing);
   }
 
   expressionOf(state: LexerState): Expression {
@@ -93,15 +106,18 @@ export class Automaton {
   }
 
   next(state: LexerState, byte: number): LexerState {
-    const known = this.#table[state * 256 + byte];
-    if (known !== unknown) return known;
+    const known = this.#pages[state >>> statesPerPageLog2][placeIn(state, byte)];
+    return known === unknown ? this.#newNext(state, byte) : known;
+  }
+
+  #newNext(state: LexerState, byte: number): LexerState {
     const expression = this.#expressionOf[state];
     const next = this.start(this.expressions.derivative(expression, byte));
     // Bytes of one class lead to the same state: most states have few classes, and are asked for every byte.
     const { first } = this.expressions.classes(expression);
-    const row = state * 256;
+    const page = this.#pages[state >>> statesPerPageLog2];
     for (let other = 0; other < 256; other++)
-      if (first[other] === first[byte]) this.#table[row + other] = next;
+      if (first[other] === first[byte]) page[placeIn(state, other)] = next;
     return next;
   }
 
@@ -131,7 +147,7 @@ export class Automaton {
     if (path.has(state)) return most;
     path.add(state);
     const { firsts, first } = this.expressions.classes(this.#expressionOf[state]);
-    let count = this.#isAccepting[state];
+    let count = this.isAccepting[state] ? 1 : 0;
     for (const byte of firsts) {
       if (count >= most) break;
       const byteCount = first.reduce((sum, one) => sum + (one === byte ? 1 : 0), 0);
@@ -216,22 +232,15 @@ export class Automaton {
 
   #addState(expression: Expression): LexerState {
     const state = this.#expressionOf.length;
-    if (state >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    if (state - this.groundCount >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
     this.#budget.spend(1);
-    if ((state + 1) * 256 > this.#table.length) this.#grow();
+    if (state % statesPerPage === 0) this.#pages.push(new Int32Array(statesPerPage * 256).fill(unknown));
     this.#expressionOf.push(expression);
-    this.#isAccepting[state] = this.expressions.isNullable(expression) ? 1 : 0;
+    this.isAccepting.push(this.expressions.isNullable(expression));
     return state;
   }
-
-  #grow(): void {
-    const table = new Int32Array(this.#table.length * 2).fill(unknown);
-    table.set(this.#table);
-    const isAccepting = new Uint8Array(this.#isAccepting.length * 2);
-    isAccepting.set(this.#isAccepting);
-    this.#table = table;
-    this.#isAccepting = isAccepting;
-  }
 }
+
+const placeIn = (state: LexerState, byte: number): number => (state % statesPerPage) * 256 + byte;
 
 const isUnescaped = (byte: number): boolean => byte !== 0x5c && byte < 0x80;

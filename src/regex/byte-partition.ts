@@ -2,6 +2,7 @@
 // each class (Owens, Reppy, Turon, 2009, section 4.2). Equal partitions are the same object.
 import { hasByte } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
+import { GrownMap } from "./grown-map.ts";
 
 export interface BytePartition {
   /** Partitions count from 0 in the order in which they are made. */
@@ -18,16 +19,21 @@ const bytesPerPartition = 1000;
 export class BytePartitions {
   /** All bytes are one class. */
   readonly whole: BytePartition;
-  readonly #known = new Map<string, BytePartition>();
-  readonly #refined = new Map<number, BytePartition>();
+  readonly #known: GrownMap<string, BytePartition>;
+  readonly #refined: GrownMap<number, BytePartition>;
 
-  constructor() {
+  /** @param ground whose partitions are the same objects here; none is added to it any more */
+  constructor(ground?: BytePartitions) {
+    const before = <Part>(read: (one: BytePartitions) => Part): Part | undefined =>
+      ground === undefined ? undefined : read(ground);
+    this.#known = new GrownMap(before((one) => one.#known));
+    this.#refined = new GrownMap(before((one) => one.#refined));
     this.whole = this.#intern(new Uint8Array(256));
   }
 
-  /** About what all this takes. */
+  /** About what all this takes, beyond what it goes on from. */
   get byteLength(): number {
-    return this.#known.size * bytesPerPartition;
+    return this.#known.ownSize * bytesPerPartition;
   }
 
   /** The bytes in the set, and all others. */
@@ -35,16 +41,18 @@ export class BytePartitions {
     const isIn = hasByte(set, 0);
     let other = 0;
     while (other < 255 && hasByte(set, other) === isIn) other += 1;
-    return this.#intern(
-      Uint8Array.from({ length: 256 }, (_, byte) => (hasByte(set, byte) === isIn ? 0 : other)),
-    );
+    const first = new Uint8Array(256);
+    for (let byte = other; byte < 256; byte++) if (hasByte(set, byte) !== isIn) first[byte] = other;
+    return this.#intern(first);
   }
 
   /** Each of the bytes in the set, and all others. */
   apart(set: ByteSet): BytePartition {
     let other = 0;
     while (other < 255 && hasByte(set, other)) other += 1;
-    return this.#intern(Uint8Array.from({ length: 256 }, (_, byte) => (hasByte(set, byte) ? byte : other)));
+    const first = new Uint8Array(256);
+    for (let byte = 0; byte < 256; byte++) first[byte] = hasByte(set, byte) ? byte : other;
+    return this.#intern(first);
   }
 
   /** What tells all bytes apart that either does, and no others. */

@@ -21,3 +21,12 @@ export const unitedBytes = (one: ByteSet, other: ByteSet): ByteSet =>
 
 export const commonBytes = (one: ByteSet, other: ByteSet): ByteSet =>
   one.map((word, index) => word & other[index]);
+
+/** The bytes of a set, ascending. */
+export function membersOf(set: ByteSet): readonly number[] {
+  const members: number[] = [];
+  for (let word = 0; word < set.length; word++)
+    for (let left = set[word]; left !== 0; left &= left - 1)
+      members.push(word * 32 + 31 - Math.clz32(left & -left));
+  return members;
+}

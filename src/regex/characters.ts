@@ -16,23 +16,18 @@ export interface Spelling {
 type Spell = (expressions: Expressions, set: CodePoints) => Expression;
 
 /** Text as it is. */
-export const plainSpelling = (expressions: Expressions): Spelling => remembered(expressions, utf8);
+export const plainSpelling = (expressions: Expressions): Spelling => named("utf8", expressions, utf8);
 
 /** Text between the quotation marks of a JSON string. */
-export const jsonSpelling = (expressions: Expressions): Spelling => remembered(expressions, jsonCharacter);
+export const jsonSpelling = (expressions: Expressions): Spelling => named("json", expressions, jsonCharacter);
 
 /** The same, each character as `JSON.stringify` writes it: one text for one string. */
 export const shortestSpelling = (expressions: Expressions): Spelling =>
-  remembered(expressions, shortestCharacter);
+  named("shortest", expressions, shortestCharacter);
 
-function remembered(expressions: Expressions, spell: Spell): Spelling {
-  const known = new Map<string, Expression>();
-  const spellOnce = (set: CodePoints): Expression => {
-    const key = set.join(",");
-    const expression = known.get(key) ?? spell(expressions, set);
-    known.set(key, expression);
-    return expression;
-  };
+function named(name: string, expressions: Expressions, spell: Spell): Spelling {
+  const spellOnce = (set: CodePoints): Expression =>
+    expressions.named(`${name}:${set.join(",")}`, () => spell(expressions, set));
   return { spell: spellOnce, character: spellOnce(allCharacters) };
 }
 

@@ -17,8 +17,11 @@ import {
   pointByte,
 } from "./multiple.ts";
 import type { Multiple } from "./multiple.ts";
+import { GrownMap } from "./grown-map.ts";
 import { endsHere, leastLength, nextBytes, textRange, textsAfter } from "./text-list.ts";
 import type { TextRange } from "./text-list.ts";
+import { isMeant, longerThan, meantAfter, meantOf, tellingBytes } from "./unlisted.ts";
+import type { Meant } from "./unlisted.ts";
 
 export type Expression = number;
 
@@ -42,7 +45,14 @@ export type ExpressionNode =
   /** The digits of a number that is a multiple of another. */
   | { readonly kind: "multiple"; readonly multiple: Multiple }
   /** Any of many texts. */
-  | { readonly kind: "texts"; readonly list: number; readonly range: TextRange };
+  | { readonly kind: "texts"; readonly list: number; readonly range: TextRange }
+  /** What the body of a JSON string may go on with, but for what would make it mean one of many texts. */
+  | {
+      readonly kind: "unlisted";
+      readonly body: Expression;
+      readonly list: number;
+      readonly meant: Meant;
+    };
 
 interface Facts {
   /** Matches the empty text. */
@@ -86,30 +96,48 @@ const sortedBytesPerStepLog2 = 4;
 /** Measured: a node with its facts and its name, and an entry of the derivatives. */
 const [bytesPerNode, bytesPerDerivative] = [500, 60];
 
-/** All expressions of one constraint. */
+/** All expressions of one constraint. May go on from others that many constraints have in common. */
 export class Expressions {
   /** Matches every text. */
   readonly anything: Expression;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
-  readonly #nodes: ExpressionNode[] = [];
-  readonly #facts: Facts[] = [];
-  readonly #partitions = new BytePartitions();
+  readonly #nodes: ExpressionNode[];
+  readonly #facts: Facts[];
+  /** How many it goes on from. */
+  readonly #groundCount: number;
+  readonly #partitions: BytePartitions;
   /** By expression, where they were asked for: of most none ever are. */
-  readonly #classes: (BytePartition | undefined)[] = [];
-  readonly #known = new Map<string, Expression>();
-  readonly #ranges = new Map<number, Expression>();
-  readonly #derivatives = new Map<number, Expression>();
+  readonly #classes: (BytePartition | undefined)[];
+  readonly #known: GrownMap<string, Expression>;
+  readonly #named: GrownMap<string, Expression>;
+  readonly #ranges: GrownMap<number, Expression>;
+  readonly #derivatives: GrownMap<number, Expression>;
   /** The numbers of lists of texts. */
-  readonly #lists = new Map<string, number>();
+  readonly #lists: GrownMap<string, number>;
   /** Intersections that bound the length of one of their parts, and do nothing else. */
-  readonly #bounded = new Map<Expression, Bounded>();
+  readonly #bounded: GrownMap<Expression, Bounded>;
   /** The complements of expressions that were complemented. */
-  readonly #opposites = new Map<Expression, Expression>();
+  readonly #opposites: GrownMap<Expression, Expression>;
 
-  constructor(limits: GrammarLimits, budget: StepBudget) {
+  /** @param ground whose expressions have the same numbers here; none is added to it any more */
+  constructor(limits: GrammarLimits, budget: StepBudget, ground?: Expressions) {
     this.#limits = limits;
     this.#budget = budget;
+    const before = <Part>(read: (one: Expressions) => Part): Part | undefined =>
+      ground === undefined ? undefined : read(ground);
+    this.#nodes = before((one) => one.#nodes)?.slice() ?? [];
+    this.#facts = before((one) => one.#facts)?.slice() ?? [];
+    this.#groundCount = this.#nodes.length;
+    this.#partitions = new BytePartitions(before((one) => one.#partitions));
+    this.#classes = before((one) => one.#classes)?.slice() ?? [];
+    this.#known = new GrownMap(before((one) => one.#known));
+    this.#named = new GrownMap(before((one) => one.#named));
+    this.#ranges = new GrownMap(before((one) => one.#ranges));
+    this.#derivatives = new GrownMap(before((one) => one.#derivatives));
+    this.#lists = new GrownMap(before((one) => one.#lists));
+    this.#bounded = new GrownMap(before((one) => one.#bounded));
+    this.#opposites = new GrownMap(before((one) => one.#opposites));
     const ofNone = {
       isNullable: true,
       isPlain: true,
@@ -130,10 +158,19 @@ export class Expressions {
     );
   }
 
-  /** About what all this takes. */
+  /** About what all this takes, beyond what it goes on from. */
   get byteLength(): number {
-    const own = this.#nodes.length * bytesPerNode + this.#derivatives.size * bytesPerDerivative;
-    return own + this.#partitions.byteLength;
+    const nodes = (this.#nodes.length - this.#groundCount) * bytesPerNode;
+    return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
+  }
+
+  /** What `make` makes of the same name, made once. */
+  named(name: string, make: () => Expression): Expression {
+    const known = this.#named.get(name);
+    if (known !== undefined) return known;
+    const expression = make();
+    this.#named.set(name, expression);
+    return expression;
   }
 
   node(expression: Expression): ExpressionNode {
@@ -211,11 +248,50 @@ export class Expressions {
   listedText(texts: readonly string[]): Expression {
     this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
     const range = textRange(texts);
+    return this.#texts(this.#listOf(range), range);
+  }
+
+  #listOf({ texts }: TextRange): number {
     // No text holds a character that is no byte.
-    const name = range.texts.join("\u{100}");
+    const name = texts.join("\u{100}");
     const list = this.#lists.get(name) ?? this.#lists.size;
     this.#lists.set(name, list);
-    return this.#texts(list, range);
+    return list;
+  }
+
+  /**
+   * The bodies of JSON strings that say none of the texts, whatever escapes they are written with.
+   *
+   * @param body the body of any string
+   */
+  unlisted(body: Expression, texts: readonly string[]): Expression {
+    this.#budget.spend(texts.reduce((sum, text) => sum + text.length, 0) >>> sortedBytesPerStepLog2);
+    const meant = meantOf(texts);
+    return meant === null ? body : this.#unlisted(body, this.#listOf(meant.range), meant);
+  }
+
+  #unlisted(body: Expression, list: number, meant: Meant | null): Expression {
+    if (body === nothing || meant === null) return body;
+    const { range, escape } = meant;
+    const key = `u${body},${list},${range.from},${range.to},${range.depth},${escape}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const facts = this.#facts[body];
+    const isLeftOut = facts.isNullable && isMeant(meant);
+    // What is longer than all of them is none of them.
+    const longer = longerThan(meant);
+    return this.#add(
+      key,
+      { kind: "unlisted", body, list, meant },
+      {
+        ...facts,
+        isNullable: facts.isNullable && !isLeftOut,
+        depth: facts.depth + 1,
+        lengthAhead: facts.lengthAhead + (isLeftOut ? 1 : 0),
+        nearestEnd: facts.nearestEnd + longer,
+        farthestEnd: facts.farthestEnd + longer,
+      },
+    );
   }
 
   #texts(list: number, range: TextRange): Expression {
@@ -246,9 +322,12 @@ export class Expressions {
     if (tail === emptyText) return head;
     const node = this.#nodes[head];
     if (node.kind === "sequence") return this.#pair(node.head, this.#pair(node.tail, tail));
+    const key = `s${head},${tail}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
     const [first, second] = [this.#facts[head], this.#facts[tail]];
     return this.#add(
-      `s${head},${tail}`,
+      key,
       { kind: "sequence", head, tail },
       {
         isNullable: first.isNullable && second.isNullable,
@@ -382,9 +461,12 @@ export class Expressions {
     const node = this.#nodes[part];
     if (node.kind === "repeat" && node.min === 0 && node.max === Number.POSITIVE_INFINITY) return part;
     const least = facts.isNullable ? 0 : min;
+    const key = `r${part},${least},${max}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
     const most = max === Number.POSITIVE_INFINITY ? least : max;
     return this.#add(
-      `r${part},${least},${max}`,
+      key,
       { kind: "repeat", part, min: least, max },
       {
         ...facts,
@@ -484,7 +566,7 @@ export class Expressions {
         return this.or(...node.parts.map((part) => this.unbounded(part, above)));
       case "and": {
         // Of such it is known when the bounds are far.
-        if (this.#bounded.has(expression)) return expression;
+        if (this.#bounded.get(expression) !== undefined) return expression;
         return this.and(...node.parts.map((part) => this.unbounded(part, above)));
       }
       case "repeat":
@@ -538,6 +620,11 @@ export class Expressions {
         return this.classes(node.part);
       case "texts":
         return this.#partitions.apart(nextBytes(node.range));
+      case "unlisted":
+        return this.#partitions.refined(
+          this.classes(node.body),
+          this.#partitions.apart(tellingBytes(node.meant)),
+        );
       case "multiple":
         return this.#classesOfAll(numberCharacters.map((byte) => this.#partitions.of(bytesOf([byte]))));
       default:
@@ -574,6 +661,10 @@ export class Expressions {
       case "texts": {
         const rest = textsAfter(node.range, byte);
         return rest === null ? nothing : this.#texts(node.list, rest);
+      }
+      case "unlisted": {
+        const body = this.derivative(node.body, byte);
+        return body === nothing ? nothing : this.#unlisted(body, node.list, meantAfter(node.meant, byte));
       }
       case "multiple": {
         const next = digitOf(node.multiple, byte);
@@ -675,7 +766,8 @@ export class Expressions {
   #add(key: string, node: ExpressionNode, facts: Facts): Expression {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    if (this.#nodes.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
+    if (this.#nodes.length - this.#groundCount >= this.#limits.states)
+      throw limitExceeded("states", this.#limits.states);
     if (facts.depth > depthMax) throw limitExceeded("nesting", this.#limits.nesting);
     this.#budget.spend(1);
     const expression = this.#nodes.length;

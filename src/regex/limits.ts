@@ -33,6 +33,18 @@ export const defaultGrammarLimits: GrammarLimits = {
   strictFormats: false,
 };
 
+/** Of what no request makes. */
+export const unlimitedGrammar: GrammarLimits = {
+  sourceBytes: Number.POSITIVE_INFINITY,
+  nesting: defaultGrammarLimits.nesting,
+  compileSteps: Number.POSITIVE_INFINITY,
+  maskSteps: Number.POSITIVE_INFINITY,
+  states: Number.POSITIVE_INFINITY,
+  alternatives: Number.POSITIVE_INFINITY,
+  cachedMaskBytes: Number.POSITIVE_INFINITY,
+  strictFormats: false,
+};
+
 /** A constraint that is refused; the message names what, where, and what is possible instead. */
 export class ConstraintRefusal extends ServiceError implements Refusal {
   readonly kind: RefusalKind;

@@ -167,7 +167,7 @@ export class Machine {
       if (lexer === deadState) continue;
       const follow = this.isRecalling(follows[index]) ? this.#recalled(follows[index], byte) : follows[index];
       if (!automaton.isFinished(lexer)) this.#add(threads, lexer, follow);
-      if (automaton.isAccepting[lexer] === 0) continue;
+      if (!automaton.isAccepting[lexer]) continue;
       const after = this.#states[this.open(follow)];
       mayEnd ||= after.mayEnd;
       for (const [other, start] of after.lexers.entries()) this.#add(threads, start, after.follows[other]);

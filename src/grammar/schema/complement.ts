@@ -114,8 +114,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
     const rules = missed === noValue ? [others] : [{ names, goal: missed, isPattern: true }, others];
     shapes.push({ ...any, rules });
   }
-  const declaredNames = expressions.or(...shape.declared.map(({ name }) => texts.everySpelling(name)));
-  const open = texts.others(declaredNames);
+  const open = texts.besides(shape.declared.map(({ name }) => name));
   const described = shape.rules.map(({ names }) => names);
   const missing = [
     ...shape.rules.flatMap(({ names, goal }) =>
@@ -126,7 +125,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
       ? []
       : [
           {
-            names: texts.others(expressions.or(declaredNames, ...described)),
+            names: texts.both(open, texts.others(expressions.or(...described))),
             goal: anyValue,
             pointer: place,
           },

@@ -68,6 +68,11 @@ export class Texts {
     return bodies.includes(this.anyBody) ? this.anyBody : this.workshop.expressions.or(...bodies);
   }
 
+  /** Bodies that say none of the texts. */
+  besides(texts: readonly string[]): Expression {
+    return this.workshop.expressions.unlisted(this.anyBody, texts);
+  }
+
   /** Bodies but these. */
   others(body: Expression): Expression {
     const { expressions } = this.workshop;

@@ -35,8 +35,12 @@ export const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x
 
 const isIn = (byte: number, [low, high]: ByteRange): boolean => byte >= low && byte <= high;
 
-/** A harmless character of one byte. */
-export const isHarmlessByte = (byte: number): boolean => oneByte.some((range) => isIn(byte, range));
+/** The harmless characters of one byte. */
+export const harmlessBytes: readonly number[] = Array.from({ length: 128 }, (_, byte) => byte).filter(
+  (byte) => oneByte.some((range) => isIn(byte, range)),
+);
+const isHarmlessOf = Uint8Array.from({ length: 256 }, (_, byte) => (harmlessBytes.includes(byte) ? 1 : 0));
+export const isHarmlessByte = (byte: number): boolean => isHarmlessOf[byte] === 1;
 
 export function isHarmless(text: Uint8Array): boolean {
   let characterCount = 0;
@@ -59,46 +63,56 @@ function harmlessAt(text: Uint8Array, at: number): number {
 /** What the states of an automaton do with harmless text. */
 export class HarmlessSteps {
   readonly #automaton: Automaton;
+  /** Of the states that the automaton goes on from. */
+  readonly #ground: HarmlessSteps | null;
   readonly #afterSeveralBytes: LexerState[] = [];
   readonly #afterAny: LexerState[] = [];
   readonly #reach: number[] = [];
   readonly #isFree: boolean[] = [];
 
-  constructor(automaton: Automaton) {
+  constructor(automaton: Automaton, ground: HarmlessSteps | null = null) {
     this.#automaton = automaton;
+    this.#ground = ground;
   }
 
   /** Every harmless text of so many characters, at most `harmlessLengthMax`, leads on from the state; -1 for a dead one. */
   reach(state: LexerState): number {
-    return (this.#reach[state] ??= this.#countSteps(state));
+    return (this.#reach[state] ??= this.#groundOf(state)?.reach(state) ?? this.#countSteps(state));
   }
 
   /** Whether the state takes all harmless text, stays what it is, and cannot end. */
   isFree(state: LexerState): boolean {
     return (this.#isFree[state] ??=
-      this.#automaton.isAccepting[state] === 0 && state !== deadState && this.#after(state) === state);
+      this.#groundOf(state)?.isFree(state) ??
+      (!this.#automaton.isAccepting[state] && state !== deadState && this.after(state) === state));
   }
 
   /** Where every harmless character of several bytes leads to; dead if they lead to different states. */
   afterSeveralBytes(state: LexerState): LexerState {
-    return (this.#afterSeveralBytes[state] ??= this.#common(
-      severalBytes.map((form) => form.reduce((at, range) => this.#afterRange(at, range), state)),
-    ));
+    return (this.#afterSeveralBytes[state] ??=
+      this.#groundOf(state)?.afterSeveralBytes(state) ??
+      this.#common(
+        severalBytes.map((form) => form.reduce((at, range) => this.#afterRange(at, range), state)),
+      ));
+  }
+
+  #groundOf(state: LexerState): HarmlessSteps | null {
+    return state < this.#automaton.groundCount ? this.#ground : null;
   }
 
   #countSteps(state: LexerState): number {
     let count = -1;
-    for (let at = state; at !== deadState && count < harmlessLengthMax; at = this.#after(at)) {
+    for (let at = state; at !== deadState && count < harmlessLengthMax; at = this.after(at)) {
       // A state that goes on to itself does so for ever.
-      if (this.#after(at) === at) return harmlessLengthMax;
+      if (this.after(at) === at) return harmlessLengthMax;
       count += 1;
     }
     return count;
   }
 
   /** Where every harmless character leads to; dead if they lead to different states. */
-  #after(state: LexerState): LexerState {
-    return (this.#afterAny[state] ??= this.#findAfter(state));
+  after(state: LexerState): LexerState {
+    return (this.#afterAny[state] ??= this.#groundOf(state)?.after(state) ?? this.#findAfter(state));
   }
 
   #findAfter(state: LexerState): LexerState {

@@ -1,10 +1,13 @@
 // Which tokens stay within a lexeme, and where in the trie the lexeme may end: what a mask needs of a lexer state,
-// whatever the grammar around it is. Most of a mask inside a string is this, so it is kept and only copied.
+// whatever the grammar around it is. Most of a mask inside a string is this, so it is kept and only copied. What leads into
+// a state that most text leads to, as any name does that differs from some, is borrowed from that state's walk.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";
-import { harmlessLengthMax, isLead, isWithinCharacter } from "./harmless-text.ts";
+import { harmlessBytes, harmlessLengthMax, isLead, isWithinCharacter } from "./harmless-text.ts";
 import type { HarmlessSteps } from "./harmless-text.ts";
+import { tailsBelow } from "./tails.ts";
+import type { Exits, Tails } from "./tails.ts";
 import { TokenRuns } from "./token-runs.ts";
 import type { TokenTrie, TrieNodes } from "./token-trie.ts";
 
@@ -12,13 +15,29 @@ export interface LexemeWalk {
   /** The tokens that the lexeme may go on with, or end with: a bit each, or their ids where they are few. */
   readonly tokens: { readonly bits: Uint32Array } | { readonly ids: Int32Array };
   readonly exits: readonly Exits[];
+  /** What further exits lead to, as one tree. */
+  readonly tails: BorrowedTails | null;
   readonly byteLength: number;
 }
 
-/** Nodes at which the lexeme may end and below which there are tokens that it may not go on with. */
-export interface Exits {
-  readonly nodes: TrieNodes;
+export interface BorrowedTails {
+  readonly tails: Tails;
+  /** Tokens of theirs that do not count. */
+  readonly strangers: ReadonlySet<number>;
+}
+
+/** The walk of a state in which most harmless text goes on, and stays. */
+interface Loan {
+  readonly state: LexerState;
+  readonly bits: Uint32Array;
+  readonly tails: Tails;
+}
+
+interface PartWalk {
+  readonly allowed: TokenRuns;
   readonly tops: Int32Array;
+  /** Where what is borrowed leaves off and begins again, in the list of tokens. */
+  readonly gaps: readonly number[];
 }
 
 export class LexemeWalker {
@@ -28,6 +47,8 @@ export class LexemeWalker {
   readonly #budget: StepBudget;
   /** The lexer state at each depth of the way to the present node. */
   readonly #path: Int32Array;
+  /** The state there on the way from the one whose walk is borrowed. */
+  readonly #loanPath: Int32Array;
 
   constructor(
     { automaton, steps }: { readonly automaton: Automaton; readonly steps: HarmlessSteps },
@@ -39,86 +60,154 @@ export class LexemeWalker {
     this.#trie = trie;
     this.#budget = budget;
     this.#path = new Int32Array(trie.depthMax + 1);
+    this.#loanPath = new Int32Array(trie.depthMax + 1);
   }
 
-  walk(state: LexerState): LexemeWalk {
+  /** @param walkOf what finds the walk of another state */
+  walk(state: LexerState, walkOf: (state: LexerState) => LexemeWalk): LexemeWalk {
     const { harmless, others } = this.#trie;
-    const runs = { harmless: new TokenRuns(harmless.tokens), others: new TokenRuns(others.tokens) };
-    const exits = [
-      { nodes: harmless, tops: this.#walkNodes(harmless, state, runs.harmless) },
-      { nodes: others, tops: this.#walkNodes(others, state, runs.others) },
+    const loan = this.#loanFor(state, walkOf);
+    const parts = {
+      harmless: this.#walkNodes(harmless, state, loan),
+      others: this.#walkNodes(others, state, loan),
+    };
+    const found = [
+      { nodes: harmless, tops: parts.harmless.tops },
+      { nodes: others, tops: parts.others.tops },
     ].filter(({ tops }) => tops.length > 0);
-    const tokens = this.#allowed(runs);
-    const { byteLength } = "ids" in tokens ? tokens.ids : tokens.bits;
+    if (loan !== null) return this.#onLoan(loan, parts, found);
+    const tokens = this.#allowed(parts);
+    const tails = this.#usual(state) === state ? tailsBelow(found, this.#trie) : null;
+    const exits = tails === null ? found : [];
     return {
       tokens,
       exits,
-      byteLength: exits.reduce((bytes, { tops }) => bytes + tops.byteLength, byteLength),
+      tails: tails && { tails, strangers: noStrangers },
+      byteLength: bytesOf(tokens) + bytesOfExits(exits) + (tails?.byteLength ?? 0),
     };
   }
 
-  /** Adds the tokens that the lexeme takes from the state; the nodes at which it may end. */
-  #walkNodes(nodes: TrieNodes, state: LexerState, allowed: TokenRuns): Int32Array {
-    const { byteOf, depthOf, endOf, tokensBefore, heightOf, oddFrom, nodeCount } = nodes;
+  #loanFor(state: LexerState, walkOf: (state: LexerState) => LexemeWalk): Loan | null {
+    const lender = this.#usual(state);
+    if (lender === deadState || lender === state || this.#usual(lender) !== lender) return null;
+    const { tokens, tails } = walkOf(lender);
+    return "bits" in tokens && tails !== null
+      ? { state: lender, bits: tokens.bits, tails: tails.tails }
+      : null;
+  }
+
+  /** Where most of the harmless bytes lead to; dead where they lead to many states. */
+  #usual(state: LexerState): LexerState {
+    const counts = new Map<LexerState, number>();
+    for (const byte of harmlessBytes) {
+      const next = this.#automaton.next(state, byte);
+      const count = (counts.get(next) ?? 0) + 1;
+      if (count * 2 > harmlessBytes.length) return next;
+      counts.set(next, count);
+    }
+    return deadState;
+  }
+
+  /** Finds the tokens that the lexeme takes from the state, and the nodes at which it may end. */
+  #walkNodes(nodes: TrieNodes, state: LexerState, loan: Loan | null): PartWalk {
+    const { byteOf, depthOf, endOf, tokens, tokensBefore, oddFrom, nodeCount } = nodes;
     const automaton = this.#automaton;
     const path = this.#path;
+    const loanPath = this.#loanPath;
+    const allowed = new TokenRuns(tokens);
     const exits: number[] = [];
+    const gaps: number[] = [];
+    let borrowedTo = 0;
     let visited = 0;
     path[0] = state;
+    loanPath[0] = loan?.state ?? deadState;
     for (let node = 1; node < nodeCount;) {
       visited += 1;
       const end = endOf[node];
       const byte = byteOf[node];
-      const before = path[depthOf[node] - 1];
+      const depth = depthOf[node];
+      const before = path[depth - 1];
       if (oddFrom[node] > node && this.#steps.isFree(before)) {
         // All harmless text leads back to where it began: to the next byte that is none.
         const next = Math.min(oddFrom[node], end);
         allowed.add(tokensBefore[node], tokensBefore[next]);
-        if (next < end) path.fill(before, depthOf[node], depthOf[next]);
+        if (next < end) {
+          path.fill(before, depth, depthOf[next]);
+          // Nothing more is borrowed below.
+          loanPath.fill(deadState, depth, depthOf[next]);
+        }
         node = next;
         continue;
       }
-      // The table is another one once it has grown.
-      let after = automaton.table[before * 256 + byte];
-      if (after < 0) after = automaton.next(before, byte);
+      const after = automaton.next(before, byte);
       if (after === deadState) {
         node = end;
         continue;
       }
-      if (heightOf[node] <= harmlessLengthMax && this.#takesAllBelow(nodes, node, { before, after })) {
+      path[depth] = after;
+      loanPath[depth] = loan === null ? deadState : automaton.next(loanPath[depth - 1], byte);
+      const isAll = this.#takesAllBelow(nodes, node, path);
+      // What both do alike from here on is as the other's walk has it.
+      if (
+        loan !== null &&
+        (after === loanPath[depth] || (isAll && this.#takesAllBelow(nodes, node, loanPath)))
+      ) {
+        if (tokensBefore[node] > borrowedTo) gaps.push(borrowedTo, tokensBefore[node]);
+        borrowedTo = tokensBefore[end];
+        node = end;
+        continue;
+      }
+      if (isAll) {
         allowed.add(tokensBefore[node], tokensBefore[end]);
         node = end;
         continue;
       }
-      path[depthOf[node]] = after;
       allowed.add(tokensBefore[node], tokensBefore[node + 1]);
-      if (automaton.isAccepting[after] === 1 && end > node + 1) exits.push(node);
+      if (automaton.isAccepting[after] && end > node + 1) exits.push(node);
       node += 1;
     }
+    if (tokens.length > borrowedTo) gaps.push(borrowedTo, tokens.length);
     this.#budget.spend(visited >>> 7);
-    return Int32Array.from(exits);
+    return { allowed, tops: Int32Array.from(exits), gaps };
   }
 
   /** Whether the lexeme surely goes on with every token below a node, all of harmless text. */
-  #takesAllBelow(
-    { byteOf, heightOf }: TrieNodes,
-    node: number,
-    { before, after }: { readonly before: LexerState; readonly after: LexerState },
-  ): boolean {
+  #takesAllBelow({ byteOf, depthOf, heightOf }: TrieNodes, node: number, path: Int32Array): boolean {
+    const height = heightOf[node];
+    if (height > harmlessLengthMax) return false;
     const steps = this.#steps;
-    if (isLead(byteOf[node])) return steps.reach(steps.afterSeveralBytes(before)) >= heightOf[node];
+    const depth = depthOf[node];
+    if (isLead(byteOf[node])) return steps.reach(steps.afterSeveralBytes(path[depth - 1])) >= height;
     // A node within a character has children within it, and nothing else.
-    return !isWithinCharacter(byteOf[node + 1]) && steps.reach(after) >= heightOf[node];
+    return !isWithinCharacter(byteOf[node + 1]) && steps.reach(path[depth]) >= height;
   }
 
-  #allowed({
-    harmless,
-    others,
-  }: {
-    readonly harmless: TokenRuns;
-    readonly others: TokenRuns;
-  }): LexemeWalk["tokens"] {
+  #onLoan(
+    { bits: lent, tails }: Loan,
+    { harmless, others }: { readonly harmless: PartWalk; readonly others: PartWalk },
+    exits: readonly Exits[],
+  ): LexemeWalk {
+    const bits = lent.slice();
+    const strangers = new Set<number>();
+    const leaveOut = (tokens: Int32Array, gaps: readonly number[]): void => {
+      for (let gap = 0; gap < gaps.length; gap += 2)
+        for (let at = gaps[gap]; at < gaps[gap + 1]; at++) {
+          bits[tokens[at] >>> 5] &= ~(1 << (tokens[at] & 31));
+          if (tails.has(tokens[at])) strangers.add(tokens[at]);
+        }
+    };
+    leaveOut(this.#trie.harmless.tokens, harmless.gaps);
+    leaveOut(this.#trie.others.tokens, others.gaps);
+    harmless.allowed.setIn(bits);
+    others.allowed.setIn(bits);
+    const byteLength = bits.byteLength + bytesOfExits(exits) + strangers.size * bytesPerStranger;
+    return { tokens: { bits }, exits, tails: { tails, strangers }, byteLength };
+  }
+
+  #allowed(parts: { readonly harmless: PartWalk; readonly others: PartWalk }): LexemeWalk["tokens"] {
     const { harmlessBits } = this.#trie;
+    const harmless = parts.harmless.allowed;
+    const others = parts.others.allowed;
     const count = harmless.count + others.count;
     if (count < harmlessBits.length) {
       const ids = new Int32Array(count);
@@ -135,3 +224,14 @@ export class LexemeWalker {
     return { bits };
   }
 }
+
+const noStrangers: ReadonlySet<number> = new Set();
+
+/** Measured: a number in a set. */
+const bytesPerStranger = 40;
+
+const bytesOf = (tokens: LexemeWalk["tokens"]): number =>
+  "ids" in tokens ? tokens.ids.byteLength : tokens.bits.byteLength;
+
+const bytesOfExits = (exits: readonly Exits[]): number =>
+  exits.reduce((bytes, { tops }) => bytes + tops.byteLength, 0);

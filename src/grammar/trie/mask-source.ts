@@ -6,6 +6,9 @@ import { deadParser } from "../parser/machine.ts";
 import type { Machine, ParserState } from "../parser/machine.ts";
 import type { Stacks } from "../parser/stacks.ts";
 import { ByteCache } from "./byte-cache.ts";
+import { ground } from "../ground.ts";
+import { groundWalks } from "./ground-walks.ts";
+import type { GroundWalks } from "./ground-walks.ts";
 import { HarmlessSteps } from "./harmless-text.ts";
 import { isInDoubt } from "./doubts.ts";
 import type { Doubt } from "./doubts.ts";
@@ -29,6 +32,7 @@ export class MaskSource {
   readonly #budget: StepBudget;
   readonly #walker: LexemeWalker;
   readonly #saturation: Saturation;
+  readonly #groundWalks: GroundWalks;
   readonly #walks: ByteCache<LexerState, LexemeWalk>;
   /** By what the masks depend on: the lexemes, as far as tokens can tell them apart, and what follows each. */
   readonly #masks: ByteCache<string, KnownMask>;
@@ -43,7 +47,9 @@ export class MaskSource {
     this.#trie = trie;
     this.#budget = budget;
     const { automaton } = machine;
-    this.#walker = new LexemeWalker({ automaton, steps: new HarmlessSteps(automaton) }, trie, budget);
+    const steps = new HarmlessSteps(automaton, ground().steps);
+    this.#walker = new LexemeWalker({ automaton, steps }, trie, budget);
+    this.#groundWalks = groundWalks(trie);
     this.#saturation = new Saturation(automaton, trie.depthMax);
     this.#walks = new ByteCache(limits.cachedMaskBytes / 2);
     this.#masks = new ByteCache(limits.cachedMaskBytes / 2);
@@ -91,12 +97,15 @@ export class MaskSource {
     for (const [thread, lexer] of saturated.entries()) {
       const walk = this.#walk(lexer);
       addTokens(walk, into);
-      if (walk.exits.length === 0) continue;
+      if (walk.exits.length === 0 && walk.tails === null) continue;
       const after = this.#machine.open(behind[thread]);
       if (this.#machine.threads(after).lexers.length === 0) continue;
       const recalling = this.#machine.isRecalling(follows[thread]) ? thread : null;
       for (const { nodes, tops } of walk.exits)
-        for (const top of tops) doubts.push(...this.#walkBelow({ nodes, top }, { after, recalling }, into));
+        for (const top of tops) this.#walkBelow({ nodes, top }, { after, recalling, doubts }, into);
+      if (walk.tails === null) continue;
+      const { tails, strangers } = walk.tails;
+      this.#walkBelow({ nodes: tails.nodes, top: 0, strangers }, { after, recalling, doubts }, into);
     }
     const bits = into.slice(0, Math.ceil(this.#trie.tokenCount / 32));
     const mask = { bits, doubts };
@@ -110,29 +119,30 @@ export class MaskSource {
     return after !== deadParser;
   }
 
-  #walk(lexer: LexerState): LexemeWalk {
+  #walk = (lexer: LexerState): LexemeWalk => {
+    if (lexer < this.#machine.automaton.groundCount) return this.#groundWalks.of(lexer);
     const known = this.#walks.get(lexer);
     if (known !== undefined) return known;
-    const walk = this.#walker.walk(lexer);
+    const walk = this.#walker.walk(lexer, this.#walk);
     this.#walks.set(lexer, walk, walk.byteLength);
     return walk;
-  }
+  };
 
   /**
    * Adds the tokens below a node that go on from a parser state there.
    *
+   * @param below.strangers tokens that do not count
    * @param from.recalling the lexeme that ends at the node, if its text is remembered
-   * @returns the tokens that may not be allowed behind every text of that lexeme
+   * @param from.doubts gets the tokens that may not be allowed behind every text of that lexeme
    */
   #walkBelow(
-    { nodes, top }: { readonly nodes: TrieNodes; readonly top: number },
-    from: { readonly after: ParserState; readonly recalling: number | null },
+    { nodes, top, strangers }: Below,
+    from: { readonly after: ParserState; readonly recalling: number | null; readonly doubts: Doubt[] },
     into: Uint32Array,
-  ): readonly Doubt[] {
+  ): void {
     const machine = this.#machine;
     const { byteOf, depthOf, endOf, tokens, tokensBefore } = nodes;
     const path = this.#path;
-    const doubts: Doubt[] = [];
     const leftAt = depthOf[top];
     path[leftAt] = from.after;
     let visited = 0;
@@ -145,22 +155,30 @@ export class MaskSource {
         continue;
       }
       path[depth] = after;
+      const length = depth - leftAt;
       for (let at = tokensBefore[node]; at < tokensBefore[node + 1]; at++) {
-        setBit(into, tokens[at], true);
+        const token = tokens[at];
+        if (strangers?.has(token) === true) continue;
+        setBit(into, token, true);
         // One byte only parts the lexeme from the next.
-        if (from.recalling !== null && depth > leftAt + 1)
-          doubts.push({
-            token: tokens[at],
+        if (from.recalling !== null && length > 1)
+          from.doubts.push({
+            token,
             thread: from.recalling,
-            leftAt,
+            leftAt: (this.#trie.bytesOf[token] ?? noBytes).length - length,
             isScarce: machine.isScarce(after),
           });
       }
       node += 1;
     }
     this.#budget.spend(visited >>> 7);
-    return doubts;
   }
+}
+
+interface Below {
+  readonly nodes: TrieNodes;
+  readonly top: number;
+  readonly strangers?: ReadonlySet<number>;
 }
 
 const noBytes = new Uint8Array();

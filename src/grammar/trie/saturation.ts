@@ -44,7 +44,7 @@ export class Saturation {
   #isEndNear(start: LexerState): boolean {
     const before = this.#statesFrom(start);
     const { isAccepting } = this.#automaton;
-    const waiting = [...before.keys()].filter((state) => isAccepting[state] === 1);
+    const waiting = [...before.keys()].filter((state) => isAccepting[state]);
     const distances = new Map(waiting.map((state) => [state, 0]));
     // Breadth first: whatever is added lies no nearer than all before.
     for (const state of waiting)

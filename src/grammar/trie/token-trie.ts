@@ -50,8 +50,7 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
   const bytesOf = bytes.map((token) =>
     token === null || token.length === 0 || token.length > tokenBytesMax ? null : token,
   );
-  const sorted = bytesOf.flatMap((token, id) => (token === null ? [] : [{ token, id }]));
-  sorted.sort((one, other) => compareBytes(one.token, other.token) || one.id - other.id);
+  const sorted = sortedBytes(bytesOf.flatMap((token, id) => (token === null ? [] : [{ token, id }])));
   const [harmless, others]: Sorted[] = [[], []];
   for (const entry of sorted) (isHarmless(entry.token) ? harmless : others).push(entry);
   return {
@@ -65,6 +64,15 @@ export function buildTokenTrie({ bytes }: TokenBytes): TokenTrie {
 }
 
 type Sorted = { readonly token: Uint8Array; readonly id: number }[];
+
+/** The tree of any texts, each with a number in the place of a token. */
+export function trieNodesOf(entries: Readonly<Sorted>): TrieNodes {
+  return laidFlat(sortedBytes(entries));
+}
+
+function sortedBytes(entries: Readonly<Sorted>): Readonly<Sorted> {
+  return [...entries].sort((one, other) => compareBytes(one.token, other.token) || one.id - other.id);
+}
 
 function bitsOf(entries: Readonly<Sorted>, tokenCount: number): Uint32Array {
   const bits = new Uint32Array(Math.ceil(tokenCount / 32));

@@ -186,8 +186,7 @@ function wantedNames(
 /** Bodies of the names that the shape does not declare. */
 function undeclared({ texts }: Meanings, { declared, rules }: ObjectShape): Expression {
   if (declared.length === 0 || rules.length === 0) return texts.anyBody;
-  const names = declared.map(({ name }) => texts.everySpelling(name));
-  return texts.others(texts.workshop.expressions.or(...names));
+  return texts.besides(declared.map(({ name }) => name));
 }
 
 function narrowed<T extends NameRule>(
