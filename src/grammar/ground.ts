@@ -3,8 +3,8 @@
 import type { ExactJson } from "../domain/text/exact-json.ts";
 import { unlimitedGrammar, StepBudget } from "../regex/limits.ts";
 import { Automaton } from "../regex/automaton.ts";
-import { jsonSpelling, plainSpelling } from "../regex/characters.ts";
-import { digits, wordCharacters } from "../regex/code-points.ts";
+import { jsonSpelling, plainSpelling } from "../regex/characters/spelling.ts";
+import { digits, wordCharacters } from "../regex/characters/code-points.ts";
 import { Expressions } from "../regex/expressions.ts";
 import { readJsonSchema } from "./schema/json-schema.ts";
 import { Machine } from "./parser/machine.ts";

@@ -11,7 +11,7 @@ import { Recalls } from "./parser/recalls.ts";
 import { Rules, terminal } from "./parser/rules.ts";
 import type { GrammarSymbol } from "./parser/rules.ts";
 import { Automaton } from "../regex/automaton.ts";
-import { plainSpelling } from "../regex/characters.ts";
+import { plainSpelling } from "../regex/characters/spelling.ts";
 import { compileGrammar } from "./notation/compile-grammar.ts";
 import { readGrammar } from "./notation/read-grammar.ts";
 import { Expressions } from "../regex/expressions.ts";

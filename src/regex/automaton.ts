@@ -15,8 +15,9 @@ const unknown = -1;
 /** States have their rows in pages, which go nowhere when more are made, and which automata can share. */
 const [statesPerPage, statesPerPageLog2] = [16, 4];
 
-/** Measured: a state's expression and its place among all, with its row. */
-const bytesPerState = 60 + 256 * Int32Array.BYTES_PER_ELEMENT;
+/** Measured: a state's expression and its place among all. */
+const bytesPerState = 60;
+const bytesPerPage = statesPerPage * 256 * Int32Array.BYTES_PER_ELEMENT;
 
 /** An expression, and how many bytes led to it. */
 interface Way {
@@ -80,8 +81,9 @@ export class Automaton {
 
   /** About what all this takes, with its expressions, beyond what it goes on from. */
   get byteLength(): number {
-    const stateCount = this.#expressionOf.length - this.groundCount;
-    return this.expressions.byteLength + stateCount * bytesPerState;
+    const states = this.#expressionOf.length * bytesPerState;
+    const ownPages = this.#pages.length - this.groundCount / statesPerPage;
+    return this.expressions.byteLength + states + ownPages * bytesPerPage;
   }
 
   /** Finds all that its states lead to, and adds none any more, so that others can go on from it. */

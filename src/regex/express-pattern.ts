@@ -2,9 +2,9 @@
 // match, so that `$` asks the rest to be empty and a look-ahead intersects it. What is asked of the character before a
 // place is worked out by cases: what a part matches is split by its last character.
 import { unreachable } from "../domain/assert.ts";
-import type { Spelling } from "./characters.ts";
-import { allCharacters, commonPoints, otherPoints } from "./code-points.ts";
-import type { CodePoints } from "./code-points.ts";
+import type { Spelling } from "./characters/spelling.ts";
+import { allCharacters, commonPoints, otherPoints } from "./characters/code-points.ts";
+import type { CodePoints } from "./characters/code-points.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { emptyText, nothing } from "./expressions.ts";
 import { ConstraintRefusal } from "./limits.ts";

@@ -93,8 +93,8 @@ const manyTexts = 32;
 /** Sorting texts takes a step for sixteen of their bytes. */
 const sortedBytesPerStepLog2 = 4;
 
-/** Measured: a node with its facts and its name, and an entry of the derivatives. */
-const [bytesPerNode, bytesPerDerivative] = [500, 60];
+/** Measured: a node with its facts and its name, one that is another's, and an entry of the derivatives. */
+const [bytesPerNode, bytesPerSharedNode, bytesPerDerivative] = [500, 24, 60];
 
 /** All expressions of one constraint. May go on from others that many constraints have in common. */
 export class Expressions {
@@ -160,7 +160,8 @@ export class Expressions {
 
   /** About what all this takes, beyond what it goes on from. */
   get byteLength(): number {
-    const nodes = (this.#nodes.length - this.#groundCount) * bytesPerNode;
+    const own = this.#nodes.length - this.#groundCount;
+    const nodes = own * bytesPerNode + this.#groundCount * bytesPerSharedNode;
     return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
   }
 

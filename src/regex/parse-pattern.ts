@@ -3,11 +3,17 @@
 // or what this reader does not know, is refused with its position; nothing is skipped.
 import { limitExceeded } from "./limits.ts";
 import type { GrammarLimits, StepBudget } from "./limits.ts";
-import { readCharacterClass, readClassEscape } from "./character-class.ts";
-import type { ClassSource } from "./character-class.ts";
-import { inEitherCase } from "./letter-case.ts";
-import { allCharacters, commonPoints, lineEnds, otherPoints, wordCharacters } from "./code-points.ts";
-import type { CodePoints } from "./code-points.ts";
+import { readCharacterClass, readClassEscape } from "./characters/character-class.ts";
+import type { ClassSource } from "./characters/character-class.ts";
+import { inEitherCase } from "./characters/letter-case.ts";
+import {
+  allCharacters,
+  commonPoints,
+  lineEnds,
+  otherPoints,
+  wordCharacters,
+} from "./characters/code-points.ts";
+import type { CodePoints } from "./characters/code-points.ts";
 import { textStart } from "./pattern.ts";
 import type { Pattern } from "./pattern.ts";
 import { Reader } from "./reader.ts";

@@ -1,5 +1,5 @@
 // A regular expression as a tree over sets of characters, before it is spelled in bytes.
-import type { CodePoints } from "./code-points.ts";
+import type { CodePoints } from "./characters/code-points.ts";
 
 export type Pattern =
   | { readonly kind: "character"; readonly set: CodePoints }

@@ -4,12 +4,12 @@ import * as fc from "fast-check";
 import type { Constraint } from "../domain/constraint.ts";
 import { accepts, readLanguage } from "../grammar/language.ts";
 import type { Language } from "../grammar/language.ts";
-import { allCharacters, pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
-import { inEitherCase } from "./letter-case.ts";
+import { allCharacters, pointsOf, rangesOf, unitedPoints } from "./characters/code-points.ts";
+import { inEitherCase } from "./characters/letter-case.ts";
 import { ConstraintRefusal, defaultGrammarLimits, StepBudget } from "./limits.ts";
 import { checkRefusal } from "./testing/check-refusal.ts";
 import { patternsWithTexts } from "./testing/random-patterns.ts";
-import { unicodeProperty } from "./unicode-property.ts";
+import { unicodeProperty } from "./characters/unicode-property.ts";
 import { jsonSchema, regex } from "../grammar/testing/constraints.ts";
 
 const limits = defaultGrammarLimits;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { Automaton } from "./automaton.ts";
-import { jsonSpelling } from "./characters.ts";
+import { jsonSpelling } from "./characters/spelling.ts";
 import { Expressions } from "./expressions.ts";
 import type { Expression } from "./expressions.ts";
 import { defaultGrammarLimits, StepBudget } from "./limits.ts";

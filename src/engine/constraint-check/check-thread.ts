@@ -6,6 +6,7 @@ import { systemClock } from "../../domain/clock.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../domain/vocabulary.ts";
 import { checkConstraint } from "../../grammar/check.ts";
+import { ground } from "../../grammar/ground.ts";
 import { buildTokenTrie, type TokenTrie } from "../../grammar/trie/token-trie.ts";
 import { serveTasks } from "../../processes/serve-tasks.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
@@ -30,6 +31,9 @@ const readyTries = 2;
 const { limits, vocabularies } = workerData as CheckThreadData;
 /** The one asked last is the last. */
 const tries = new Map<string, TokenTrie>();
+
+// Before the first check, whose time is counted.
+ground();
 
 serveTasks((task) => {
   // Only a constraint checker starts this thread.

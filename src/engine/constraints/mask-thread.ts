@@ -6,6 +6,7 @@ import { parentPort, receiveMessageOnPort, workerData } from "node:worker_thread
 import { assert, present } from "../../domain/assert.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import { unpackVocabulary } from "../../domain/vocabulary.ts";
+import { ground } from "../../grammar/ground.ts";
 import { readLanguage } from "../../grammar/language.ts";
 import { CompiledConstraint, type Matcher } from "../../grammar/matcher.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
@@ -36,6 +37,9 @@ const cache = new ConstraintCache(data.cacheBytesMax / data.threadCount);
 const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
+
+// No request waits for it.
+ground();
 
 for (;;) {
   const { ringCount } = signals;

@@ -1,7 +1,7 @@
 // A grammar as its author wrote it: rules by name, each a tree of characters, repetitions and references. What the readers
 // of notations make, and what compile-grammar.ts takes.
 import type { ExactJson } from "../../domain/text/exact-json.ts";
-import type { CodePoints } from "../../regex/code-points.ts";
+import type { CodePoints } from "../../regex/characters/code-points.ts";
 import type { Pattern } from "../../regex/pattern.ts";
 
 export type GrammarNode =

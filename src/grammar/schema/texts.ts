@@ -1,7 +1,7 @@
 // The texts of strings and numbers as expressions: what the shapes of scalars are computed with.
 import type { Workshop } from "../workshop.ts";
-import { jsonSpelling, shortestSpelling } from "../../regex/characters.ts";
-import type { Spelling } from "../../regex/characters.ts";
+import { jsonSpelling, shortestSpelling } from "../../regex/characters/spelling.ts";
+import type { Spelling } from "../../regex/characters/spelling.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import { numberTexts } from "./decimals.ts";
 import type { NumberTexts } from "./decimals.ts";

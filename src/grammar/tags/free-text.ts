@@ -1,5 +1,5 @@
 // Free text as expressions: text in which certain texts do not stand, and such text before one of them.
-import { plainSpelling } from "../../regex/characters.ts";
+import { plainSpelling } from "../../regex/characters/spelling.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Workshop } from "../workshop.ts";

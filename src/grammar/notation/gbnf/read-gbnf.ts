@@ -2,8 +2,13 @@
 // may break anywhere. Tokens by number, which newer versions know, are refused.
 import { limitExceeded } from "../../../regex/limits.ts";
 import type { GrammarLimits } from "../../../regex/limits.ts";
-import { allCharacters, commonPoints, otherPoints, unitedPoints } from "../../../regex/code-points.ts";
-import type { CodePoints } from "../../../regex/code-points.ts";
+import {
+  allCharacters,
+  commonPoints,
+  otherPoints,
+  unitedPoints,
+} from "../../../regex/characters/code-points.ts";
+import type { CodePoints } from "../../../regex/characters/code-points.ts";
 import { Reader } from "../../../regex/reader.ts";
 import { literalNode } from "../grammar-text.ts";
 import type { GrammarNode, GrammarText } from "../grammar-text.ts";

@@ -1,7 +1,7 @@
 // The attributes of a rule, as guidance's grammars have them: `name[lazy]: ...`. Those that name what was read say nothing
 // of a text; those of where a terminal ends are expressed by the texts that it then matches; those of how tokens are drawn
 // are refused.
-import { allCharacters } from "../../../regex/code-points.ts";
+import { allCharacters } from "../../../regex/characters/code-points.ts";
 import { literalNode, literalText } from "../grammar-text.ts";
 import type { GrammarNode } from "../grammar-text.ts";
 import { readName, skipBlanks } from "./names.ts";

@@ -1,8 +1,8 @@
 // Reads the literals of Lark's notation: strings, ranges of characters, regular expressions and JSON.
 import { parseExactJson } from "../../../domain/text/exact-json.ts";
 import type { ExactJson } from "../../../domain/text/exact-json.ts";
-import { allCharacters, commonPoints } from "../../../regex/code-points.ts";
-import { inEitherCase } from "../../../regex/letter-case.ts";
+import { allCharacters, commonPoints } from "../../../regex/characters/code-points.ts";
+import { inEitherCase } from "../../../regex/characters/letter-case.ts";
 import { parsePattern, type PatternEffort } from "../../../regex/parse-pattern.ts";
 import { hasAssertion } from "../../../regex/pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";

@@ -1,7 +1,7 @@
 // The blanks between the tokens of JSON, as a request has them.
 import type { ConstraintOptions } from "../../../domain/constraint.ts";
 import { quoted } from "../../../domain/service-error.ts";
-import { plainSpelling } from "../../../regex/characters.ts";
+import { plainSpelling } from "../../../regex/characters/spelling.ts";
 import type { Expression } from "../../../regex/expressions.ts";
 import { emptyText } from "../../../regex/expressions.ts";
 import { wholeMatch } from "../../../regex/express-pattern.ts";

@@ -3,7 +3,7 @@
 import { commonPoints, lastCodePoint, otherPoints, pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
 import { allCharacters } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import type { Expression, Expressions } from "../expressions.ts";
 
 /** Spells sets of characters in one context. */
 export interface Spelling {

@@ -10,8 +10,8 @@ import {
   wordCharacters,
 } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
-import type { StepBudget } from "./limits.ts";
-import type { Reader } from "./reader.ts";
+import type { StepBudget } from "../limits.ts";
+import type { Reader } from "../reader.ts";
 import { unicodeProperty } from "./unicode-property.ts";
 
 const namedClasses: Readonly<Record<string, CodePoints>> = {

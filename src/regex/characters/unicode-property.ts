@@ -3,7 +3,7 @@
 // Properties of strings (flag v) are not known.
 import { allCharacters, commonPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
-import type { StepBudget } from "./limits.ts";
+import type { StepBudget } from "../limits.ts";
 
 /** Measured: looking for a property's characters takes 1 to 3 ms. */
 const stepsPerProperty = 1_000;

@@ -2,7 +2,7 @@
 // simple case folding of Unicode). The engine is asked once, for every character that has a case.
 import { pointsOf, rangesOf, unitedPoints } from "./code-points.ts";
 import type { CodePoints } from "./code-points.ts";
-import type { StepBudget } from "./limits.ts";
+import type { StepBudget } from "../limits.ts";
 
 /** No character behind this has a case: it is the last letter of the Adlam script. */
 const lastCasedPoint = 0x1e943;
