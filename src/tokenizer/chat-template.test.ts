@@ -149,7 +149,7 @@ test("gives content as text or as parts, whichever the template reads", () => {
   assert.equal(render("{{ messages[0].content }}", { messages: [user(parts)] }), "a\nb\nc");
   const looping = [
     "{% for m in messages %}{% for p in m.content %}[{{ p.type }} {{ p.text }}]{% endfor %}{% endfor %}",
-    "{% for m in messages %}{% set c = m['content'] | list %}{% for p in c %}[{{ p.type }} {{ p.text }}]{% endfor %}{% endfor %}",
+    "{% for m in messages %}{% set content = m['content'] | list %}{% for p in content %}[{{ p.type }} {{ p.text }}]{% endfor %}{% endfor %}",
   ];
   for (const source of looping) {
     assert.equal(render(source, { messages: [user("a")] }), "[text a]");
@@ -157,34 +157,40 @@ test("gives content as text or as parts, whichever the template reads", () => {
   }
 });
 
-test("knows that a template reads parts where a macro loops over them, and shows a list of calls for none", () => {
+test("knows by the rules of vLLM 0.32 that a template reads parts, also in a macro, and where they err", () => {
   const parts: readonly Json[] = [
     { type: "text", text: "a" },
     { type: "text", text: "b" },
   ];
-  const macro =
-    "{% macro show(content) %}{% if content is string %}{{ content }}{% else %}{% for p in content %}[{{ p.text }}]{% endfor %}{% endif %}{% endmacro %}";
+  const loop = "{% if c is string %}{{ c }}{% else %}{% for p in c %}[{{ p.text }}]{% endfor %}{% endif %}";
+  const macro = `{% macro show(c) %}${loop}{% endmacro %}`;
   for (const source of [
     `${macro}{% for m in messages %}{{ show(m.content) }}{% endfor %}`,
-    `${macro}{% for m in messages[::-1] %}{{ show(content=m['content'] | list) }}{% endfor %}`,
-    `${macro}{% set ns = namespace(rest=messages) %}{% set ns.rest = messages[0:] %}{% for m in ns.rest %}{{ show(m.content) }}{% endfor %}`,
+    `${macro}{% for m in messages[::-1] %}{{ show(c=m['content'] | list) }}{% endfor %}`,
+    `${macro}{% set rest = messages[0:] %}{% set more = rest %}{% for m in more %}{{ show(m.content) }}{% endfor %}`,
     "{% for m in messages %}{% set content = m.content %}{% for p in content %}[{{ p.text }}]{% endfor %}{% endfor %}",
+    "{% for m in messages %}{% for p in m.content | list %}[{{ p.text }}]{% endfor %}{% endfor %}",
   ])
-    assert.equal(render(source, { messages: [user(parts)] }), "[a][b]");
-  const uncalled = `${macro}{% for m in messages %}{{ m.content }}{% endfor %}`;
-  assert.equal(render(uncalled, { messages: [user(parts)] }), "a\nb");
-  const calls =
-    "{% for m in messages %}{% if m.role == 'call' %}{% set calls = m.content %}{% for c in calls %}{{ c }}{% endfor %}{% else %}{{ 'Q ' + m.content }}{% endif %}{% endfor %}";
-  assert.equal(render(calls, { messages: [user("a")] }), "Q a");
+    assert.equal(render(source, { messages: [user(parts)] }), "[a][b]", source);
+  for (const source of [
+    `${macro}{% for m in messages %}{{ m.content }}{% endfor %}`,
+    `${macro}{% set ns = namespace() %}{% set ns.rest = messages[0:] %}{% for m in messages %}{{ show(m.content) }}{% endfor %}`,
+    `${macro}{% set ns = namespace(rest=messages) %}{% for m in ns.rest %}{{ show(m.content) }}{% endfor %}`,
+    `{% for m in messages %}{% set c = m.content %}${loop}{% endfor %}`,
+  ])
+    assert.equal(render(source, { messages: [user(parts)] }), "a\nb", source);
 });
 
-test("gives a template that takes texts and parts what was sent, so that one which asks for users alone shows no list", () => {
+test("gives a template that takes texts and parts parts alone, as vLLM does", () => {
   const source =
     "{{ messages[0].content }}:{% for m in messages[1:] %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}{% endfor %}";
   const system = { role: "system", content: "s" };
-  assert.equal(render(source, { messages: [system, user("a")] }), "s:a");
-  assert.equal(render(source, { messages: [system, user([{ type: "text", text: "a" }])] }), "s:[a]");
-  assert.equal(render(source, { messages: [system, user(""), user(null)] }), "s:[]");
+  const shown = "[{'type': 'text', 'text': 's'}]";
+  assert.equal(render(source, { messages: [system, user("a")] }), `${shown}:[a]`);
+  assert.equal(render(source, { messages: [system, user(""), user(null)] }), `${shown}:[]`);
+  const developer = { role: "developer", content: "d" };
+  assert.equal(render(source, { messages: [developer, user("a")] }), `${shown.replace("'s'", "'d'")}:[a]`);
+  assert.equal(render(source, { messages: [system, user("a"), developer] }), "s\n\nd:[a]", "joined, a text");
 });
 
 test("a template knows a developer where it names the role, not where the word stands in it", () => {
@@ -234,22 +240,21 @@ test("gives a tool call's arguments as an object, and drops an empty list of cal
   );
 });
 
-test("a template that joins arguments to texts gets them as the model wrote them", () => {
-  const call = {
-    role: "assistant",
-    content: null,
-    tool_calls: [
-      { id: "1", type: "function", function: { name: "f", arguments: '{"id":12345678901234567890}' } },
-    ],
-  };
+test("refuses calls in a template that joins their arguments to texts, as vLLM does, and says what it was given", () => {
+  const call = { type: "function", function: { name: "f", arguments: '{"id":1}' } };
   const joining = "{{ '>>>f\n' + messages[0].tool_calls[0]['function']['arguments'] }}";
-  assert.equal(render(joining, { messages: [call] }), '>>>f\n{"id":12345678901234567890}');
-  const broken = { ...call, tool_calls: [{ type: "function", function: { name: "f", arguments: "{x" } }] };
-  assert.equal(render(joining, { messages: [broken, user("?")] }), ">>>f\n{x");
-  assert.throws(() => render(joining, { messages: [broken] }), { message: /not valid JSON/ });
-  const asking =
-    "{% set a = messages[0].tool_calls[0].function.arguments %}{% if messages[0].tool_calls[0].function.arguments is mapping %}{{ a.id }}{% else %}{{ 'x' + messages[0].tool_calls[0].function.arguments }}{% endif %}";
-  assert.equal(render(asking, { messages: [call] }), "12345678901234567890");
+  assert.throws(
+    () => render(joining, { messages: [{ role: "assistant", content: null, tool_calls: [call] }] }),
+    {
+      code: "unsupported",
+      message:
+        'The chat template cannot render these messages: line 2: can only concatenate str (not "dict") to str. ' +
+        "It is given the arguments of calls as objects.",
+    },
+  );
+  assert.throws(() => render("{{ 'a' + {} }}", { messages: [user("a")] }), {
+    message: /\(not "dict"\) to str$/,
+  });
 });
 
 test("an earlier call whose arguments are broken has none, so that a conversation goes on behind it", () => {
@@ -269,20 +274,14 @@ test("an earlier call whose arguments are broken has none, so that a conversatio
   });
 });
 
-test("shows reasoning under each of its names, and leaves out null members", () => {
+test("shows reasoning under both names, and leaves out null members", () => {
   const source =
     "{{ messages[0].reasoning }}{{ messages[0].reasoning_content }}{{ messages[0].thinking }}{{ messages[0].name is defined }}";
-  for (const name of ["reasoning", "reasoning_content", "thinking"])
+  for (const name of ["reasoning", "reasoning_content"])
     assert.equal(
       render(source, { messages: [{ role: "assistant", content: "", [name]: "r", name: null }] }),
-      "rrrFalse",
+      "rrFalse",
     );
-  assert.equal(
-    render("{{ messages[0].reasoning }} {{ messages[0].thinking }}", {
-      messages: [{ role: "assistant", content: "", reasoning: "r", thinking: "t" }],
-    }),
-    "r t",
-  );
 });
 
 test("continues the final message right after its content", () => {
@@ -302,15 +301,8 @@ test("continues the final message right after its content", () => {
     ]),
     "<user>q</user>\n<assistant>a\nb",
   );
-  const either = turns.replace(
-    "{{ m.content }}",
-    "{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endif %}",
-  );
-  assert.equal(
-    continued("I think ", either),
-    "<user>q</user>\n<assistant>I think ",
-    "as the text that was sent",
-  );
+  const reading = turns.replace("{{ m.content }}", "{% for p in m.content %}[{{ p.text }}]{% endfor %}");
+  assert.equal(continued("I think ", reading), "<user>[q]</user>\n<assistant>[I think ");
   const trimming = turns.replace("m.content", "m.content | trim");
   assert.equal(continued("I think ", trimming), "<user>q</user>\n<assistant>I think");
 });
@@ -327,6 +319,14 @@ test("refuses to continue a final message that the template hides or alters", ()
     refused,
   );
   assert.throws(() => render(turns, { continueFinalMessage: true }), refused);
+  const unnamed = "{% for m in messages %}{% for key in m %}{{ m[key] }}{% endfor %}{% endfor %}";
+  assert.throws(() => render(unnamed, { messages: [user("a")], continueFinalMessage: true }), refused);
+  const parts = ["a", "b"];
+  const joined = turns.replace("m.content", "m.content | replace('a\n', 'a')");
+  assert.throws(() => render(joined, { messages: [user(parts)], continueFinalMessage: true }), refused);
+  const looping = turns.replace("{{ m.content }}", "{% for p in m.content %}{{ p.text }}{% endfor %}");
+  assert.throws(() => render(looping, { messages: [user(null)], continueFinalMessage: true }), refused);
+  assert.equal(render(turns, { messages: [user(null)], continueFinalMessage: true }), "<user>");
 });
 
 test("refuses a prompt that is empty or leaves no room for an answer", async () => {

@@ -2,12 +2,12 @@
 // same way to continue a final message. Does not tokenize.
 import { chatFault, type Conversation } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
-import { textOfPart } from "../domain/content-part.ts";
+import { joinedText, textOfPart } from "../domain/content-part.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import { fromJson } from "../jinja/json-text.ts";
 import type { Value } from "../jinja/values/value.ts";
-import { detectContentFormat, readsArgumentsAsText } from "./content-format.ts";
+import { detectContentFormat, type ContentFormat } from "./content-format.ts";
 import { compileJinja } from "./jinja-program.ts";
 import type { JinjaProgram, ProgramLimits } from "./jinja-program.ts";
 import { toTemplateMessages } from "./template-messages.ts";
@@ -37,22 +37,28 @@ export interface ChatTemplateOptions {
 /** Compiles a model's templates; throws ServiceError `unsupported` when their syntax is wrong. */
 export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const { source, toolUseSource } = options;
-  const standard = source === null ? refuseToRender : compile(source, options);
+  const standard = source === null ? { ...noTemplate, render: refuseToRender } : compile(source, options);
   const toolUse = toolUseSource === null ? standard : compile(toolUseSource, options);
   return {
     mentions: (text) => [source, toolUseSource].some((one) => one?.includes(text) === true),
     withSource: (other) => createChatTemplate({ ...options, source: other, toolUseSource: null }),
     render: (conversation, limits) => {
       const compiled = conversation.tools === null ? standard : toolUse;
-      const renderMessages = (messages: Conversation): string => compiled(messages, limits);
       return conversation.continueFinalMessage
-        ? renderContinued(conversation, renderMessages)
-        : renderMessages(conversation);
+        ? renderContinued(conversation, compiled, limits)
+        : compiled.render(conversation, limits);
     },
   };
 }
 
-type Render = (conversation: Conversation, limits?: ProgramLimits) => string;
+interface Compiled {
+  readonly format: ContentFormat;
+  /** Whether the word `content` stands in it. */
+  readonly namesContent: boolean;
+  readonly render: (conversation: Conversation, limits?: ProgramLimits) => string;
+}
+
+const noTemplate = { format: "string", namesContent: true } as const;
 
 function refuseToRender(): never {
   const message = "This model has no chat template of its own; send one as `prompt.template`.";
@@ -60,14 +66,10 @@ function refuseToRender(): never {
   throw new ServiceError({ code: "unsupported", faults });
 }
 
-function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Render {
+function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Compiled {
   const program: JinjaProgram = compileJinja(source, clock);
-  const reading = {
-    format: detectContentFormat(program.body),
-    knowsDeveloper: knowsDeveloper(source),
-    readsArgumentsAsText: readsArgumentsAsText(program.body),
-  };
-  return (conversation, limits) => {
+  const reading = { format: detectContentFormat(program.body), knowsDeveloper: knowsDeveloper(source) };
+  const render: Compiled["render"] = (conversation, limits) => {
     const variables = {
       ...specialTokens,
       tools: fromJson(conversation.tools),
@@ -77,8 +79,24 @@ function compile(source: string, { specialTokens, clock }: ChatTemplateOptions):
       ...valuesOf(conversation.templateArguments),
       messages: toTemplateMessages(conversation.messages, reading),
     };
-    return program.run(variables, limits);
+    try {
+      return program.run(variables, limits);
+    } catch (cause) {
+      throw joinsArguments(cause, conversation) ? argumentsJoined(cause) : cause;
+    }
   };
+  return { format: reading.format, namesContent: source.includes("content"), render };
+}
+
+/** Whether a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
+function joinsArguments(cause: unknown, { messages }: Conversation): cause is ServiceError {
+  const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
+  return hasCalls && cause instanceof ServiceError && cause.message.endsWith('(not "dict") to str');
+}
+
+function argumentsJoined(cause: ServiceError): ServiceError {
+  const message = `${cause.message}. It is given the arguments of calls as objects.`;
+  return new ServiceError({ code: "unsupported", message, cause });
 }
 
 /** Whether it compares a role with this one. The word alone says nothing: some templates show instructions in its name. */
@@ -99,24 +117,26 @@ function effortVariables({ reasoningEffort }: Conversation): Readonly<Record<str
 /** Marks the end of the final content in the rendered text. The blank shows whether the template trims it. */
 const endMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
-function renderContinued(conversation: Conversation, render: Render): string {
+function renderContinued(
+  conversation: Conversation,
+  { format, namesContent, render }: Compiled,
+  limits?: ProgramLimits,
+): string {
   const final = conversation.messages.at(-1);
   if (final === undefined) throw notContinued("there is no message");
-  const { content } = final;
-  const parts = Array.isArray(content) ? content : [content ?? ""];
-  const text = textOfPart(parts.at(-1) ?? "");
-  if (text === null) throw notContinued("its last part is not text");
-  const marked = text + endMark;
-  const rendered = render({
-    ...conversation,
-    messages: [
-      ...conversation.messages.slice(0, -1),
-      {
-        ...final,
-        content: Array.isArray(content) ? [...parts.slice(0, -1), { type: "text", text: marked }] : marked,
-      },
-    ],
-  });
+  if (!namesContent) throw notContinued("the chat template does not show it");
+  const { content = null } = final;
+  const parts = Array.isArray(content) ? content : content === null ? [] : [content];
+  if (format === "parts" && parts.length === 0) throw notContinued("it has no text");
+  const last = textOfPart(parts.at(-1) ?? "");
+  if (last === null) throw notContinued("its last part is not text");
+  const marked = { ...final, content: [...parts.slice(0, -1), { type: "text", text: last + endMark }] };
+  const rendered = render(
+    { ...conversation, messages: [...conversation.messages.slice(0, -1), marked] },
+    limits,
+  );
+  // A template that reads texts is shown all parts as one.
+  const text = format === "string" ? (joinedText(parts) ?? last) : last;
   const end = rendered.lastIndexOf(endMark.trimEnd());
   if (end < 0) throw notContinued("the chat template does not show it");
   const keepsBlanks = rendered.startsWith(endMark, end);

@@ -1,6 +1,7 @@
 // A conversation's messages as a chat template sees them: content in the form it expects, arguments of tool calls as
-// objects (none where an earlier call has broken ones), null members left out, a developer's instructions as the system's where it knows no developer. Input is in the
-// API's own spelling; nothing here knows a template.
+// objects (none where an earlier call has broken ones), null members left out, a developer's instructions as the system's
+// where it knows no developer. As vLLM 0.32 prepares them. Input is in the API's own spelling; nothing here knows a
+// template.
 import { chatFault } from "../domain/chat.ts";
 import { joinedText, textOfPart } from "../domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
@@ -14,8 +15,6 @@ export interface MessageReading {
   readonly format: ContentFormat;
   /** Whether it knows the role `developer`, which is a system message to any other. */
   readonly knowsDeveloper: boolean;
-  /** Whether it reads the arguments of calls as the text that the model wrote; any other reads an object. */
-  readonly readsArgumentsAsText: boolean;
 }
 
 /**
@@ -27,28 +26,31 @@ export interface MessageReading {
 export function toTemplateMessages(messages: readonly MessageRecord[], reading: MessageReading): Value[] {
   const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
   if (faults.length > 0) throw unsupported(faults);
-  const { knowsDeveloper } = reading;
-  const isMerged = !knowsDeveloper && messages.some(({ role }) => role === "developer");
-  const prepared = messages.flatMap((message, index) =>
-    isMerged && instructs(message)
-      ? []
-      : [toTemplateMessage(message, reading, index === messages.length - 1 ? index : null)],
-  );
-  return isMerged ? [systemMessage(messages.filter(instructs), reading), ...prepared] : prepared;
+  const { format, knowsDeveloper } = reading;
+  const prepare = (message: MessageRecord): Dict =>
+    toTemplateMessage(message, format, message === messages.at(-1) ? messages.length - 1 : null);
+  if (knowsDeveloper || !messages.some(({ role }) => role === "developer")) return messages.map(prepare);
+  const converted = messages.map(developerAsSystem);
+  if (!converted.slice(1).some(isSystem)) return converted.map(prepare);
+  const others = converted.filter((message) => !isSystem(message));
+  return [joinedSystem(converted.filter(isSystem)), ...others.map(prepare)];
 }
 
-function instructs({ role }: MessageRecord): boolean {
-  return role === "system" || role === "developer";
+function isSystem({ role }: MessageRecord): boolean {
+  return role === "system";
 }
 
-/**
- * All that instructs as one system message. Its content is one text: of several parts some templates show the first alone,
- * and others put nothing between them.
- */
-function systemMessage(messages: readonly MessageRecord[], reading: MessageReading): Dict {
+function developerAsSystem(message: MessageRecord): MessageRecord {
+  if (message.role !== "developer") return message;
+  const { tools: _tools, ...rest } = message;
+  return { ...rest, role: "system" };
+}
+
+/** All that instructs as one message. Its content is a text to every template, also to one that reads parts. */
+function joinedSystem(messages: readonly MessageRecord[]): Dict {
   const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
   const content = texts.filter((text) => text !== "").join("\n\n");
-  return toTemplateMessage({ role: "system", content }, reading, null);
+  return toTemplateMessage({ role: "system", content }, "string", null);
 }
 
 function contentFaults(content: Json, index: string): readonly Fault[] {
@@ -65,7 +67,7 @@ function contentFaults(content: Json, index: string): readonly Fault[] {
 }
 
 /** @param last the index of the message where it is the last one, whose calls must be right: it may be what is learnt */
-function toTemplateMessage(message: MessageRecord, reading: MessageReading, last: number | null): Dict {
+function toTemplateMessage(message: MessageRecord, format: ContentFormat, last: number | null): Dict {
   const {
     role,
     content,
@@ -74,28 +76,28 @@ function toTemplateMessage(message: MessageRecord, reading: MessageReading, last
     reasoning_content: reasoningContent,
     ...rest
   } = message;
-  const thought = reasoning ?? reasoningContent ?? rest.thinking ?? null;
+  const thought = reasoning ?? reasoningContent ?? null;
   const prepared = Dict.of([
     ["role", fromJson(role)],
-    ["content", contentOf(content ?? null, role === "tool" ? "string" : reading.format)],
+    ["content", contentOf(content ?? null, role === "tool" ? "string" : format)],
   ]);
   if (isJsonArray(toolCalls) && toolCalls.length > 0) {
     const calls = toolCalls.map((call, place) =>
-      toTemplateCall(call, reading, last === null ? null : [String(last), "tool_calls", String(place)]),
+      toTemplateCall(call, last === null ? null : [String(last), "tool_calls", String(place)]),
     );
     prepared.set("tool_calls", calls);
   }
-  // Each of them is what some template reads.
-  for (const name of ["reasoning", "reasoning_content", "thinking"])
-    if (thought !== null) prepared.set(name, fromJson(thought));
+  if (thought !== null) {
+    prepared.set("reasoning", fromJson(thought));
+    prepared.set("reasoning_content", fromJson(thought));
+  }
   for (const [name, value] of Object.entries(rest)) if (value !== null) prepared.set(name, fromJson(value));
   return prepared;
 }
 
 /** The content of a tool's message is one text to every template: none loops over that. */
 function contentOf(content: Json, format: ContentFormat): Value {
-  const isText = typeof content === "string" && content !== "";
-  if (format === "string" || (format === "either" && isText)) return joinedText(content) ?? "";
+  if (format === "string") return joinedText(content) ?? "";
   return contentTexts(content).map((text) =>
     Dict.of([
       ["type", "text"],
@@ -111,18 +113,17 @@ function contentTexts(content: Json): readonly string[] {
 }
 
 /**
- * Most templates expect `function.arguments` as an object, while the API carries it as JSON text.
+ * Templates get `function.arguments` as an object, while the API carries it as JSON text.
  *
  * @param place where the call stands, to refuse what is no JSON; null for an earlier call. What a model once wrote wrongly
  *   would otherwise fail every turn after it: as in vLLM it has no arguments.
  */
-function toTemplateCall(call: Json, reading: MessageReading, place: readonly string[] | null): Value {
+function toTemplateCall(call: Json, place: readonly string[] | null): Value {
   const prepared = fromJson(call);
   const called = prepared instanceof Dict ? prepared.get("function") : undefined;
   const text = called instanceof Dict ? called.get("arguments") : undefined;
-  if (!(called instanceof Dict) || typeof text !== "string") return prepared;
-  const parsed = place === null ? earlierArguments(text) : parseArguments(text, place);
-  called.set("arguments", reading.readsArgumentsAsText ? text : parsed);
+  if (called instanceof Dict && typeof text === "string")
+    called.set("arguments", place === null ? earlierArguments(text) : parseArguments(text, place));
   return prepared;
 }
 
