@@ -93,8 +93,11 @@ const manyTexts = 32;
 /** Sorting texts takes a step for sixteen of their bytes. */
 const sortedBytesPerStepLog2 = 4;
 
-/** Measured: a node with its facts and its name, one that is another's, and an entry of the derivatives. */
-const [bytesPerNode, bytesPerSharedNode, bytesPerDerivative] = [500, 24, 60];
+/** Measured: a node with its facts and its name, and an entry of the derivatives. */
+const [bytesPerNode, bytesPerDerivative] = [500, 60];
+
+/** More than the expressions that any limit lets be: the numbers of two make one key. */
+const pairFactor = 2 ** 26;
 
 /** All expressions of one constraint. May go on from others that many constraints have in common. */
 export class Expressions {
@@ -102,15 +105,19 @@ export class Expressions {
   readonly anything: Expression;
   readonly #limits: GrammarLimits;
   readonly #budget: StepBudget;
-  readonly #nodes: ExpressionNode[];
-  readonly #facts: Facts[];
+  readonly #ground: Expressions | undefined;
   /** How many it goes on from. */
   readonly #groundCount: number;
+  /** Its own, numbered on from those. */
+  readonly #nodes: ExpressionNode[] = [];
+  readonly #facts: Facts[] = [];
   readonly #partitions: BytePartitions;
   /** By expression, where they were asked for: of most none ever are. */
-  readonly #classes: (BytePartition | undefined)[];
+  readonly #classes: (BytePartition | undefined)[] = [];
   readonly #known: GrownMap<string, Expression>;
   readonly #named: GrownMap<string, Expression>;
+  /** By head and tail. */
+  readonly #sequences: GrownMap<number, Expression>;
   readonly #ranges: GrownMap<number, Expression>;
   readonly #derivatives: GrownMap<number, Expression>;
   /** The numbers of lists of texts. */
@@ -120,19 +127,18 @@ export class Expressions {
   /** The complements of expressions that were complemented. */
   readonly #opposites: GrownMap<Expression, Expression>;
 
-  /** @param ground whose expressions have the same numbers here; none is added to it any more */
+  /** @param ground whose expressions have the same numbers here, and which is {@link complete} */
   constructor(limits: GrammarLimits, budget: StepBudget, ground?: Expressions) {
     this.#limits = limits;
     this.#budget = budget;
     const before = <Part>(read: (one: Expressions) => Part): Part | undefined =>
       ground === undefined ? undefined : read(ground);
-    this.#nodes = before((one) => one.#nodes)?.slice() ?? [];
-    this.#facts = before((one) => one.#facts)?.slice() ?? [];
-    this.#groundCount = this.#nodes.length;
+    this.#ground = ground;
+    this.#groundCount = ground?.count ?? 0;
     this.#partitions = new BytePartitions(before((one) => one.#partitions));
-    this.#classes = before((one) => one.#classes)?.slice() ?? [];
     this.#known = new GrownMap(before((one) => one.#known));
     this.#named = new GrownMap(before((one) => one.#named));
+    this.#sequences = new GrownMap(before((one) => one.#sequences));
     this.#ranges = new GrownMap(before((one) => one.#ranges));
     this.#derivatives = new GrownMap(before((one) => one.#derivatives));
     this.#lists = new GrownMap(before((one) => one.#lists));
@@ -158,11 +164,20 @@ export class Expressions {
     );
   }
 
+  /** How many there are, with those that it goes on from. */
+  get count(): number {
+    return this.#groundCount + this.#nodes.length;
+  }
+
   /** About what all this takes, beyond what it goes on from. */
   get byteLength(): number {
-    const own = this.#nodes.length - this.#groundCount;
-    const nodes = own * bytesPerNode + this.#groundCount * bytesPerSharedNode;
+    const nodes = this.#nodes.length * bytesPerNode;
     return nodes + this.#derivatives.ownSize * bytesPerDerivative + this.#partitions.byteLength;
+  }
+
+  /** Finds out whatever is found out later of others, so that those that go on from it change nothing here. */
+  complete(): void {
+    for (let expression = 0; expression < this.count; expression++) this.classes(expression);
   }
 
   /** What `make` makes of the same name, made once. */
@@ -175,30 +190,39 @@ export class Expressions {
   }
 
   node(expression: Expression): ExpressionNode {
-    return this.#nodes[expression];
+    const own = expression - this.#groundCount;
+    // Whatever comes before its own is another's.
+    return own < 0 && this.#ground !== undefined ? this.#ground.node(expression) : this.#nodes[own];
+  }
+
+  #factsOf(expression: Expression): Facts {
+    const own = expression - this.#groundCount;
+    return own < 0 && this.#ground !== undefined ? this.#ground.#factsOf(expression) : this.#facts[own];
   }
 
   isNullable(expression: Expression): boolean {
-    return this.#facts[expression].isNullable;
+    return this.#factsOf(expression).isNullable;
   }
 
   isPlain(expression: Expression): boolean {
-    return this.#facts[expression].isPlain;
+    return this.#factsOf(expression).isPlain;
   }
 
   /** The classes of bytes that have the same derivative of the expression. */
   classes(expression: Expression): BytePartition {
-    return (this.#classes[expression] ??= this.#newClasses(this.#nodes[expression]));
+    const own = expression - this.#groundCount;
+    if (own < 0 && this.#ground !== undefined) return this.#ground.classes(expression);
+    return (this.#classes[own] ??= this.#newClasses(this.#nodes[own]));
   }
 
   /** False where no text that begins with the byte matches. */
   mayBegin(expression: Expression, byte: number): boolean {
-    return hasByte(this.#facts[expression].firsts, byte);
+    return hasByte(this.#factsOf(expression).firsts, byte);
   }
 
   /** How many bytes are left to write, about: everything that a conjunction asks for counts for itself. */
   lengthAhead(expression: Expression): number {
-    return this.#facts[expression].lengthAhead;
+    return this.#factsOf(expression).lengthAhead;
   }
 
   bytes(set: ByteSet): Expression {
@@ -277,7 +301,7 @@ export class Expressions {
     const key = `u${body},${list},${range.from},${range.to},${range.depth},${escape}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const facts = this.#facts[body];
+    const facts = this.#factsOf(body);
     const isLeftOut = facts.isNullable && isMeant(meant);
     // What is longer than all of them is none of them.
     const longer = longerThan(meant);
@@ -321,14 +345,13 @@ export class Expressions {
     if (head === nothing || tail === nothing) return nothing;
     if (head === emptyText) return tail;
     if (tail === emptyText) return head;
-    const node = this.#nodes[head];
+    const node = this.node(head);
     if (node.kind === "sequence") return this.#pair(node.head, this.#pair(node.tail, tail));
-    const key = `s${head},${tail}`;
-    const known = this.#known.get(key);
+    const key = head * pairFactor + tail;
+    const known = this.#sequences.get(key);
     if (known !== undefined) return known;
-    const [first, second] = [this.#facts[head], this.#facts[tail]];
-    return this.#add(
-      key,
+    const [first, second] = [this.#factsOf(head), this.#factsOf(tail)];
+    const sequence = this.#append(
       { kind: "sequence", head, tail },
       {
         isNullable: first.isNullable && second.isNullable,
@@ -341,6 +364,8 @@ export class Expressions {
         farthestEnd: Math.max(first.farthestEnd + second.nearestEnd, second.farthestEnd),
       },
     );
+    this.#sequences.set(key, sequence);
+    return sequence;
   }
 
   or(...parts: readonly Expression[]): Expression {
@@ -351,7 +376,7 @@ export class Expressions {
     if (members.has(emptyText) && [...members].some((part) => part !== emptyText && this.isNullable(part)))
       members.delete(emptyText);
     for (const part of members) {
-      const node = this.#nodes[part];
+      const node = this.node(part);
       if (node.kind === "not" && members.has(node.part)) return this.anything;
       // Of A and (A and B) only A is left.
       if (node.kind === "and" && node.parts.some((inner) => members.has(inner))) members.delete(part);
@@ -388,13 +413,13 @@ export class Expressions {
 
   #bound(expression: Expression, bounded: Bounded): void {
     // Of what is not plain it is not known where it ends, and following it beside the whole would cost much.
-    if (this.isPlain(bounded.of) && this.#nodes[expression].kind === "and")
+    if (this.isPlain(bounded.of) && this.node(expression).kind === "and")
       this.#bounded.set(expression, bounded);
   }
 
   /** What a member of an intersection still says beside the others: of A and (B, or not A) it is B. */
   #leftBeside(members: ReadonlySet<Expression>, part: Expression): Expression {
-    const node = this.#nodes[part];
+    const node = this.node(part);
     if (node.kind === "not") return this.#implies(members, node.part) ? nothing : part;
     if (node.kind !== "or") return part;
     this.#budget.spend(node.parts.length >>> 3);
@@ -404,7 +429,7 @@ export class Expressions {
   }
 
   #optionBeside(members: ReadonlySet<Expression>, option: Expression): Expression {
-    const node = this.#nodes[option];
+    const node = this.node(option);
     if (node.kind !== "and") return this.#isRuledOut(members, option) ? nothing : option;
     if (node.parts.some((inner) => this.#isRuledOut(members, inner))) return nothing;
     if (!node.parts.some((inner) => members.has(inner))) return option;
@@ -415,12 +440,12 @@ export class Expressions {
   #isRuledOut(members: ReadonlySet<Expression>, part: Expression): boolean {
     const opposite = this.#opposites.get(part);
     if (opposite !== undefined && members.has(opposite)) return true;
-    const node = this.#nodes[part];
+    const node = this.node(part);
     return node.kind === "not" && this.#implies(members, node.part);
   }
 
   not(part: Expression): Expression {
-    const node = this.#nodes[part];
+    const node = this.node(part);
     if (node.kind === "not") return node.part;
     const known = this.#opposites.get(part);
     if (known !== undefined) return known;
@@ -437,7 +462,7 @@ export class Expressions {
       const others = node.parts.filter((inner) => !this.isPlain(inner));
       return this.and(this.not(this.or(...plain)), ...others.map((inner) => this.not(inner)));
     }
-    const { isNullable, depth, countMax } = this.#facts[part];
+    const { isNullable, depth, countMax } = this.#factsOf(part);
     return this.#add(
       `n${part}`,
       { kind: "not", part },
@@ -458,8 +483,8 @@ export class Expressions {
     if (max === 0 || part === emptyText) return emptyText;
     if (part === nothing) return min === 0 ? emptyText : nothing;
     if (min === 1 && max === 1) return part;
-    const facts = this.#facts[part];
-    const node = this.#nodes[part];
+    const facts = this.#factsOf(part);
+    const node = this.node(part);
     if (node.kind === "repeat" && node.min === 0 && node.max === Number.POSITIVE_INFINITY) return part;
     const least = facts.isNullable ? 0 : min;
     const key = `r${part},${least},${max}`;
@@ -511,8 +536,8 @@ export class Expressions {
    * and complements, stay as they are.
    */
   saturated(expression: Expression, length: number): Expression {
-    if (this.#facts[expression].countMax <= length + 1) return expression;
-    const node = this.#nodes[expression];
+    if (this.#factsOf(expression).countMax <= length + 1) return expression;
+    const node = this.node(expression);
     switch (node.kind) {
       case "sequence":
         return this.#pair(this.saturated(node.head, length), this.saturated(node.tail, length));
@@ -534,13 +559,13 @@ export class Expressions {
 
   /** Whether behind any text of the length the bounds leave room for an end, and ask for nothing more. */
   #isFarFromBounds({ of, counter }: Bounded, length: number): boolean {
-    const { countMax } = this.#facts[counter];
-    return this.#leastCount(counter) === 0 && countMax > length + this.#facts[of].farthestEnd;
+    const { countMax } = this.#factsOf(counter);
+    return this.#leastCount(counter) === 0 && countMax > length + this.#factsOf(of).farthestEnd;
   }
 
   /** How many characters a counter still asks for: behind the rest of one it repeats another. */
   #leastCount(counter: Expression): number {
-    const node = this.#nodes[counter];
+    const node = this.node(counter);
     switch (node.kind) {
       case "repeat":
         return node.min;
@@ -558,8 +583,8 @@ export class Expressions {
    * ruled out stays as it is.
    */
   unbounded(expression: Expression, above: number): Expression {
-    if (this.#facts[expression].countMax <= above) return expression;
-    const node = this.#nodes[expression];
+    if (this.#factsOf(expression).countMax <= above) return expression;
+    const node = this.node(expression);
     switch (node.kind) {
       case "sequence":
         return this.#pair(this.unbounded(node.head, above), this.unbounded(node.tail, above));
@@ -583,13 +608,13 @@ export class Expressions {
 
   /** What must follow after the byte, for the whole to match: Brzozowski's derivative. */
   derivative(expression: Expression, byte: number): Expression {
-    if (!hasByte(this.#facts[expression].firsts, byte)) return nothing;
+    if (!hasByte(this.#factsOf(expression).firsts, byte)) return nothing;
     const first = this.classes(expression).first[byte];
     const key = expression * 256 + first;
     const known = this.#derivatives.get(key);
     if (known !== undefined) return known;
     this.#budget.spend(1);
-    const derivative = this.#derive(this.#nodes[expression], first);
+    const derivative = this.#derive(this.node(expression), first);
     this.#derivatives.set(key, derivative);
     const bounded = this.#bounded.get(expression);
     if (bounded !== undefined)
@@ -680,7 +705,7 @@ export class Expressions {
   #flat(kind: "or" | "and", parts: readonly Expression[]): Set<Expression> {
     const members = new Set<Expression>();
     for (const part of parts) {
-      const node = this.#nodes[part];
+      const node = this.node(part);
       if (node.kind === kind) for (const inner of node.parts) members.add(inner);
       else members.add(part);
     }
@@ -692,13 +717,13 @@ export class Expressions {
     let all: ByteSet | null = null;
     let count = 0;
     for (const part of members) {
-      const node = this.#nodes[part];
+      const node = this.node(part);
       if (node.kind !== "bytes") continue;
       all = all === null ? node.set : merged(all, node.set);
       count += 1;
     }
     if (all === null || count < 2) return;
-    for (const part of members) if (this.#nodes[part].kind === "bytes") members.delete(part);
+    for (const part of members) if (this.node(part).kind === "bytes") members.delete(part);
     members.add(this.bytes(all));
   }
 
@@ -706,9 +731,9 @@ export class Expressions {
   #mergeMultiples(members: Set<Expression>): void {
     let last: Expression | null = null;
     for (const part of members) {
-      const node = this.#nodes[part];
+      const node = this.node(part);
       if (node.kind !== "multiple") continue;
-      const before = last === null ? null : this.#nodes[last];
+      const before = last === null ? null : this.node(last);
       const both = before?.kind === "multiple" ? commonMultiple(before.multiple, node.multiple) : null;
       if (last !== null && both !== null) {
         members.delete(last);
@@ -723,10 +748,10 @@ export class Expressions {
   /** Whether it is plain that what all members match, this one matches. */
   #implies(members: ReadonlySet<Expression>, other: Expression): boolean {
     if (members.has(other)) return true;
-    const wanted = this.#nodes[other];
+    const wanted = this.node(other);
     if (wanted.kind !== "multiple") return false;
     return [...members].some((part) => {
-      const node = this.#nodes[part];
+      const node = this.node(part);
       return node.kind === "multiple" && isAlwaysMultiple(node.multiple, wanted.multiple);
     });
   }
@@ -739,7 +764,7 @@ export class Expressions {
     const key = `${kind}${parts.join(",")}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const facts = parts.map((part) => this.#facts[part]);
+    const facts = parts.map((part) => this.#factsOf(part));
     const lengths = facts.map(({ lengthAhead }) => lengthAhead);
     return this.#add(
       key,
@@ -767,14 +792,18 @@ export class Expressions {
   #add(key: string, node: ExpressionNode, facts: Facts): Expression {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    if (this.#nodes.length - this.#groundCount >= this.#limits.states)
-      throw limitExceeded("states", this.#limits.states);
+    const expression = this.#append(node, facts);
+    this.#known.set(key, expression);
+    return expression;
+  }
+
+  #append(node: ExpressionNode, facts: Facts): Expression {
+    if (this.#nodes.length >= this.#limits.states) throw limitExceeded("states", this.#limits.states);
     if (facts.depth > depthMax) throw limitExceeded("nesting", this.#limits.nesting);
     this.#budget.spend(1);
-    const expression = this.#nodes.length;
+    const expression = this.count;
     this.#nodes.push(node);
     this.#facts.push(facts);
-    this.#known.set(key, expression);
     return expression;
   }
 }

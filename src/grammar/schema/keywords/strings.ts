@@ -38,7 +38,8 @@ export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
     if (isAnnotation(value) || !mayBeString(schema.type)) return null;
     const pattern = formatPattern(value);
     if (pattern === null) return unknownFormat(context, value, at);
-    return bodies(context, wholeMatch(...patternIn(context, pattern, pointer)), pointer);
+    const express = (): Expression => wholeMatch(...patternIn(context, pattern, pointer));
+    return bodies(context, context.workshop.expressions.named(`format:${value}`, express), pointer);
   },
 };
 
