@@ -1,4 +1,6 @@
 // Every test behind `is`.
+import type { Budget } from "../budget.ts";
+import { formatPercent } from "../format/percent.ts";
 import { Arguments, requireNone } from "../run/arguments.ts";
 import type { Test } from "../run/run.ts";
 import { isLower, isUpper } from "../methods/text-methods.ts";
@@ -59,13 +61,13 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
   ]),
   ["lower", (value, _args, { budget }) => isLower(textOf(value, budget))],
   ["upper", (value, _args, { budget }) => isUpper(textOf(value, budget))],
-  ["odd", (value, _args, { budget }) => equals(calculate(value, "%", 2n, budget), 1n, budget)],
-  ["even", (value, _args, { budget }) => equals(calculate(value, "%", 2n, budget), 0n, budget)],
+  ["odd", (value, _args, { budget }) => equals(remainder(value, 2n, budget), 1n, budget)],
+  ["even", (value, _args, { budget }) => equals(remainder(value, 2n, budget), 0n, budget)],
   [
     "divisibleby",
     (value, args, { budget }) => {
       const number = new Arguments("divisibleby", args, "num").get("num") ?? null;
-      return equals(calculate(value, "%", number, budget), 0n, budget);
+      return equals(remainder(value, number, budget), 0n, budget);
     },
   ],
   ["sameas", (value, args) => value === new Arguments("sameas", args, "other").get("other")],
@@ -82,3 +84,10 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
   ...[">", "gt", "greaterthan"].map((name): [string, Test] => [name, ordered(">")]),
   ...[">=", "ge"].map((name): [string, Test] => [name, ordered(">=")]),
 ]);
+
+/** `value % divisor`, which formats a text. */
+function remainder(value: Value, divisor: Value, budget: Budget): Value {
+  return typeof value === "string"
+    ? formatPercent(value, divisor, budget)
+    : calculate(value, "%", divisor, budget);
+}

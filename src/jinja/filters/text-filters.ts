@@ -10,7 +10,7 @@ import { isIterable, iterate, lengthOf, numberOf, requireDefined } from "../valu
 import { fixedText } from "../values/float-text.ts";
 import { escaped, toMarkup } from "../values/markup.ts";
 import { textOf, typeName } from "../values/show.ts";
-import { Dict, Markup, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
+import { Dict, isList, Markup, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { wrapLine } from "./wrap-line.ts";
 
 export const textFilters: Readonly<Record<string, Filter>> = {
@@ -69,6 +69,7 @@ export const textFilters: Readonly<Record<string, Filter>> = {
   },
   truncate: (value, args) => {
     const asked = new Arguments("truncate", args, "| length killwords end leeway");
+    if (isList(value) || value instanceof Tuple) return truncatedItems(value, asked);
     const [length, end] = [asked.int("length", 255), asked.text("end", "...")];
     const leeway = asked.optionalInt("leeway") ?? 5;
     if (length < characterCount(end))
@@ -130,6 +131,24 @@ export const textFilters: Readonly<Record<string, Filter>> = {
 function plain(name: string, value: Value, args: CallArguments, { budget }: Run): string {
   requireNone(name, args);
   return textOf(value, budget);
+}
+
+/** A list that is short enough is left alone, as a text is; the `end` of a longer one must be a list. */
+function truncatedItems(value: Value[] | Tuple, asked: Arguments): Value {
+  const length = asked.int("length", 255);
+  const end = asked.getOr("end", "...");
+  const endLength = lengthOf(end);
+  if (endLength === null) throw new TemplateFault(`object of type '${typeName(end)}' has no len()`);
+  if (length < endLength) throw new TemplateFault(`expected length >= ${endLength}, got ${length}`);
+  const leeway = asked.optionalInt("leeway") ?? 5;
+  if (leeway < 0) throw new TemplateFault(`expected leeway >= 0, got ${leeway}`);
+  const items = isList(value) ? value : value.items;
+  if (items.length <= length + leeway) return value;
+  const kept = items.slice(0, length - endLength);
+  if (asked.flag("killwords") && isList(value) && isList(end)) return [...kept, ...end];
+  if (asked.flag("killwords") && value instanceof Tuple && end instanceof Tuple)
+    return new Tuple([...kept, ...end.items]);
+  throw new TemplateFault(`a ${typeName(value)} is cut with \`killwords\` and an \`end\` of its type alone`);
 }
 
 function textAlone(value: Value): string {

@@ -4,7 +4,7 @@ import { TemplateFault } from "../fault.ts";
 import { charactersOf, characterCount } from "../values/characters.ts";
 import { numberOf, requireDefined } from "../values/compare.ts";
 import { reprOf, textOf, typeName } from "../values/show.ts";
-import { Dict, isList, Tuple, type Value } from "../values/value.ts";
+import { Dict, isList, Tuple, Undefined, type Value } from "../values/value.ts";
 import { floatDigits, intDigits, precisionMax } from "./number-spec.ts";
 
 const directive = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?([\s\S]?)/g;
@@ -51,8 +51,10 @@ class Operands {
 
   requireAllUsed(): void {
     if (this.#next >= this.#values.length || this.#isKeyed || this.#mapping !== null) return;
-    // A list alone may go unused, as in Python.
-    if (this.#next === 0 && this.#values.length === 1 && isList(this.#values[0])) return;
+    // A list alone may go unused, as in Python, and what is not defined.
+    const [first] = this.#values;
+    if (this.#next === 0 && this.#values.length === 1 && (isList(first) || first instanceof Undefined))
+      return;
     throw new TemplateFault("not all arguments converted during string formatting");
   }
 }

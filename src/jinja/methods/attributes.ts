@@ -20,17 +20,21 @@ export function attributeOf(value: Value, name: string, run: Run): Value {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
   const own = ownAttribute(value, name, run);
   if (own !== undefined) return own;
-  const item = itemOf(value, name);
+  const item = memberOf(value, name);
   return item === undefined ? missing(value, name, run) : item;
 }
 
 /** @throws TemplateFault where `value` is not defined */
 export function subscriptOf(value: Value, key: Value, run: Run): Value {
   if (value instanceof Undefined) throw new TemplateFault(value.message);
-  const item = itemOf(value, key);
+  const item = memberOf(value, key);
   if (item !== undefined) return item;
   const own = typeof key === "string" ? ownAttribute(value, key, run) : undefined;
   return own === undefined ? missing(value, key, run) : own;
+}
+
+function memberOf(value: Value, key: Value): Value | undefined {
+  return value instanceof Callable ? (value.parametrized ?? undefined) : itemOf(value, key);
 }
 
 function missing(value: Value, key: Value, { budget }: Run): Undefined {

@@ -1,7 +1,7 @@
 // The names that every template has: Jinja's functions, and those that chat templates have beside them.
 import type { Clock } from "../../domain/clock.ts";
 import { TemplateFault, TemplateRaised } from "../fault.ts";
-import { keysOf } from "../methods/collection-methods.ts";
+import { changing, dictMethods, keysOf } from "../methods/collection-methods.ts";
 import { hashableKey, iterate, numberOf } from "../values/compare.ts";
 import { textOf, typeName } from "../values/show.ts";
 import {
@@ -11,6 +11,7 @@ import {
   Namespace,
   Range,
   Tuple,
+  Undefined,
   type CallArguments,
   type Value,
 } from "../values/value.ts";
@@ -18,7 +19,8 @@ import { Arguments } from "./arguments.ts";
 import type { Run } from "./run.ts";
 import { strftime } from "./strftime.ts";
 
-export function globalsOf(clock: Clock, { budget }: Run): ReadonlyMap<string, Value> {
+export function globalsOf(clock: Clock, run: Run): ReadonlyMap<string, Value> {
+  const { budget } = run;
   const functions: readonly Callable[] = [
     new Callable("raise_exception", (args) => {
       throw new TemplateRaised(
@@ -29,10 +31,7 @@ export function globalsOf(clock: Clock, { budget }: Run): ReadonlyMap<string, Va
       strftime(clock.now(), new Arguments("strftime_now", args, "format").text("format")),
     ),
     new Callable("range", rangeOf),
-    new Callable("dict", dictOf, {
-      attributes: new Map([["fromkeys", new Callable("fromkeys", keysOf)]]),
-      typeName: "TemplateDict",
-    }),
+    dictClass(run),
     new Callable("namespace", (args) => new Namespace(namespaceMembers(dictOf(args))), { typeName: "type" }),
     new Callable("cycler", ({ positional }) => new Cycler(positional), { typeName: "type" }),
     new Callable("joiner", (args) => joinerOf(new Arguments("joiner", args, "| sep").getOr("sep", ", ")), {
@@ -62,6 +61,35 @@ function rangeOf({ positional, named }: CallArguments): Range {
   return range;
 }
 
+/**
+ * Python's class: its methods take the dict first, and what is no method of it is taken for a type's parameter, as in
+ * `dict[str]`, which makes dicts as well. Some templates call such names as if they were methods.
+ */
+function dictClass(run: Run): Callable {
+  const methods = Object.entries(dictMethods).map(([name, method]): [string, Value] => [
+    name,
+    new Callable(
+      name,
+      ({ positional: [self = null, ...positional], named }) => {
+        if (self instanceof Dict) return method(self, { positional, named }, run);
+        throw new TemplateFault(`dict.${name}() needs a dict first, not ${typeName(self)}`);
+      },
+      { typeName: "method_descriptor" },
+    ),
+  ]);
+  // Python lets these through; a template that changed a conversation by them would be refused by the instance's.
+  const refused = Array.from(changing.dict, (name): [string, Value] => [
+    name,
+    new Undefined(`access to attribute '${name}' of 'dict' is unsafe.`),
+  ]);
+  const fromkeys = new Callable("fromkeys", keysOf);
+  return new Callable("dict", dictOf, {
+    attributes: new Map<string, Value>([...methods, ...refused, ["fromkeys", fromkeys]]),
+    parametrized: new Callable("dict", dictOf, { typeName: "GenericAlias" }),
+    typeName: "type",
+  });
+}
+
 /** What `dict(pairs, **members)` makes. */
 function dictOf({ positional, named }: CallArguments): Dict {
   if (positional.length > 1)
@@ -85,18 +113,9 @@ function namespaceMembers(dict: Dict): Map<string, Value> {
   return new Map(
     Array.from(dict.entries(), ([key, value]) => {
       if (typeof key !== "string") throw new TemplateFault("a namespace has names alone");
-      requirePublic(key);
       return [key, value];
     }),
   );
-}
-
-/** @throws TemplateFault for a name that a namespace does not take */
-export function requirePublic(name: string): void {
-  if (name.startsWith("_"))
-    throw new TemplateFault(
-      `Chat templates cannot store underscore-prefixed attributes on a namespace, but got '${name}'.`,
-    );
 }
 
 class Cycler extends Host {

@@ -9,7 +9,6 @@ import { isTrue, iterate, lengthOf, listOf } from "../values/compare.ts";
 import { textOf, typeName } from "../values/show.ts";
 import { Callable, Namespace, Tuple, Undefined, type CallArguments, type Value } from "../values/value.ts";
 import { callArguments, evaluate, evaluateMarked, type ExpressionRun } from "./expressions.ts";
-import { requirePublic } from "./globals.ts";
 import { Loop } from "./loop.ts";
 import { bindMacro, type MacroNode } from "./macro.ts";
 import { Output } from "./output.ts";
@@ -126,7 +125,6 @@ export class Interpreter implements ExpressionRun {
     scope: ({ isOutermost, body }, scope, output) => {
       output.add(this.render(body, new Scope(isOutermost ? scope.outermost : scope)));
     },
-    do: ({ value }, scope) => void this.#evaluate(value, scope),
     break: () => "break",
     continue: () => "continue",
     load: ({ tag }) => {
@@ -145,7 +143,6 @@ export class Interpreter implements ExpressionRun {
       const namespace = scope.get(target.name);
       if (!(namespace instanceof Namespace))
         throw new TemplateFault("cannot assign attribute on non-namespace object");
-      requirePublic(target.member);
       namespace.members.set(target.member, value);
     } else if (target.kind === "tuple") {
       const { items } = target;

@@ -109,7 +109,6 @@ export type Statement = { readonly line: number } & (
     }
   /** What shows its body, and keeps names that are set there to itself; one that is named sees the outermost names alone. */
   | { readonly kind: "scope"; readonly isOutermost: boolean; readonly body: Body }
-  | { readonly kind: "do"; readonly value: Expression }
   | { readonly kind: "break" | "continue" }
   /** Other templates: there are none. */
   | { readonly kind: "load"; readonly tag: string }

@@ -31,7 +31,6 @@ class Parser {
       ["filter", (line) => this.#filterBlock(line)],
       ["with", (line) => this.#with(line)],
       ["print", (line) => ({ kind: "print", line, value: parseTuple(reader) })],
-      ["do", (line) => ({ kind: "do", line, value: parseTuple(reader) })],
       ["break", (line) => ({ kind: "break", line })],
       ["continue", (line) => ({ kind: "continue", line })],
       ["block", (line) => this.#block(line)],

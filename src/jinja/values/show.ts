@@ -107,6 +107,7 @@ function scalarRepr(value: Scalar): string {
   if (value instanceof Stream) return `<${value.kind} object>`;
   if (value instanceof Markup) return `Markup(${quotedText(value.text)})`;
   if (value instanceof Host) return value.shown();
+  if (value.typeName === "type") return `<class '${value.name}'>`;
   const isNamed = value.typeName === "Macro" && value.attributes.get("name") !== null;
   return `<${value.typeName} ${isNamed ? quotedText(value.name) : value.name}>`;
 }

@@ -189,6 +189,8 @@ export class Callable {
   readonly invoke: (args: CallArguments) => Value;
   /** Beside being called; methods and functions have none. */
   readonly attributes: ReadonlyMap<string, Value>;
+  /** What a class gives for a type's parameter, whichever it is; null where it takes none. */
+  readonly parametrized: Callable | null;
   /** The name of its Python class. */
   readonly typeName: string;
 
@@ -197,12 +199,14 @@ export class Callable {
     invoke: Callable["invoke"],
     {
       attributes = new Map(),
+      parametrized = null,
       typeName = "function",
-    }: Partial<Pick<Callable, "attributes" | "typeName">> = {},
+    }: Partial<Pick<Callable, "attributes" | "parametrized" | "typeName">> = {},
   ) {
     this.name = name;
     this.invoke = invoke;
     this.attributes = attributes;
+    this.parametrized = parametrized;
     this.typeName = typeName;
   }
 }
