@@ -12,8 +12,8 @@ import {
   type TrainedModel,
 } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
-import { fullDiskError } from "../domain/full-disk.ts";
-import { otherWeights } from "../domain/missing-base.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { otherWeights } from "../domain/obstacles/missing-base.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../models/adapters-in-use.ts";

@@ -3,7 +3,7 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { UnpackedFiles } from "../archives/unpack.ts";
-import { fullDiskError } from "../domain/full-disk.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { newUuid } from "../domain/ids.ts";
 import {
   adapterFolderOf,

@@ -1,7 +1,7 @@
 // The `hone` command: one file a command, thin over the client and the server. Errors are one line, and a status.
 // Commands load what they need of the server when they run: a command that only asks a server starts without it.
 import { Command } from "commander";
-import { fullDiskError } from "../domain/full-disk.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HoneApiError } from "../client/transport.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";

@@ -1,7 +1,7 @@
 // Adapters in memory, ready to be fed to a graph; the least recently used one is dropped when there are too many.
 // Whoever runs an adapter holds it by itself, so dropping one here never harms a running request.
 import type { AdapterReference } from "../domain/generation.ts";
-import { overOtherWeights } from "../domain/missing-base.ts";
+import { overOtherWeights } from "../domain/obstacles/missing-base.ts";
 import { float32Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { requireAdapter, unreadableAdapter } from "../model/hashes/adapter-hash.ts";

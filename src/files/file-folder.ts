@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { fullDiskError } from "../domain/full-disk.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 
 /** Ends the name of a file that is still coming. */

@@ -9,7 +9,7 @@ import {
 } from "../domain/job.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import { missingBaseError } from "../domain/missing-base.ts";
+import { missingBaseError } from "../domain/obstacles/missing-base.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { Attempt } from "./attempt.ts";

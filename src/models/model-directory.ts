@@ -6,7 +6,7 @@ import { assert } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { isUuid } from "../domain/ids.ts";
 import { adapterId, type ModelStore, type ModelVersion, type TrainedModel } from "../domain/model.ts";
-import { otherWeights } from "../domain/missing-base.ts";
+import { otherWeights } from "../domain/obstacles/missing-base.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 

@@ -3,7 +3,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { refuseOtherEntity, type Caller } from "../domain/access.ts";
-import { fullDiskError } from "../domain/full-disk.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import {
   adapterFolderOf,
   adapterId,

@@ -1,5 +1,5 @@
 // Errors that cross from one process to another: what may be said to a caller, and the rest for the log.
-import { fullDiskError } from "../domain/full-disk.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Failure } from "./protocol.ts";
 

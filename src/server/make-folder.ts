@@ -2,7 +2,7 @@
 // system has no room for folders of others (below /proc).
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { fullDiskError } from "../domain/full-disk.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
 /**

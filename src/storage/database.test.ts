@@ -28,7 +28,7 @@ import {
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { createJobStore } from "./job-store.ts";
+import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./key-store.ts";
 import { migrate, newestDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";

@@ -1,7 +1,7 @@
 // `hone serve`: runs the server until a signal stops it.
 import { resolve } from "node:path";
 import { Option, type Command } from "commander";
-import { fullDiskError } from "../../domain/full-disk.ts";
+import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import {
   allSettings,

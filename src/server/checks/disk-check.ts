@@ -2,7 +2,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
-import { fullDiskError } from "../../domain/full-disk.ts";
+import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { holdResult } from "./hold-result.ts";
 
 /** Bytes written to see that there is room: as much as a small job needs. */

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { present } from "../../domain/assert.ts";
-import { fullDiskError } from "../../domain/full-disk.ts";
+import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";

@@ -1,9 +1,9 @@
 // Which job is run next, and by whom.
 import type { Kysely, Transaction } from "kysely";
-import type { TrainingJob } from "../domain/job.ts";
+import type { TrainingJob } from "../../domain/job.ts";
 import { jobOf } from "./job-rows.ts";
-import type { Schema } from "./schema.ts";
-import { nextSequence } from "./sequences.ts";
+import type { Schema } from "../schema.ts";
+import { nextSequence } from "../sequences.ts";
 
 /** Who claims, and what it can run. */
 export interface JobClaim {

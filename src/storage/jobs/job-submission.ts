@@ -1,14 +1,14 @@
 // How a job comes to be stored: with its idempotency key, what it trains on, and its place among the others.
 import { createHash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
-import { present } from "../domain/assert.ts";
-import { unfolded } from "../domain/text/folded-lines.ts";
-import type { IdempotencyKey, JobDraft } from "../domain/job.ts";
-import { quoted, ServiceError } from "../domain/service-error.ts";
-import { storeGroups } from "./groups.ts";
+import { present } from "../../domain/assert.ts";
+import { unfolded } from "../../domain/text/folded-lines.ts";
+import type { IdempotencyKey, JobDraft } from "../../domain/job.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
+import { storeGroups } from "../groups.ts";
 import { jobRowOf } from "./job-rows.ts";
-import type { Schema } from "./schema.ts";
-import { nextSequence } from "./sequences.ts";
+import type { Schema } from "../schema.ts";
+import { nextSequence } from "../sequences.ts";
 
 /**
  * Stores a job inside the caller's transaction, unless its idempotency key has one. Its number is taken last: others

@@ -1,5 +1,5 @@
 // What the operating system, or SQLite, says when there is no room to write. Pure: it only reads errors.
-import { ServiceError } from "./service-error.ts";
+import { ServiceError } from "../service-error.ts";
 
 const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL"];
 

@@ -9,13 +9,13 @@ import type {
   ReplayComparison,
   JobTask,
   TrainingJob,
-} from "../domain/job.ts";
+} from "../../domain/job.ts";
 import {
   resolveSupervisedConfig,
   type SupervisedConfigInput,
-} from "../domain/supervised/supervised-config.ts";
-import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
-import type { JobTable } from "./schema.ts";
+} from "../../domain/supervised/supervised-config.ts";
+import { resolveTrainingConfig, type TrainingConfigInput } from "../../domain/training-config.ts";
+import type { JobTable } from "../schema.ts";
 
 /** A time that has always passed. */
 export const beginning = new Date(0).toISOString();

@@ -1,10 +1,10 @@
 // The events of a job: written once each, read in pages.
 import type { Kysely, Transaction } from "kysely";
-import type { JobEvent, JobEventType } from "../domain/job.ts";
-import type { Page, PageRequest } from "../domain/page.ts";
-import type { JsonObject } from "../domain/trajectory.ts";
-import { readPage } from "./paging.ts";
-import type { Schema } from "./schema.ts";
+import type { JobEvent, JobEventType } from "../../domain/job.ts";
+import type { Page, PageRequest } from "../../domain/page.ts";
+import type { JsonObject } from "../../domain/trajectory.ts";
+import { readPage } from "../paging.ts";
+import type { Schema } from "../schema.ts";
 
 /** The sequence of the one terminal event: beyond any gradient step, and unique like every other. */
 export const terminalSequence = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 // What is said where a base model is missing, or has other weights than those that a version was trained over: the same name
 // for another base would be another answer.
-import { type ModelVersion, type RecordedBase, shownBase } from "./model.ts";
-import { ServiceError } from "./service-error.ts";
+import { type ModelVersion, type RecordedBase, shownBase } from "../model.ts";
+import { ServiceError } from "../service-error.ts";
 
 /** What a job waits for where the server was started without its base. */
 export function missingBaseError(baseModel: string): ServiceError {

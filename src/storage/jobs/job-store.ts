@@ -1,7 +1,7 @@
 // Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
 // transitions inside its transaction, so that whoever is late gets `conflict` and nothing is written.
 import type { Kysely, Transaction, Updateable } from "kysely";
-import { present } from "../domain/assert.ts";
+import { present } from "../../domain/assert.ts";
 import {
   type JobCounts,
   type JobPins,
@@ -10,17 +10,17 @@ import {
   type JobStore,
   jobTransitions,
   type TrainingJob,
-} from "../domain/job.ts";
-import { notFound, ServiceError } from "../domain/service-error.ts";
-import type { Connection } from "./dialect.ts";
-import { storedLines } from "./groups.ts";
+} from "../../domain/job.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
+import { storedLines } from "../groups.ts";
 import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
 import { beginning, jobOf } from "./job-rows.ts";
 import { createJob, findByIdempotency } from "./job-submission.ts";
-import { greatestStep, insertVersion, lockModel } from "./models/version-store.ts";
-import { readPage } from "./paging.ts";
-import type { JobTable, Schema } from "./schema.ts";
+import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
+import { readPage } from "../paging.ts";
+import type { JobTable, Schema } from "../schema.ts";
 
 /** The job store on a migrated database. */
 export function createJobStore({ queries: database, dialect }: Connection): JobStore {
