@@ -117,7 +117,7 @@ test("a job whose base model is missing is named by the system check, waits, and
       body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
     });
     const jobId: string = submitted.body.id;
-    const missing = /does not serve the base model "tiny"/;
+    const missing = /base model "tiny" is not served/;
     const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
     assert.equal(job.state, "queued");
     assert.match(job.waiting_for, missing);

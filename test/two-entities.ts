@@ -18,7 +18,7 @@ import { NaiveEngine } from "../src/engine/testing/naive-engine.ts";
 import { createFeedbackService } from "../src/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer, playJob } from "../src/http/testing/fake-server.ts";
 import { createModelDirectory } from "../src/models/model-directory.ts";
-import type { Database } from "../src/storage/database.ts";
+import type { Stores } from "../src/storage/stores.ts";
 import { silentLogger } from "../src/telemetry/logger.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
@@ -68,7 +68,7 @@ export const keyOf = (entity: string): string => `hone_${entity}`;
 export async function newWorld(entities: readonly string[]): Promise<World> {
   const engine = new NaiveEngine({ modelFolder: folder, vocabulary: packVocabulary([]), waitingCountMax: 8 });
   await engine.start();
-  const services = (stores: Database) => ({
+  const services = (stores: Stores) => ({
     ...chatOver(engine, stores),
     feedback: createFeedbackService({ store: stores.feedback, clock: systemClock }),
   });
@@ -97,7 +97,7 @@ async function addKey(server: World["server"], entity: string, role: KeyRole): P
   await server.keyStore.create({ ...key, createdAt: new Date(0), revokedAt: null });
 }
 
-function chatOver(engine: NaiveEngine, { models: store }: Database) {
+function chatOver(engine: NaiveEngine, { models: store }: Stores) {
   const directory = createModelDirectory({
     store,
     bases: ["tiny"],

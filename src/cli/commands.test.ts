@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { resolveSupervisedConfig } from "../domain/supervised/supervised-config.ts";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../http/testing/fake-server.ts";
-import { openDatabase } from "../storage/database.ts";
+import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../storage/stores.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
@@ -409,7 +410,7 @@ test("hone --version says which version this is", async () => {
 test("hone keys makes, lists and revokes keys in the data folder", async (t) => {
   const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
   t.after(() => rmSync(data, { recursive: true }));
-  await (await openDatabase({ file: join(data, "hone.db"), isShared: true })).close();
+  await (await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }))).close();
   const made = await run(
     [["keys"], ["keys", "create", "--json", "--entity", "acme", "--owner", "ann"], ["keys", "create"]],
     { HONE_DATA: data },

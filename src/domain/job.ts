@@ -131,8 +131,8 @@ export interface TrainingJob {
   /** Of them, how many were lost with their server since one kept further steps; limited by itself. */
   readonly restartCount: number;
   /**
-   * What of the machine a queued job waits for, for people, and a running one waited for the last time, until it has got
-   * further than that; null when it waits for its turn only, and when it has ended.
+   * What a queued job waits for, for people: a base model that no server has, or what the machine lacks that tried it last;
+   * a running one waited for the latter, until it has got further. Null when it waits for its turn only, or has ended.
    */
   readonly waitingFor: string | null;
   /** What whoever sent the job should know of it, though it works; for people. */
@@ -242,47 +242,36 @@ export interface JobStore {
   /**
    * Takes the oldest queued job of a model that has no running job, marks it running for `owner`, and counts the attempt.
    * What it waited for stays, since it may find the same again.
-   * Entities take turns, and so do the models of each. With `baseModels` only jobs of models over one of these are
-   * taken. Null when there is none.
+   * Entities take turns, and so do the models of each. Only jobs over base models of the owner's lease are taken. Null when
+   * there is none, as for an owner without a lease.
    */
-  claim(
-    owner: string,
-    at: Date,
-    leaseUntil: Date,
-    options?: { readonly baseModels?: readonly string[] },
-  ): Promise<TrainingJob | null>;
-  /** Says of every queued job over a base model that is none of these what it waits for. */
-  holdBack(baseModels: readonly string[], waitingFor: (baseModel: string) => string): Promise<void>;
+  claim(owner: string, at: Date): Promise<TrainingJob | null>;
+  /** The job as long as it runs for this owner, else null. */
+  findRunning(id: string, owner: string): Promise<TrainingJob | null>;
   /**
    * Stores the pins if the job has none, and returns those in force: a result step that another version got meanwhile is
    * then the next. Throws `conflict` when the job is not running for this owner.
    */
   pin(id: string, owner: string, pins: JobPins): Promise<JobPins>;
-  /** Extends the lease; false when the job is no longer this owner's to run. */
-  heartbeat(id: string, owner: string, leaseUntil: Date): Promise<boolean>;
   /**
-   * Puts running jobs back in the queue whose server is gone, counts a restart for each whose attempt has not advanced,
-   * and returns their ids: all of an owner's, or those whose lease ended before `leaseBefore`, or ends so late that a
-   * clock must have stepped back since.
+   * Puts running jobs back in the queue whose owner has no lease, and those of an owner that says it runs others; counts a
+   * restart for each whose attempt has not advanced, and returns their ids. What owners without a lease had jobs wait for
+   * on their machines is waited for no more; what was lost waits on, since it may be what ends servers.
    *
-   * @param backoff until when a job is not claimed that was restarted so often, this time included; at once unless given
+   * @param options.notBefore until when a job is not claimed that was restarted so often, this time included
    */
-  rescue(
-    filter: { readonly leaseBefore: Date; readonly leaseAfter: Date } | { readonly owner: string },
-    backoff?: { readonly at: Date; readonly notBefore: (restartCount: number) => Date },
-  ): Promise<readonly string[]>;
+  rescue(options: {
+    readonly at: Date;
+    readonly notBefore: (restartCount: number) => Date;
+    readonly runs?: { readonly owner: string; readonly ids: readonly string[] };
+  }): Promise<readonly string[]>;
   /**
    * Puts a job this owner runs back in the queue, and counts a lost attempt unless it has advanced; false when it is not
    * this owner's.
    */
   release(id: string, owner: string, release: JobRelease): Promise<boolean>;
-  /** How many queued jobs wait for each of the things that `release` and `holdBack` named, the most first. */
+  /** How many queued jobs wait for each of the things that {@link TrainingJob.waitingFor} names, the most first. */
   countWaiting(): Promise<readonly { readonly waitingFor: string; readonly count: number }[]>;
-  /**
-   * Ends every wait for something that `release` or `holdBack` named: whoever starts tries at once. What was lost waits on:
-   * it may be what ends servers.
-   */
-  endWaits(): Promise<void>;
   /** Adds to the job's warnings, once. */
   addWarning(id: string, warning: string): Promise<void>;
   /**
@@ -403,8 +392,6 @@ export interface JobOutcome {
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
 export interface JobRunner {
-  /** What it can run jobs over; those of other models wait. */
-  readonly baseModels: readonly string[];
   /** What a job of this model that begins now, from this version, is pinned to. Throws a ServiceError as `run` does. */
   pinsFor(model: TrainedModel, from: ModelVersion): Promise<RunnerPins>;
   /**

@@ -5,7 +5,8 @@ import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/fake-clock.ts";
 import type { FeedbackStore } from "../domain/feedback.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { openDatabase } from "../storage/database.ts";
+import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../storage/stores.ts";
 import { type FeedbackInput, payloadBytesMax } from "./check-content.ts";
 import { createFeedbackService, type FeedbackService } from "./feedback-service.ts";
 
@@ -46,7 +47,7 @@ const storeless = createFeedbackService({ store: takesEverything, clock: new Fak
 async function openService(
   t: TestContext,
 ): Promise<{ service: FeedbackService; store: FeedbackStore; clock: FakeClock }> {
-  const database = await openDatabase({ file: ":memory:", isShared: true });
+  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
   t.after(() => database.close());
   const clock = new FakeClock();
   return {

@@ -15,6 +15,6 @@ export interface AttemptDependencies {
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Who the store knows this queue as. On SQLite one fixed text: its lock guarantees a single server. */
+  /** Whom the job was claimed for. */
   readonly owner: string;
 }

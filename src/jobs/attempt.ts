@@ -1,4 +1,4 @@
-// One attempt at a job: run it, keep its lease alive, pass on what it reports, and write down how it ended.
+// One attempt at a job: run it as long as it is its owner's, pass on what it reports, and write down how it ended.
 import { assert } from "../domain/assert.ts";
 import { newUuid } from "../domain/ids.ts";
 import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../domain/job.ts";
@@ -56,20 +56,18 @@ export class Attempt {
     );
   }
 
-  /** Resolves to whether the job still runs for this queue. */
-  renewLease(): Promise<boolean> {
-    const { jobs, clock, owner } = this.#dependencies;
-    const leaseUntil = new Date(clock.now().getTime() + this.#settings.leaseMs);
-    return jobs.heartbeat(this.#job.id, owner, leaseUntil);
+  /** Looks whether the job was cancelled elsewhere, or is not the owner's any more, and interrupts the run where it is so. */
+  async look(): Promise<void> {
+    const job = await this.#find();
+    if (job === null) this.interrupt("lost");
+    else if (job.cancelRequested) this.interrupt("cancel");
   }
 
   /**
-   * Resolves when the attempt is over and settled, with how it ended; never rejects. Null when that could not be written:
-   * the job is rescued with the lease.
+   * Resolves when the attempt is over and settled, with how it ended; never rejects. Null when that could not be written,
+   * and the job may still be the owner's.
    */
   async run(): Promise<Ending["kind"] | null> {
-    const settled = new AbortController();
-    const beating = this.#keepLease(settled.signal);
     let kind: Ending["kind"] | null = null;
     let assignment: JobAssignment | null = null;
     try {
@@ -80,8 +78,8 @@ export class Attempt {
       ({ kind } = attempted.ending);
     } catch (error) {
       // A store that cannot be asked may still have it.
-      if (await this.renewLease().catch(() => true)) {
-        this.#logger.error({ err: error }, "an attempt could not be settled; its lease will run out");
+      if ((await this.#find().catch(() => this.#job)) !== null) {
+        this.#logger.error({ err: error }, "an attempt could not be settled; the job will be queued again");
       } else {
         kind = "leave";
         this.#logger.warn({ err: error }, "the job went with its model, or is another's; nothing is written");
@@ -89,8 +87,6 @@ export class Attempt {
     }
     if (kind === "succeed" || kind === "end") await this.#discard(null);
     else if (kind === "leave" && (await this.#isGone())) await this.#discard(assignment);
-    settled.abort();
-    await beating;
     this.#onEvent();
     if (kind === "succeed" && this.#job.replayOf === null) await this.#tidyOlderVersions();
     return kind;
@@ -224,24 +220,10 @@ export class Attempt {
     }
   }
 
-  /** Heartbeats until settled; notices here that the job was cancelled elsewhere, or taken away. */
-  async #keepLease(settled: AbortSignal): Promise<void> {
-    const { jobs, clock } = this.#dependencies;
-    for (;;) {
-      try {
-        await clock.sleep(this.#settings.heartbeatMs, { signal: settled });
-      } catch {
-        // Settled: the sleep has no other reason to reject.
-        return;
-      }
-      try {
-        const isOurs = await this.renewLease();
-        if (!isOurs && !settled.aborted) this.interrupt("lost");
-        else if ((await jobs.find(this.#job.id))?.cancelRequested) this.interrupt("cancel");
-      } catch (error) {
-        this.#logger.warn({ err: error }, "a heartbeat failed; the next one may not");
-      }
-    }
+  /** The job, null when it does not run for the owner any more. */
+  #find(): Promise<TrainingJob | null> {
+    const { jobs, owner } = this.#dependencies;
+    return jobs.findRunning(this.#job.id, owner);
   }
 }
 

@@ -9,11 +9,12 @@ import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import { storeModel } from "../storage/contract/storage-under-test.ts";
-import type { Database } from "../storage/database.ts";
+import type { Stores } from "../storage/stores.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
+import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 
 const jobIds = ["a1", "b1", "a2", "a3", "b2", "a4"] as const;
@@ -39,7 +40,7 @@ async function checkWorld(t: TestContext, random: Random): Promise<void> {
   await checkEndings(database);
 }
 
-async function submitAll(database: Database, clock: FakeClock): Promise<void> {
+async function submitAll(database: Stores, clock: FakeClock): Promise<void> {
   const createdAt = clock.now();
   for (const id of ["a", "b"]) await storeModel(database.models, id);
   for (const id of jobIds) {
@@ -56,20 +57,17 @@ async function submitAll(database: Database, clock: FakeClock): Promise<void> {
 }
 
 /** One server's life; 1 when it crashed, 0 when it was stopped in order. */
-async function liveAndDie(database: Database, clock: FakeClock, random: Random): Promise<number> {
+async function liveAndDie(database: Stores, clock: FakeClock, random: Random): Promise<number> {
   const crash = new AbortController();
   const jobs = mortal(database.jobs, random, crash);
-  const queue = new JobQueue(
-    {
-      jobs,
-      models: database.models,
-      runner: unreliableRunner(clock, random),
-      clock,
-      logger: silentLogger,
-      owner: "server",
-    },
-    { ...defaultsOf(jobSettings), startsMax: 1000, attemptsMax: 4, concurrency: 1 + random.index(2) },
-  );
+  const { models, servers } = database;
+  const base = { clock, logger: silentLogger };
+  const concurrency = 1 + random.index(2);
+  const settings = { ...defaultsOf(jobSettings), startsMax: 1000, attemptsMax: 4, concurrency };
+  const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"] }, settings);
+  const runner = unreliableRunner(clock, random);
+  const queue = new JobQueue({ ...base, jobs, models, runner, lease }, settings);
+  await lease.start();
   await queue.start().catch(() => undefined);
   const turnCount = 1 + random.index(20);
   for (let turn = 0; turn < turnCount && !crash.signal.aborted; turn++) {
@@ -80,6 +78,8 @@ async function liveAndDie(database: Database, clock: FakeClock, random: Random):
   }
   // After a crash the store refuses everything, so stopping only ends what a real crash would have ended.
   await queue.stop();
+  // Also that of a server that crashed: as with SQLite, whose lock says that it is dead.
+  await lease.stop();
   return crash.signal.aborted ? 1 : 0;
 }
 
@@ -111,7 +111,6 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
 /** Trains as many steps as the job's place in the list, a second each; an attempt is lost now and then. */
 function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
   return {
-    baseModels: ["tiny"],
     discard: async () => undefined,
     discardWork: async () => undefined,
     discardState: async () => undefined,
@@ -152,7 +151,7 @@ async function allEnded(jobs: JobStore): Promise<boolean> {
   return items.every((job) => isTerminal(job.state));
 }
 
-async function checkEndings({ jobs, models }: Database): Promise<void> {
+async function checkEndings({ jobs, models }: Stores): Promise<void> {
   const firstPage = { after: null, limit: 100, order: "asc" } as const;
   const madeBy = new Map<string, string[]>();
   for (const id of jobIds) {

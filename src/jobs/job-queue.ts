@@ -9,7 +9,6 @@ import {
 } from "../domain/job.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import { missingBaseError } from "../domain/obstacles/missing-base.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { Attempt } from "./attempt.ts";
@@ -19,6 +18,7 @@ import { EventWatch } from "./event-watch.ts";
 import { newJob } from "./new-job.ts";
 import { Notifier } from "./notifier.ts";
 import { requireRepeatable } from "./replay.ts";
+import type { ServerLease } from "./server-lease.ts";
 import type { JobSettings } from "./settings.ts";
 
 interface RunningAttempt {
@@ -27,8 +27,13 @@ interface RunningAttempt {
   readonly over: Promise<void>;
 }
 
+export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
+  /** Whom this queue's jobs are claimed for. */
+  readonly lease: Pick<ServerLease, "id">;
+}
+
 export class JobQueue implements Service {
-  readonly #dependencies: AttemptDependencies;
+  readonly #dependencies: QueueDependencies;
   readonly #settings: JobSettings;
   readonly #events: EventWatch;
   /** By job. */
@@ -43,18 +48,20 @@ export class JobQueue implements Service {
   readonly #takings = new Set<Promise<unknown>>();
   /** By job, how often in a row it met an obstacle. */
   readonly #waitCounts = new Map<string, number>();
+  /** No job is claimed while it is looked which ones this server runs. */
+  #rescuing: Promise<unknown> = Promise.resolve();
   #loops: Promise<unknown> | null = null;
   /** Why no job could be claimed the last time, for people; null when one could, or there was none. */
   #claimFault: string | null = null;
 
-  constructor(dependencies: AttemptDependencies, settings: JobSettings) {
+  constructor(dependencies: QueueDependencies, settings: JobSettings) {
     this.#dependencies = dependencies;
     this.#settings = settings;
     this.#events = new EventWatch(dependencies.jobs, dependencies.clock, settings.eventPollMs);
     this.#notifiers = Array.from({ length: settings.concurrency }, () => new Notifier(dependencies.clock));
   }
 
-  /** Takes up what a crash left running, then begins to run jobs. */
+  /** Takes up what servers left that have no lease any more, then begins to run jobs. */
   start(): Promise<void> {
     return this.#life.start();
   }
@@ -74,14 +81,8 @@ export class JobQueue implements Service {
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
-    const { jobs, models, runner } = this.#dependencies;
-    const baseModel = (await models.find(job.modelId))?.baseModel ?? null;
-    const isMissing = baseModel !== null && !runner.baseModels.includes(baseModel);
-    const waitingFor = isMissing ? waitsForBase(baseModel) : null;
-    const created = await jobs.create({ ...job, waitingFor }, lines, idempotency, {
-      queuedMax,
-      queuedPerEntityMax,
-    });
+    const limits = { queuedMax, queuedPerEntityMax };
+    const created = await this.#dependencies.jobs.create(job, lines, idempotency, limits);
     this.#wake();
     return created;
   }
@@ -205,15 +206,10 @@ export class JobQueue implements Service {
   }
 
   async #start(signal: AbortSignal): Promise<void> {
-    const { jobs, runner, owner, logger } = this.#dependencies;
-    const rescued = await jobs.rescue({ owner }, this.#backoff());
-    if (rescued.length > 0) logger.warn({ jobIds: rescued }, "jobs of an earlier run are queued again");
-    // What stood in their way may be gone.
-    await jobs.endWaits();
-    await jobs.holdBack(runner.baseModels, waitsForBase);
+    await this.#rescue();
     this.#loops = Promise.all([
       ...this.#notifiers.map((notifier) => this.#work(notifier, signal)),
-      this.#watchLeases(signal),
+      this.#watchOthers(signal),
     ]);
   }
 
@@ -235,10 +231,12 @@ export class JobQueue implements Service {
 
   /** Claims a job and begins an attempt at it; null when there is none to claim. */
   async #take(signal: AbortSignal): Promise<RunningAttempt | null> {
-    const job = await this.#claim();
+    await this.#rescuing;
+    const owner = this.#dependencies.lease.id;
+    const job = await this.#claim(owner);
     if (job === null) return null;
     const { id } = job;
-    const attempt = new Attempt(this.#dependencies, this.#settings, job, {
+    const attempt = new Attempt({ ...this.#dependencies, owner }, this.#settings, job, {
       waitCount: this.#waitCounts.get(id) ?? 0,
       onEvent: () => this.#events.emit(id),
     });
@@ -260,12 +258,10 @@ export class JobQueue implements Service {
     this.#wake();
   }
 
-  async #claim(): Promise<TrainingJob | null> {
-    const { jobs, runner, clock, owner, logger } = this.#dependencies;
+  async #claim(owner: string): Promise<TrainingJob | null> {
+    const { jobs, clock, logger } = this.#dependencies;
     try {
-      const now = clock.now();
-      const leaseUntil = new Date(now.getTime() + this.#settings.leaseMs);
-      const job = await jobs.claim(owner, now, leaseUntil, { baseModels: runner.baseModels });
+      const job = await jobs.claim(owner, clock.now());
       this.#claimFault = null;
       return job;
     } catch (error) {
@@ -275,31 +271,39 @@ export class JobQueue implements Service {
     }
   }
 
-  /** Queues again what other servers, and attempts here that could not be settled, left behind. */
-  async #watchLeases(signal: AbortSignal): Promise<void> {
-    const { jobs, clock, logger } = this.#dependencies;
+  async #watchOthers(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#dependencies;
     const notifier = new Notifier(clock);
     while (!signal.aborted) {
-      await notifier.wait(this.#settings.leaseMs, { signal });
+      await notifier.wait(this.#settings.heartbeatMs, { signal });
       if (signal.aborted) return;
       try {
-        // A machine that slept finds its own leases expired; what runs here still has its server.
-        for (const { attempt } of this.#attempts.values()) await attempt.renewLease();
-        const now = clock.now();
-        // No lease that is given now ends later than that, were its server's clock ahead by as much again.
-        const leaseAfter = new Date(now.getTime() + 2 * this.#settings.leaseMs);
-        const rescued = await jobs.rescue({ leaseBefore: now, leaseAfter }, this.#backoff());
-        if (rescued.length > 0) logger.warn({ jobIds: rescued }, "leases ran out; the jobs are queued again");
-        if (rescued.length > 0) this.#wake();
+        for (const { attempt } of this.#attempts.values()) await attempt.look();
+        await this.#rescue();
       } catch (error) {
-        logger.error({ err: error }, "expired leases could not be looked for; trying again");
+        logger.error({ err: error }, "what others do to jobs could not be looked at; trying again");
       }
     }
   }
 
+  /** Queues again what other servers left, and what is this one's in the store though nobody runs it here. */
+  async #rescue(): Promise<void> {
+    const { jobs, clock, lease, logger } = this.#dependencies;
+    const taken = Promise.all(this.#takings);
+    const rescue = async (): Promise<readonly string[]> => {
+      await taken;
+      const runs = { owner: lease.id, ids: [...this.#attempts.keys()] };
+      return jobs.rescue({ ...this.#backoff(clock.now()), runs });
+    };
+    const rescuing = rescue();
+    this.#rescuing = rescuing.catch(() => undefined);
+    const jobIds = await rescuing;
+    if (jobIds.length > 0) logger.warn({ jobIds }, "jobs that nobody ran any more are queued again");
+    if (jobIds.length > 0) this.#wake();
+  }
+
   /** A job is tried again at once after one server died while it ran, and later and later after several. */
-  #backoff(): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
-    const at = this.#dependencies.clock.now();
+  #backoff(at: Date): { readonly at: Date; readonly notBefore: (restartCount: number) => Date } {
     const waitMs = (restartCount: number): number =>
       restartCount < 2 ? 0 : backoffMs(restartCount - 2, this.#settings);
     return { at, notBefore: (restartCount) => new Date(at.getTime() + waitMs(restartCount)) };
@@ -316,8 +320,4 @@ function requireRetriable({ state, replayOf }: TrainingJob): void {
   if (replayOf !== null) throw refused(`It is a replay; replay ${replayOf} once more.`);
   if (state === "failed" || state === "cancelled") return;
   throw refused(`Only a job that failed or was cancelled can be; it is ${state}.`);
-}
-
-function waitsForBase(baseModel: string): string {
-  return missingBaseError(baseModel).message;
 }

@@ -10,6 +10,7 @@ import {
   samplePins,
   sampleVersion,
   storeModel,
+  storeServer,
 } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { planReplay } from "./replay.ts";
@@ -17,14 +18,12 @@ import { planReplay } from "./replay.ts";
 /** Model `m` with versions 1 to 4, each made by the job of its number from the one before. */
 class Bench {
   readonly database = memoryStorage()();
-  runner: Pick<JobRunner, "baseModels" | "pinsFor"> = {
-    baseModels: ["tiny"],
-    pinsFor: async () => samplePins,
-  };
+  runner: Pick<JobRunner, "pinsFor"> = { pinsFor: async () => samplePins };
 
   static async open(): Promise<Bench> {
     const bench = new Bench();
     await storeModel(bench.database.models, "m");
+    await storeServer(bench.database.servers);
     for (const step of [1, 2, 3, 4]) await bench.publish(step);
     return bench;
   }
@@ -34,7 +33,7 @@ class Bench {
     const { jobs, models } = this.database;
     const id = `${step}`;
     await jobs.create(sampleJob(id, "m"), [], null);
-    await jobs.claim("server", moment(0), moment(60));
+    await jobs.claim("server", moment(0));
     const hasTrainerState = step > 1;
     await jobs.pin(id, "server", {
       ...samplePins,
@@ -103,11 +102,11 @@ test("what is gone, or is another by now, is named", async () => {
 
 test("another build or base model, and other settings of a job that is repeated too, are named", async () => {
   const bench = await Bench.open();
-  bench.runner = { baseModels: ["tiny"], pinsFor: async () => ({ ...samplePins, trainerBuild: "newer" }) };
+  bench.runner = { pinsFor: async () => ({ ...samplePins, trainerBuild: "newer" }) };
   await assert.rejects(bench.plan("1"), refused(/made by .*, and this server trains with newer/));
-  bench.runner = { baseModels: ["tiny"], pinsFor: async () => ({ ...samplePins, baseHash: "other" }) };
+  bench.runner = { pinsFor: async () => ({ ...samplePins, baseHash: "other" }) };
   await assert.rejects(bench.plan("1"), refused(/other files of the base model tiny/));
-  bench.runner = { baseModels: ["tiny"], pinsFor: async () => samplePins };
+  bench.runner = { pinsFor: async () => samplePins };
   await bench.publish(5, { settings: { batchTokens: 3 } });
   await assert.rejects(
     bench.plan("5"),
@@ -116,6 +115,6 @@ test("another build or base model, and other settings of a job that is repeated 
     ),
   );
   const missing = notFound("base model", "tiny");
-  bench.runner = { baseModels: [], pinsFor: () => Promise.reject(missing) };
+  bench.runner = { pinsFor: () => Promise.reject(missing) };
   await assert.rejects(bench.plan("1"), missing);
 });

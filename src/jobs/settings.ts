@@ -76,14 +76,15 @@ export const jobSettings = {
     default: 60_000,
     min: 1000,
     max: 3_600_000,
-    about: "How long a running job is left alone without a heartbeat, in milliseconds.",
+    about: "How long a server that is not heard from keeps the jobs that it runs, in milliseconds.",
   },
   heartbeatMs: {
     kind: "integer",
     default: 15_000,
     min: 100,
     max: 600_000,
-    about: "Time between the heartbeats of a running job, in milliseconds; well under leaseMs.",
+    about:
+      "How often a server says that it runs, and looks for others that do not any more, in milliseconds; well under leaseMs.",
   },
   pollMs: {
     kind: "integer",

@@ -32,8 +32,10 @@ import {
   sampleJob,
   samplePins,
   sampleVersion,
+  storeServer,
 } from "../storage/contract/storage-under-test.ts";
-import { openDatabase } from "../storage/database.ts";
+import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../storage/stores.ts";
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import { createModelService, deletionMark, type ModelService } from "./model-service.ts";
@@ -74,12 +76,13 @@ async function open(
   }: { readonly onDrop?: (dataFolder: string) => void; readonly checkpointsKept?: number } = {},
 ): Promise<Bench> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
-  const database = await openDatabase({ file: ":memory:", isShared: true });
+  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
   t.after(async () => {
     await database.close();
     rmSync(dataFolder, { recursive: true });
   });
   const { models: store, jobs } = database;
+  await storeServer(database.servers);
   const log: string[] = [];
   const inUse: string[] = [];
   const bases = ["tiny", "small"];
@@ -117,7 +120,7 @@ async function open(
     mkdirSync(folder, { recursive: true });
     const jobId = `job ${step} of ${modelId}`;
     await jobs.create(sampleJob(jobId, modelId), [], null);
-    await jobs.claim("server", moment(step), moment(step + 60));
+    await jobs.claim("server", moment(step));
     const version = sampleVersion(modelId, step, { jobId });
     const at = moment(step);
     await jobs.succeed(jobId, { owner: "server", version, counts: sampleCounts, at, data: {} });
@@ -261,7 +264,7 @@ test("keeps as many of the newest versions as the settings say, with what is pin
   const folders: string[] = [];
   for (let step = 1; step <= 6; step++) folders.push(await addVersion(model.id, step));
   await jobs.create(sampleJob("next", model.id), [], null);
-  await jobs.claim("server", moment(9), moment(69));
+  await jobs.claim("server", moment(9));
   await jobs.pin("next", "server", { ...samplePins, startStep: 1, resultStep: 7 });
   await service.pinVersion(model, 2, true);
   inUse.push(adapterId(model.id, 3), adapterId("another", 4));

@@ -8,7 +8,8 @@ import { hashSecret, type KeyStore } from "../domain/access.ts";
 import { systemClock } from "../domain/clock.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import type { AuditEntry } from "../telemetry/audit-log.ts";
-import { openDatabase } from "../storage/database.ts";
+import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../storage/stores.ts";
 import { auditedKeys } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
 import { keyOf } from "./key-secret.ts";
@@ -24,7 +25,7 @@ interface Place {
 
 async function place(t: TestContext): Promise<Place> {
   const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
-  const database = await openDatabase({ file: join(data, "hone.db"), isShared: true });
+  const database = await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }));
   t.after(async () => {
     await database.close();
     rmSync(data, { recursive: true });

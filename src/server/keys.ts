@@ -1,15 +1,13 @@
 // What `hone keys` does in a data folder, beside a running server or without one.
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
 import type { AccessKey, KeyRole, KeyStore } from "../domain/access.ts";
 import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
-import { openDatabase } from "../storage/database.ts";
 import { appendEntries, type AuditEntry } from "../telemetry/audit-log.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
+import { databasePlace } from "./database-place.ts";
 import { keyOf, newSecret } from "./key-secret.ts";
 import { keepNewFilesPrivate } from "./private-files.ts";
 
@@ -64,13 +62,13 @@ async function withKeys<T>(
   use: (keys: KeyStore, config: HoneConfig) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
-  const databasePath = databaseFile(config);
-  if (!existsSync(databasePath)) {
-    const message = `There is no database ${databasePath}. Name the data folder of a server with --data, or start \`hone serve\` on this one first.`;
+  const place = databasePlace(config);
+  if (!place.exists()) {
+    const message = `There is no database ${place.name}. Name the data folder of a server with --data, or start \`hone serve\` on this one first.`;
     throw new ServiceError({ code: "not_found", message });
   }
   keepNewFilesPrivate();
-  const database = await openDatabase({ file: databasePath, isShared: true });
+  const database = await place.open({ isShared: true });
   try {
     const file = auditFile(config);
     const record = (entry: AuditEntry): Promise<void> =>
@@ -86,10 +84,4 @@ async function withKeys<T>(
 function notRecorded(path: string, cause: unknown): ServiceError {
   const message = `No key was changed: ${path} cannot be written (${String(cause)}), and every change must stand there. Make it writable, or make room, and try again.`;
   return new ServiceError({ code: "unavailable", message, cause });
-}
-
-/** The SQLite file that the configuration names. */
-export function databaseFile(config: HoneConfig): string {
-  const { databaseUrl, data } = config.server;
-  return databaseUrl === null ? join(data, "hone.db") : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
 }

@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, write
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { openDatabase } from "../storage/database.ts";
+import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
+import { openStores } from "../storage/stores.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { keepDataPrivate } from "./private-files.ts";
 
@@ -18,6 +19,10 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
+function placeOf(folder: string, name: string) {
+  return { folder, files: sqliteFiles(join(folder, name)) };
+}
+
 function checkModes(folder: string, modes: Readonly<Record<string, number>>): void {
   const found = Object.keys(modes).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
   assert.deepEqual(Object.fromEntries(found), modes);
@@ -25,8 +30,8 @@ function checkModes(folder: string, modes: Readonly<Record<string, number>>): vo
 
 test("a new data folder and all that is made in it are their owner's", async (t) => {
   const dataFolder = join(newFolder(t), "deep", "data");
-  await keepDataPrivate({ dataFolder, databaseFile: join(dataFolder, "hone.db") }, silentLogger);
-  const database = await openDatabase({ file: join(dataFolder, "hone.db") });
+  await keepDataPrivate(dataFolder, placeOf(dataFolder, "hone.db"), silentLogger);
+  const database = await openStores(openSqlite({ file: join(dataFolder, "hone.db") }));
   mkdirSync(join(dataFolder, "adapters"));
   const files = { "hone.db": 0o600, "hone.db-wal": 0o600, "hone.db-shm": 0o600, "hone.db.lock": 0o600 };
   checkModes(dataFolder, { ".": 0o700, adapters: 0o700, ...files });
@@ -42,23 +47,23 @@ test("an existing data folder is tightened, and says so; what others made stays 
   chmodSync(folder, 0o755);
   const paths: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void paths.push(fields) };
-  await keepDataPrivate({ dataFolder, databaseFile: join(folder, "other.db") }, logger);
+  await keepDataPrivate(dataFolder, placeOf(folder, "other.db"), logger);
   const tightened = { data: 0o700, "data/adapters": 0o700, "data/hone.db": 0o600, "other.db-wal": 0o600 };
   checkModes(folder, { ".": 0o755, ...tightened, "other.db": 0o600, "data/hone.json": 0o644 });
   assert.equal(paths.length, 5);
-  await keepDataPrivate({ dataFolder, databaseFile: join(folder, "other.db") }, logger);
+  await keepDataPrivate(dataFolder, placeOf(folder, "other.db"), logger);
   assert.equal(paths.length, 5);
 });
 
 test("a folder that is for everybody, such as /tmp, keeps its rights", async (t) => {
   const folder = newFolder(t);
   chmodSync(folder, 0o1777);
-  await keepDataPrivate({ dataFolder: folder, databaseFile: join(folder, "hone.db") }, silentLogger);
+  await keepDataPrivate(folder, placeOf(folder, "hone.db"), silentLogger);
   assert.equal(statSync(folder).mode & 0o7777, 0o1777);
 });
 
 test("a file that goes while it is looked at is no fault", async (t) => {
   const dataFolder = newFolder(t);
   symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
-  await keepDataPrivate({ dataFolder, databaseFile: join(dataFolder, "hone.db") }, silentLogger);
+  await keepDataPrivate(dataFolder, placeOf(dataFolder, "hone.db"), silentLogger);
 });

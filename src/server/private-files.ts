@@ -1,8 +1,9 @@
 // Keeps what the server stores from other users of its machine: new files are their owner's only, and an existing data
 // folder is tightened. Leaves alone what others made: `hone.json`, and folders that are not the server's own.
 import { chmod, readdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Logger } from "../telemetry/logger.ts";
+import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /** Files and folders that this process and those it starts make from now on are readable by their owner only. */
@@ -14,28 +15,27 @@ export function keepNewFilesPrivate(): void {
 const ownNames =
   /^(adapters|imports|files|jobs|cache|admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
-/** Makes the folders of data and database where they are missing, and takes from others what rights they have on it and on the database. */
+/**
+ * Makes the folders of data and database where they are missing, and takes from others what rights they have on it and on
+ * the database.
+ */
 export async function keepDataPrivate(
-  { dataFolder, databaseFile }: { readonly dataFolder: string; readonly databaseFile: string },
+  dataFolder: string,
+  database: Pick<DatabasePlace, "folder" | "files">,
   logger: Logger,
 ): Promise<void> {
   keepNewFilesPrivate();
   await makeFolder(dataFolder, "--data");
-  await makeFolder(dirname(databaseFile), "--database-url");
-  const paths = [dataFolder];
-  for (const name of await readdir(dataFolder)) if (ownNames.test(name)) paths.push(join(dataFolder, name));
-  if (dirname(databaseFile) !== dataFolder) {
-    const names = await readdir(dirname(databaseFile)).catch(() => []);
-    for (const name of names)
-      if (["", "-wal", "-shm", ".lock"].some((end) => name === basename(databaseFile) + end))
-        paths.push(join(dirname(databaseFile), name));
-  }
+  await makeFolder(database.folder, "--database-url");
+  const names = (await readdir(dataFolder)).filter((name) => ownNames.test(name));
+  const paths = [dataFolder, ...names.map((name) => join(dataFolder, name))];
+  for (const file of database.files) if (!paths.includes(file)) paths.push(file);
   for (const path of paths) await tighten(path, logger);
 }
 
 async function tighten(path: string, logger: Logger): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
-    // SQLite removes its files beside the database when the last program that had it open closes it.
+    // A database makes some of its files only while it is open.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
     throw error;
   });

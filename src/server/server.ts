@@ -1,12 +1,12 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
-import { openDatabase, type Database } from "../storage/database.ts";
+import type { Stores } from "../storage/stores.ts";
 import { listBaseModels } from "../models/base-models.ts";
 import { createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
@@ -22,6 +22,7 @@ import { createFileService, type FileService } from "../files/file-service.ts";
 import type { ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
+import { ServerLease } from "../jobs/server-lease.ts";
 import { kindBehind } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
@@ -31,7 +32,7 @@ import { createDiskCheck } from "./checks/disk-check.ts";
 import { exposeGauges } from "./gauges.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
-import { databaseFile } from "./keys.ts";
+import { databasePlace } from "./database-place.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
@@ -98,8 +99,9 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   const { host, port, data: dataFolder, drainSeconds } = config.server;
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
   const logger = createLogger(log);
-  await keepDataPrivate({ dataFolder, databaseFile: databaseFile(config) }, logger);
-  const database = await openDatabase({ file: databaseFile(config), dataFolder });
+  const place = databasePlace(config);
+  await keepDataPrivate(dataFolder, place, logger);
+  const database = await place.open({ isShared: false });
   await start(serviceOf("database", { stop: () => database.close() }));
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
@@ -111,7 +113,9 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
   });
   let isDraining = false;
   const parts = await construct(config, { database, log, logger, audit, isDraining: () => isDraining });
-  const { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep, records } = parts;
+  const { bases, chat, runner, checker, lease, jobQueue, checkpointFiles, files, http, sweep, records } =
+    parts;
+  await start(lease);
   await sweep();
   await start(checker);
   await start(runner);
@@ -139,6 +143,7 @@ interface Parts {
   readonly chat: ChatService;
   readonly runner: ChildJobRunner;
   readonly checker: ConstraintChecker;
+  readonly lease: ServerLease;
   readonly jobQueue: JobQueue;
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
@@ -150,7 +155,7 @@ interface Parts {
 
 /** What the parts stand on. */
 interface Ground {
-  readonly database: Database;
+  readonly database: Stores;
   readonly log: LogStyle;
   readonly logger: Logger;
   readonly audit: AuditLog;
@@ -211,6 +216,10 @@ async function construct(
     clock,
     logger,
   });
+  const lease = new ServerLease(
+    { servers: database.servers, baseModels: baseNames, clock, logger },
+    config.jobs,
+  );
   const jobQueue = new JobQueue(
     {
       jobs: database.jobs,
@@ -219,7 +228,7 @@ async function construct(
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
       clock,
       logger,
-      owner: "server",
+      lease,
     },
     config.jobs,
   );
@@ -263,7 +272,7 @@ async function construct(
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
-      disk: createDiskCheck([dataFolder, dirname(databaseFile(config))], clock),
+      disk: createDiskCheck([dataFolder, databasePlace(config).folder], clock),
       adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
       data_folder: async () => {
         const fault = comparisonFault(compared, dataFolder);
@@ -305,7 +314,7 @@ async function construct(
     if (fault !== null) logger.error(compared, fault.message);
   };
   const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });
-  return { bases, chat, runner, checker, jobQueue, checkpointFiles, files, http, sweep, records };
+  return { bases, chat, runner, checker, lease, jobQueue, checkpointFiles, files, http, sweep, records };
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

@@ -1,5 +1,6 @@
-// The tables as the stores see them: what a table has beside, such as a key of its own, they do not go by. Times are ISO 8601 in UTC with milliseconds, which sort as text; JSON is text,
-// since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
+// The tables as the stores see them: what a table has beside, such as a key of its own, they do not go by. Times are
+// ISO 8601 in UTC with milliseconds, which sort as text; JSON is text, since libsql cuts plain text at a NUL character and
+// JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
 
 export interface Schema {
@@ -17,6 +18,20 @@ export interface Schema {
   readonly model_scenarios: ModelScenarioTable;
   readonly files: FileTable;
   readonly sequences: SequenceTable;
+  readonly servers: ServerTable;
+  readonly server_bases: ServerBaseTable;
+}
+
+/** The servers that have a lease. */
+export interface ServerTable {
+  readonly id: string;
+  readonly lease_until: string;
+}
+
+/** The base models that each can run jobs over. */
+export interface ServerBaseTable {
+  readonly server_id: string;
+  readonly base_model: string;
 }
 
 /** How far the numbers of each list are given out; see sequences.ts. */
@@ -115,8 +130,8 @@ export interface JobTable {
   readonly counts: string | null;
   readonly result_step: number | null;
   readonly cancel_requested: number;
+  /** The server that runs it, or that gave it back to wait for something that its machine lacks. */
   readonly owner: string | null;
-  readonly lease_until: string | null;
   /** A queued job is not claimed before this. */
   readonly not_before: string;
   /** When `not_before` was set; a clock that shows less has stepped back. */

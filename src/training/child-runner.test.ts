@@ -523,7 +523,7 @@ test("a base model that is not served, or whose files are gone, is an obstacle, 
   const baseFolders = new Map([["unmounted", "test/fixtures/goldens"]]);
   const bench = new Bench(t, goldenGroups(), { baseFolders });
   for (const [baseModel, message] of [
-    ["absent", /does not serve the base model "absent"/],
+    ["absent", /base model "absent" is not served/],
     ["unmounted", /files of the base model "unmounted" are not/],
   ] as const)
     await assert.rejects(bench.run(1, { baseModel }), (error) => {

@@ -66,10 +66,6 @@ class ProcessJobRunner implements ChildJobRunner {
     this.#options = options;
   }
 
-  get baseModels(): readonly string[] {
-    return [...this.#options.baseFolders.keys()];
-  }
-
   start(): Promise<void> {
     return this.#life.start();
   }

@@ -152,7 +152,7 @@ export const trainingJobSchema = Type.Object(
     restarts_max: count,
     waiting_for: orNull(Type.String(), {
       description:
-        "What of the machine a queued job waits for; of a running one, what it waited for the last time, until it has got further.",
+        "What a queued job waits for: a base model that no server has, or what a machine lacks that tried it; of a running one, what it waited for the last time, until it has got further.",
     }),
     warnings: Type.Array(Type.String(), {
       description: "What whoever sent it should know, though it works.",

@@ -64,7 +64,7 @@ async function restore(source: string, dataFolder: string): Promise<void> {
   for (const name of readdirSync(source))
     if (!/^(hone\.sql|answers\.json)$/.test(name))
       cpSync(join(source, name), join(dataFolder, name), { recursive: true });
-  const { queries } = openSqlite(join(dataFolder, "hone.db"));
+  const { queries } = openSqlite({ file: join(dataFolder, "hone.db"), isShared: true });
   await queries.transaction().execute(async (transaction) => {
     await sql`pragma defer_foreign_keys = on`.execute(transaction);
     for (const line of readFileSync(join(source, "hone.sql"), "utf8").split("\n"))

@@ -95,7 +95,7 @@ async function post(to: RunningServer, path: string, body: object): Promise<any>
 
 /** The database as SQL, a statement a line. */
 async function dump(file: string): Promise<string> {
-  const { queries } = openSqlite(file);
+  const { queries } = openSqlite({ file: file, isShared: true });
   const lines: string[] = [];
   const { rows: parts } = await sql<{ name: string; type: string; sql: string }>`
     select name, type, sql from sqlite_master where sql is not null order by type = 'index', rowid`.execute(

@@ -3,10 +3,10 @@
 import { type ModelVersion, type RecordedBase, shownBase } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
 
-/** What a job waits for where the server was started without its base. */
+/** What a job waits for where no server was started with its base. */
 export function missingBaseError(baseModel: string): ServiceError {
   return missing(
-    `This server does not serve the base model ${JSON.stringify(baseModel)} now; start it with --model, and the job goes on.`,
+    `The base model ${JSON.stringify(baseModel)} is not served now; start a server with --model, and the job goes on.`,
   );
 }
 

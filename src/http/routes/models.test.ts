@@ -353,7 +353,7 @@ test("a checkpoint that a job starts from stays while the job has not ended", as
   await addVersion(server, id, 1);
   const body = { model_id: id, trajectory_groups: [] };
   const jobId = (await ask(server, "POST", "/v1/preview/training-jobs", body)).json<{ id: string }>().id;
-  await server.jobs.claim("server", new Date(0), new Date(0));
+  await server.jobs.claim("server", new Date(0));
   await server.jobs.pin(jobId, "server", { ...samplePins, startStep: 1, resultStep: 2 });
   const remove = async () =>
     (await ask(server, "DELETE", `/v1/preview/models/${id}/checkpoints`, { steps: [1] })).json<Body>();

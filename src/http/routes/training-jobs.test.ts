@@ -210,7 +210,7 @@ test("of a job that has begun, what the server decides of its options is shown",
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   const settings = { batchTokens: 0, weightDecay: 0.1, gradientNormMax: 0.2 };
-  await server.jobs.claim("server", new Date(0), new Date(0));
+  await server.jobs.claim("server", new Date(0));
   await server.jobs.pin(id, "server", { ...samplePins, settings });
   const job = (await get(server, `${path}/${id}`)).json<Body>();
   const decided = { batch_size: 1, weight_decay: 0.1, max_grad_norm: 0.2 };
@@ -744,7 +744,7 @@ test("a job says how its sequences are packed, once it has begun", async () => {
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
   const algorithm = async () => (await get(server, `${path}/${id}`)).json<Body>()["algorithm"];
   assert.equal(await algorithm(), null);
-  await server.jobs.claim("server", new Date(0), new Date(0));
+  await server.jobs.claim("server", new Date(0));
   await server.jobs.pin(id, "server", { ...samplePins, settings: { algorithm: "packed-2" } });
   assert.equal(await algorithm(), "packed-2");
   await server.close();

@@ -29,7 +29,8 @@ import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelDirectory } from "../../models/model-directory.ts";
 import { createModelService } from "../../models/model-service.ts";
 import { modelSettings } from "../../models/settings.ts";
-import { openDatabase, type Database } from "../../storage/database.ts";
+import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
+import { openStores, type Stores } from "../../storage/stores.ts";
 import type { ApiDocument } from "../documentation/api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
@@ -60,7 +61,7 @@ export interface FakeServerOptions {
   readonly wrap?: (dependencies: HttpDependencies) => HttpDependencies;
   /** Real services over the server's stores, instead of fakes. */
   readonly services?: (
-    stores: Database,
+    stores: Stores,
   ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "feedback">>;
 }
 
@@ -92,7 +93,7 @@ class FakeFeedback implements FeedbackService {
 /** A server over fakes, and the fakes, to be given a script and asked what they saw. */
 export async function fakeServer(options: FakeServerOptions = {}) {
   const chat = new FakeChat();
-  const database = await openDatabase({ file: ":memory:", isShared: true });
+  const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
   const { models, jobs, trajectories } = database;
   const feedback = new FakeFeedback();
   await addKeys(database.keys);
@@ -105,9 +106,10 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     jobFault: null as Error | null,
   };
   const baseModels = ["tiny", "small"];
+  await database.servers.create("server", { until: new Date(0), baseModels });
   const clock = options.clock ?? systemClock;
   const jobQueue = new JobQueue(
-    { jobs, models, runner: noRunner, clock, logger: silentLogger, owner: "server" },
+    { jobs, models, runner: noRunner, clock, logger: silentLogger, lease: { id: "server" } },
     { ...defaultsOf(jobSettings), ...options.jobSettings },
   );
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-http-"));
@@ -279,7 +281,6 @@ function fileOf(name: string, text: string): ExportedFile {
 
 /** The queue is never started. */
 const noRunner: JobRunner = {
-  baseModels: ["tiny", "small"],
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),
@@ -337,7 +338,7 @@ export async function playJob(
     readonly versionId?: string;
   },
 ): Promise<void> {
-  const job = await jobs.claim("server", new Date(0), new Date(0));
+  const job = await jobs.claim("server", new Date(0));
   assert(job !== null, "a job waits");
   for (const [sequence, event] of events.entries()) await jobs.appendEvent(job.id, "server", sequence, event);
   if (step === null) return;

@@ -4,14 +4,21 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { moment, sampleJob, samplePins, storeModel } from "../../storage/contract/storage-under-test.ts";
+import {
+  moment,
+  sampleJob,
+  samplePins,
+  storeModel,
+  storeServer,
+} from "../../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../storage/testing/memory-database.ts";
 import { compareAdapters, comparisonFault } from "./compare-adapters.ts";
 
 test("versions without their adapters, and adapters that the database never knew, are named until they are mended", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const { models, jobs } = memoryStorage()();
+  const { models, jobs, servers } = memoryStorage()();
+  await storeServer(servers);
   const stores = { dataFolder, models, jobs };
   const compare = async () => {
     const found = await compareAdapters(stores);
@@ -24,7 +31,7 @@ test("versions without their adapters, and adapters that the database never knew
     await models.addVersion({ ...draft, id }, async (step) => `adapters/m/${step}`);
   await models.deleteVersions("m", [2]);
   await jobs.create(sampleJob("j", "m"), [], null);
-  await jobs.claim("server", moment(0), moment(60));
+  await jobs.claim("server", moment(0));
   await jobs.pin("j", "server", { ...samplePins, resultStep: 3 });
   const make = (...names: readonly string[]): void =>
     names.forEach((name) => mkdirSync(join(dataFolder, name), { recursive: true }));

@@ -11,6 +11,7 @@ import {
   samplePins,
   sampleVersion,
   storeModel,
+  storeServer,
 } from "../../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../storage/testing/memory-database.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
@@ -20,11 +21,12 @@ import { sweepDataFolder } from "./sweep.ts";
 async function open(t: TestContext) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const { models, jobs } = memoryStorage()();
+  const { models, jobs, servers } = memoryStorage()();
+  await storeServer(servers);
   await storeModel(models, "m");
   const claim = async (id: string, resultStep: number): Promise<void> => {
     await jobs.create(sampleJob(id, "m"), [], null);
-    await jobs.claim("server", moment(0), moment(60));
+    await jobs.claim("server", moment(0));
     await jobs.pin(id, "server", { ...samplePins, resultStep });
   };
   const publish = async (step: number): Promise<void> => {

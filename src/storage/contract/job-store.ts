@@ -7,6 +7,7 @@ import type { JobDraft, JobStore } from "../../domain/job.ts";
 import { resolveSupervisedConfig } from "../../domain/supervised/supervised-config.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
+import type { Stores } from "../stores.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -19,9 +20,21 @@ import {
   samplePins,
   sampleVersion,
   storeModel,
+  storeServer,
 } from "./storage-under-test.ts";
 
-const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10), moment(70));
+const claimNow = (jobs: JobStore, owner = "server") => jobs.claim(owner, moment(10));
+
+/** The server dies, what it ran is queued again, and it comes back. */
+const loseServer = async (
+  { jobs, servers }: Pick<Stores, "jobs" | "servers">,
+  notBefore: (restartCount: number) => Date = () => moment(0),
+  id = "server",
+): Promise<void> => {
+  await servers.delete(id);
+  await jobs.rescue({ at: moment(10), notBefore });
+  await storeServer(servers, id);
+};
 
 /** Lost at moment 10, to be tried again at once. */
 const lostNow = { at: moment(10), notBefore: moment(0), attempt: "lost", waitingFor: null } as const;
@@ -75,6 +88,7 @@ function withModels(makeStorage: MakeStorage) {
     const database = await (await makeStorage(context))();
     await storeModel(database.models, "m");
     await storeModel(database.models, "n");
+    for (const id of ["server", "another"]) await storeServer(database.servers, id);
     return database;
   };
 }
@@ -86,6 +100,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     const open = await makeStorage(t);
     const first = await open();
     await storeModel(first.models, "m");
+    await storeServer(first.servers);
     const groups = [sampleGroup(1), sampleGroup(0)];
     assert.deepEqual(await first.jobs.create(sampleJob("j", "m"), groupLines(groups), null), {
       id: "j",
@@ -287,33 +302,36 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual(order, ["m1", "r1", "n1", "r2", "m2", "m3"]);
   });
 
-  test("jobs over base models that are not asked for are left where they are, and held back by name", async (t) => {
-    const { jobs, models } = await openWithModels(t);
+  test("a job over a base model is claimed by servers that have it, and waits by name while none is there", async (t) => {
+    const { jobs, models, servers } = await openWithModels(t);
     await models.create(sampleModel("g", { baseModel: "great" }), sampleVersion("g", 0));
     for (const id of ["g1", "m1", "m2"]) await jobs.create(sampleJob(id, id.charAt(0)), [], null);
-    const claim = (...baseModels: readonly string[]) =>
-      jobs.claim("server", moment(10), moment(70), { baseModels });
-    assert.equal(await claim(), null);
-    assert.equal(await claim("other"), null);
-    assert.equal((await claim("other", "tiny"))?.id, "m1");
+    assert.equal((await claimNow(jobs))?.id, "m1");
     const waiting = async () => {
       const { items } = await jobs.list({ entity: null, modelId: null, kind: null, state: null }, firstPage);
-      return items.map(({ waitingFor }) => waitingFor);
+      return items.map(({ waitingFor }) => /"\w+"/.exec(waitingFor ?? "")?.[0] ?? waitingFor);
     };
-    await jobs.holdBack(["other", "tiny"], (baseModel) => `for ${baseModel}`);
-    assert.deepEqual(await waiting(), ["for great", null, null]);
-    await jobs.holdBack(["great"], (baseModel) => `for ${baseModel}`);
-    assert.deepEqual(await waiting(), ["for great", null, "for tiny"]);
-    await jobs.create(sampleJob("m3", "m", { waitingFor: "for tiny" }), [], null);
-    assert.deepEqual(await jobs.countWaiting(), [
-      { waitingFor: "for tiny", count: 2 },
-      { waitingFor: "for great", count: 1 },
-    ]);
+    assert.deepEqual(await waiting(), ['"great"', null, null]);
+    await servers.create("great", { until: moment(70), baseModels: ["great", "great", "other"] });
+    assert.deepEqual(await waiting(), [null, null, null]);
+    for (const id of ["server", "another"]) await servers.delete(id);
+    await jobs.create(sampleJob("m3", "m"), [], null);
+    assert.deepEqual(await waiting(), [null, null, '"tiny"', '"tiny"'], "what runs has what it needs");
+    assert.match((await jobs.find("m3"))?.waitingFor ?? "", /"tiny" is not served/);
+    await servers.delete("great");
+    assert.deepEqual(
+      (await jobs.countWaiting()).map(({ waitingFor, count }) => [/"\w+"/.exec(waitingFor)?.[0], count]),
+      [
+        ['"tiny"', 2],
+        ['"great"', 1],
+      ],
+    );
     await jobs.requestCancel("m3", moment(11));
+    assert.equal((await jobs.find("m3"))?.waitingFor, null);
     assert.equal((await jobs.countWaiting())[0]?.count, 1);
-    await jobs.endWaits();
-    assert.deepEqual(await waiting(), [null, null, null, null], "what has ended waits for nothing either");
-    assert.equal((await claim("great"))?.id, "g1");
+    await storeServer(servers, "new", ["great"]);
+    assert.equal((await claimNow(jobs, "new"))?.id, "g1");
+    assert.equal(await claimNow(jobs, "new"), null);
   });
 
   test("a job that may not be tried yet holds back later ones of its model only", async (t) => {
@@ -328,7 +346,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal(await jobs.release("m1", "server", later), false);
     assert.equal((await claimNow(jobs))?.id, "n1");
     assert.equal(await claimNow(jobs), null);
-    const retried = await jobs.claim("server", moment(30), moment(90));
+    const retried = await jobs.claim("server", moment(30));
     assert.deepEqual([retried?.id, retried?.attemptCount], ["m1", 2]);
     assert.deepEqual(retried?.startedAt, moment(10), "the first start is kept");
   });
@@ -346,13 +364,13 @@ function checkClaims(makeStorage: MakeStorage): void {
   });
 
   test("attempts lost with their process and with their server are counted apart", async (t) => {
-    const { jobs } = await openWithModels(t);
+    const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
     await jobs.release("j", "server", lostNow);
     for (let restart = 0; restart < 2; restart++) {
       await claimNow(jobs);
-      await jobs.rescue({ owner: "server" });
+      await loseServer({ jobs, servers });
     }
     const { attemptCount, lostCount, restartCount } = present(await jobs.find("j"), "the job");
     assert.deepEqual([attemptCount, lostCount, restartCount], [3, 1, 2]);
@@ -362,13 +380,14 @@ function checkClaims(makeStorage: MakeStorage): void {
     const open = await makeStorage(t);
     let database = await open();
     await storeModel(database.models, "m");
+    await storeServer(database.servers);
     await database.jobs.create(sampleJob("j", "m"), [], null);
     const ends = {
       process: () => database.jobs.release("j", "server", lostNow),
       server: async () => {
         await database.close();
         database = await open();
-        await database.jobs.rescue({ owner: "server" });
+        await loseServer(database);
       },
     } as const;
     const attempt = async (end: keyof typeof ends, hasAdvanced: boolean): Promise<readonly number[]> => {
@@ -388,19 +407,17 @@ function checkClaims(makeStorage: MakeStorage): void {
   });
 
   test("a job that is rescued again and again waits for as long as it is told to", async (t) => {
-    const { jobs } = await openWithModels(t);
+    const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
-    const backoff = {
-      at: moment(10),
-      notBefore: (restartCount: number) => moment(restartCount < 2 ? 10 : 10 * restartCount),
-    };
+    const notBefore = (restartCount: number) => moment(restartCount < 2 ? 10 : 10 * restartCount);
     await claimNow(jobs);
-    await jobs.rescue({ owner: "server" }, backoff);
+    await loseServer({ jobs, servers }, notBefore);
     assert.equal((await claimNow(jobs))?.id, "j");
-    await jobs.rescue({ owner: "server" }, backoff);
-    await jobs.endWaits();
-    assert.equal(await jobs.claim("server", moment(19), moment(70)), null);
-    assert.equal((await jobs.claim("server", moment(20), moment(70)))?.restartCount, 2);
+    await loseServer({ jobs, servers }, notBefore);
+    // It may be what ends servers: that one of them comes back ends no such wait.
+    await loseServer({ jobs, servers });
+    assert.equal(await jobs.claim("server", moment(19)), null);
+    assert.equal((await jobs.claim("server", moment(20)))?.restartCount, 2);
   });
 
   test("a job that tries another again trains on its lines, and has its content", async (t) => {
@@ -418,26 +435,13 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual([second.retryOf, second.contentHash], ["j", first.contentHash]);
   });
 
-  test("a wait ends when the clock shows a time before it began, and when waits are ended", async (t) => {
+  test("a wait ends when the clock shows a time before it began", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
-    const release = { ...lostNow, at: moment(10), notBefore: moment(1000) };
-    await jobs.release("j", "server", release);
-    assert.equal(await jobs.claim("server", moment(999), moment(1070)), null);
-    assert.equal((await jobs.claim("server", moment(9), moment(70)))?.id, "j");
-    await jobs.release("j", "server", { ...release, attempt: "returned", waitingFor: "The disk is full." });
-    assert.equal(await claimNow(jobs), null);
-    await jobs.endWaits();
-    assert.equal((await claimNow(jobs))?.id, "j");
-  });
-
-  test("a lease that ends later than any that is given now is of a clock that stepped back", async (t) => {
-    const { jobs } = await openWithModels(t);
-    await jobs.create(sampleJob("j", "m"), [], null);
-    await claimNow(jobs);
-    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(0), leaseAfter: moment(70) }), []);
-    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(0), leaseAfter: moment(69) }), ["j"]);
+    await jobs.release("j", "server", { ...lostNow, notBefore: moment(1000) });
+    assert.equal(await jobs.claim("server", moment(999)), null);
+    assert.equal((await jobs.claim("server", moment(9)))?.id, "j");
   });
 
   test("a warning is kept once, in the order in which they came", async (t) => {
@@ -483,7 +487,7 @@ function checkClaims(makeStorage: MakeStorage): void {
   });
 
   test("the first pins hold, for the owner who runs the job", async (t) => {
-    const { jobs } = await openWithModels(t);
+    const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await assert.rejects(jobs.pin("j", "server", samplePins), { code: "conflict" });
     await assert.rejects(jobs.pin("x", "server", samplePins), { code: "not_found" });
@@ -492,33 +496,21 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.find("j"))?.pins, null);
     assert.deepEqual(await jobs.pin("j", "server", samplePins), samplePins);
     assert.deepEqual(await jobs.pin("j", "server", { ...samplePins, startStep: 7 }), samplePins);
-    await jobs.rescue({ owner: "server" });
+    await loseServer({ jobs, servers });
     assert.deepEqual((await claimNow(jobs, "another"))?.pins, samplePins);
   });
 
-  test("heartbeats extend the lease of their owner alone", async (t) => {
+  test("a job that runs is found for its owner alone", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
-    assert.equal(await jobs.heartbeat("j", "server", moment(100)), false);
+    assert.equal(await jobs.findRunning("j", "server"), null);
     await claimNow(jobs);
-    assert.equal(await jobs.heartbeat("j", "another", moment(100)), false);
-    assert.equal(await jobs.heartbeat("j", "server", moment(100)), true);
-    const leaseAfter = moment(1000);
-    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(100), leaseAfter }), []);
-    assert.deepEqual(await jobs.rescue({ leaseBefore: moment(101), leaseAfter }), ["j"]);
-    assert.equal((await jobs.find("j"))?.state, "queued");
-    assert.equal(await jobs.heartbeat("j", "server", moment(200)), false);
-  });
-
-  test("an owner's jobs are rescued whatever their lease", async (t) => {
-    const { jobs } = await openWithModels(t);
-    await jobs.create(sampleJob("a", "m"), [], null);
-    await jobs.create(sampleJob("b", "n"), [], null);
-    await claimNow(jobs);
-    await claimNow(jobs, "another");
-    assert.deepEqual(await jobs.rescue({ owner: "server" }), ["a"]);
-    assert.equal((await jobs.find("b"))?.state, "running");
-    assert.equal((await claimNow(jobs))?.attemptCount, 2);
+    assert.deepEqual(await jobs.findRunning("j", "server"), await jobs.find("j"));
+    assert.equal(await jobs.findRunning("j", "another"), null);
+    await jobs.requestCancel("j", moment(11));
+    assert.equal((await jobs.findRunning("j", "server"))?.cancelRequested, true);
+    await jobs.end("j", "cancelled", "", moment(12));
+    assert.equal(await jobs.findRunning("j", "server"), null);
   });
 
   test("progress is kept while a job runs", async (t) => {
@@ -541,10 +533,10 @@ function checkClaims(makeStorage: MakeStorage): void {
   });
 
   test("what an attempt reports changes nothing once another has its job", async (t) => {
-    const { jobs } = await openWithModels(t);
+    const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
-    await jobs.rescue({ owner: "server" });
+    await loseServer({ jobs, servers });
     await claimNow(jobs, "another");
     const before = await jobs.find("j");
     await jobs.updateProgress("j", "server", sampleProgress, sampleCounts);
@@ -554,7 +546,7 @@ function checkClaims(makeStorage: MakeStorage): void {
     await assert.rejects(jobs.appendEvent("j", "server", 0, event), { code: "conflict" });
     assert.deepEqual(await eventsOf(jobs, "j"), []);
     // Nor has it advanced: its owner's loss counts.
-    await jobs.rescue({ owner: "another" });
+    await loseServer({ jobs, servers }, undefined, "another");
     assert.equal((await jobs.find("j"))?.restartCount, 2);
   });
 }
@@ -563,12 +555,12 @@ function checkEvents(makeStorage: MakeStorage): void {
   const openWithModels = withModels(makeStorage);
 
   test("an event is written once however often it is told", async (t) => {
-    const { jobs } = await openWithModels(t);
+    const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);
     await claimNow(jobs);
     await jobs.appendEvent("j", "server", 0, { type: "training_started", data: { num_sequences: 2 } });
     await jobs.appendEvent("j", "server", 1, { type: "gradient_step", data: { loss: 1 } });
-    await jobs.rescue({ owner: "server" });
+    await loseServer({ jobs, servers });
     await claimNow(jobs);
     await jobs.appendEvent("j", "server", 0, { type: "training_started", data: { num_sequences: 7 } });
     await jobs.appendEvent("j", "server", 1, { type: "gradient_step", data: { loss: 7 } });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelFilter } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
+import type { Stores } from "../stores.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -17,6 +18,7 @@ import {
   samplePins,
   sampleVersion,
   storeModel,
+  storeServer,
 } from "./storage-under-test.ts";
 
 /** Registers the tests that a model store must pass. */
@@ -172,7 +174,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
       ["queued again", 2],
     ] as const) {
       await jobs.create(sampleJob(id, "m"), [], null);
-      await jobs.claim("server", moment(9), moment(69));
+      await jobs.claim("server", moment(9));
       await jobs.pin(id, "server", { ...samplePins, startStep, resultStep: 3 });
       if (id === "ended") await jobs.end(id, "failed", "failed", moment(10));
     }
@@ -188,7 +190,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const { models, jobs, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, jobs, ...rest }, 7);
     await jobs.create(sampleJob("job", "m"), [], null);
-    await jobs.claim("server", moment(9), moment(69));
+    await jobs.claim("server", moment(9));
     await jobs.pin("job", "server", { ...samplePins, startStep: 1, resultStep: 8 });
     await models.pinVersion("m", 2, true);
     await models.deleteVersions("m", [6]);
@@ -227,7 +229,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await models.newestVersion("m"), added);
     await assert.rejects(add("x", "nobody"), { code: "not_found" });
     await jobs.create(sampleJob("job", "m"), [], null);
-    await jobs.claim("server", moment(9), moment(69));
+    await jobs.claim("server", moment(9));
     await add("while it has not begun");
     const pins = await jobs.pin("job", "server", { ...samplePins, startStep: 3, resultStep: 4 });
     assert.equal(pins.resultStep, 5, "the step that it was to have is taken");
@@ -353,15 +355,16 @@ export function checkModelStore(makeStorage: MakeStorage): void {
 
 /** A model `m` with versions 0 to `lastStep`, made as jobs make them. */
 async function storeVersions(
-  { models, jobs }: Pick<Awaited<ReturnType<Awaited<ReturnType<MakeStorage>>>>, "models" | "jobs">,
+  { models, jobs, servers }: Pick<Stores, "models" | "jobs" | "servers">,
   lastStep: number,
   baseOf: (step: number) => string | null = () => "weights",
 ): Promise<void> {
   await storeModel(models, "m");
+  await storeServer(servers);
   for (let step = 1; step <= lastStep; step++) {
     const jobId = `job ${step}`;
     await jobs.create(sampleJob(jobId, "m"), [], null);
-    await jobs.claim("server", moment(step), moment(step + 60));
+    await jobs.claim("server", moment(step));
     await jobs.succeed(jobId, {
       owner: "server",
       version: sampleVersion("m", step, { jobId, base: baseOf(step) }),

@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
-import type { JobCounts, JobDraft, JobPins } from "../../domain/job.ts";
+import type { JobCounts, JobDraft, JobPins, JobStore } from "../../domain/job.ts";
 import {
   adapterOfServer,
   type ModelStore,
@@ -11,21 +11,22 @@ import {
   type TrainedModel,
 } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
+import type { ServerStore } from "../../domain/server-store.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup, TrajectoryLogDraft } from "../../domain/trajectory.ts";
-import type { Database } from "../database.ts";
+import type { Stores } from "../stores.ts";
 
 /**
  * Makes an empty place for one test, cleaned up after it; each call of the result opens a connection to what is kept
  * there, also beside those that are open.
  */
-export type MakeStorage = (context: TestContext) => Promise<() => Promise<Database>>;
+export type MakeStorage = (context: TestContext) => Promise<() => Promise<Stores>>;
 
 /** Two connections to one empty place. */
 export async function openTwice(
   makeStorage: MakeStorage,
   context: TestContext,
-): Promise<readonly [Database, Database]> {
+): Promise<readonly [Stores, Stores]> {
   const open = await makeStorage(context);
   return [await open(), await open()];
 }
@@ -88,6 +89,20 @@ export function sampleVersion(
 /** Stores a model with its version 0. */
 export async function storeModel(models: ModelStore, id: string): Promise<void> {
   await models.create(sampleModel(id), sampleVersion(id, 0));
+}
+
+/** Gives a server a lease that runs out at moment 70. */
+export async function storeServer(
+  servers: ServerStore,
+  id = "server",
+  baseModels: readonly string[] = ["tiny"],
+): Promise<void> {
+  await servers.create(id, { until: moment(70), baseModels });
+}
+
+/** What servers left that have no lease is queued again, to be tried at once. */
+export function rescueNow(jobs: JobStore): Promise<readonly string[]> {
+  return jobs.rescue({ at: moment(10), notBefore: () => new Date(0) });
 }
 
 export function sampleJob(id: string, modelId: string, changes: Partial<JobDraft> = {}): JobDraft {

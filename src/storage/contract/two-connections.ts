@@ -20,7 +20,9 @@ import {
   sampleModel,
   samplePins,
   sampleVersion,
+  rescueNow,
   storeModel,
+  storeServer,
 } from "./storage-under-test.ts";
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
@@ -132,6 +134,7 @@ function checkJobs(makeStorage: MakeStorage): void {
 
   test("a job is claimed once, and one of a model at a time", async (t) => {
     const sides = await openTwice(makeStorage, t);
+    for (const side of numbers(2)) await storeServer(sides[side].servers, `owner ${side}`);
     for (const model of ["a", "b", "c"]) {
       await storeModel(sides[0].models, model);
       for (const number of numbers(3))
@@ -139,7 +142,7 @@ function checkJobs(makeStorage: MakeStorage): void {
     }
     for (const round of numbers(3)) {
       const claims = await fromBoth(sides, 4, ({ jobs }, index) =>
-        jobs.claim(`owner ${index % 2}`, moment(10), moment(70)),
+        jobs.claim(`owner ${index % 2}`, moment(10)),
       );
       const ids = claims.flatMap((job) => job?.id ?? []);
       assert.deepEqual(ids.toSorted(), [`a${round}`, `b${round}`, `c${round}`]);
@@ -149,15 +152,31 @@ function checkJobs(makeStorage: MakeStorage): void {
 
   test("a lost job is rescued by one side", async (t) => {
     const sides = await openTwice(makeStorage, t);
+    await storeServer(sides[0].servers);
     for (const model of ["a", "b", "c"]) {
       await storeModel(sides[0].models, model);
       await sides[0].jobs.create(sampleJob(model, model), [], null);
-      await sides[0].jobs.claim("server", moment(10), moment(20));
+      await sides[0].jobs.claim("server", moment(10));
     }
-    const rescued = await fromBoth(sides, 2, ({ jobs }) =>
-      jobs.rescue({ leaseBefore: moment(30), leaseAfter: moment(1000) }),
-    );
+    const rescued = await fromBoth(sides, 2, async ({ jobs, servers }) => {
+      await servers.deleteExpired({ before: moment(71), after: moment(1000) });
+      return rescueNow(jobs);
+    });
     assert.deepEqual(rescued.flat().toSorted(), ["a", "b", "c"]);
+  });
+
+  test("of a server that claims while its lease is ended, every job is rescued", async (t) => {
+    const sides = await openTwice(makeStorage, t);
+    for (const number of numbers(6)) {
+      await storeModel(sides[0].models, `m${number}`);
+      await sides[0].jobs.create(sampleJob(`j${number}`, `m${number}`), [], null);
+    }
+    await storeServer(sides[0].servers);
+    const ending = sides[1].servers.delete("server").then(() => rescueNow(sides[1].jobs));
+    await Promise.all(numbers(6).map(() => outcomeOf(sides[0].jobs.claim("server", moment(10)))));
+    await ending;
+    const running = { ...everyJob, state: "running" } as const;
+    assert.deepEqual((await sides[0].jobs.list(running, firstPage)).items, []);
   });
 }
 
@@ -166,8 +185,9 @@ function checkAttempts(makeStorage: MakeStorage): void {
   const withRunningJob = async (...[context]: Parameters<MakeStorage>) => {
     const sides = await openTwice(makeStorage, context);
     await storeModel(sides[0].models, "m");
+    await storeServer(sides[0].servers);
     await sides[0].jobs.create(sampleJob("j", "m"), [], null);
-    await sides[0].jobs.claim("server", moment(10), moment(70));
+    await sides[0].jobs.claim("server", moment(10));
     return sides;
   };
   const success = (step: number) => ({
@@ -323,14 +343,15 @@ function checkOrder(makeStorage: MakeStorage): void {
   test("a short change waits for a long one, and its side goes on from what both left", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
+    await storeServer(sides[0].servers);
     for (const id of ["a", "b"]) await sides[0].keys.create(sampleKey(id));
     const writing = sides[0].jobs.create(sampleJob("j", "m"), groupLines(large), null);
     // The long one is under way.
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(await sides[1].keys.revoke("a", moment(1)), true);
     await writing;
-    assert.equal((await sides[1].jobs.claim("server", moment(10), moment(70)))?.id, "j");
-    assert.equal(await sides[1].jobs.heartbeat("j", "server", moment(80)), true);
+    assert.equal((await sides[1].jobs.claim("server", moment(10)))?.id, "j");
+    assert.equal((await sides[1].jobs.findRunning("j", "server"))?.id, "j");
     assert.equal(await sides[0].keys.revoke("b", moment(2)), true);
     assert.deepEqual(
       (await sides[1].keys.list(firstPage)).items.map(({ revokedAt }) => revokedAt),
@@ -370,8 +391,9 @@ function checkOrder(makeStorage: MakeStorage): void {
   test("who pages through a job's events skips none, whichever attempt writes them", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
+    await storeServer(sides[0].servers);
     await sides[0].jobs.create(sampleJob("j", "m"), [], null);
-    await sides[0].jobs.claim("server", moment(10), moment(70));
+    await sides[0].jobs.claim("server", moment(10));
     const attempt = async ({ jobs }: (typeof sides)[0]): Promise<void> => {
       for (const sequence of numbers(20))
         await jobs.appendEvent("j", "server", sequence, { type: "gradient_step", data: {} });

@@ -5,13 +5,10 @@ import { jobOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
 
-/** Who claims, and what it can run. */
+/** Who claims, and when. */
 export interface JobClaim {
   readonly owner: string;
   readonly at: Date;
-  readonly leaseUntil: Date;
-  /** Null takes jobs over any base model. */
-  readonly baseModels: readonly string[] | null;
 }
 
 /** See `claim` of the job store. Of two that claim at once, one takes the job and the other looks for the next. */
@@ -21,22 +18,28 @@ export async function claimJob(database: Kysely<Schema>, claim: JobClaim): Promi
     if (candidate === null) return null;
     const job = await database.transaction().execute((transaction) => takeJob(transaction, candidate, claim));
     if (job !== null) return job;
-    // Another took it, or it was cancelled, since it was found: there may be a next one.
+    // Another took it, or it was cancelled, since it was found: there may be a next one. None is found without a lease.
   }
 }
 
-/** Null when the job does not wait any more. */
+/** Null when the job does not wait any more, or the owner has no lease. */
 async function takeJob(
   transaction: Transaction<Schema>,
   id: string,
-  { owner, at, leaseUntil }: JobClaim,
+  { owner, at }: JobClaim,
 ): Promise<TrainingJob | null> {
+  // Writing the lease's row keeps whoever ends it waiting, who then finds this job among those to rescue.
+  const lease = await transaction
+    .updateTable("servers")
+    .set((row) => ({ lease_until: row.ref("lease_until") }))
+    .where("id", "=", owner)
+    .executeTakeFirst();
+  if (lease.numUpdatedRows === 0n) return null;
   const row = await transaction
     .updateTable("jobs")
     .set((row) => ({
       state: "running",
       owner,
-      lease_until: leaseUntil.toISOString(),
       started_at: row.fn.coalesce("started_at", row.val(at.toISOString())),
       attempt_count: row("attempt_count", "+", 1),
       has_advanced: 0,
@@ -58,8 +61,8 @@ async function takeJob(
  * Entities take turns, and so do the models of each: whoever's last turn is the longest ago is next, and the older job
  * where nobody has had one. What one of them queues delays the others by a turn, however much it is.
  */
-async function findClaimable(database: Kysely<Schema>, { at, baseModels }: JobClaim): Promise<string | null> {
-  let jobs = database
+async function findClaimable(database: Kysely<Schema>, { owner, at }: JobClaim): Promise<string | null> {
+  const row = await database
     // Of each model the first job that is queued: also one that may not be tried again yet holds the later ones back.
     .selectFrom((queued) =>
       queued
@@ -94,9 +97,10 @@ async function findClaimable(database: Kysely<Schema>, { at, baseModels }: JobCl
             .whereRef("other.model_id", "=", "job.model_id"),
         ),
       ),
-    );
-  if (baseModels !== null) jobs = jobs.where("model.base_model", "in", baseModels);
-  const row = await jobs
+    )
+    .where("model.base_model", "in", (bases) =>
+      bases.selectFrom("server_bases").select("server_bases.base_model").where("server_id", "=", owner),
+    )
     .orderBy("turn.last_turn")
     .orderBy("model.last_turn")
     .orderBy("job.sequence")

@@ -1,5 +1,5 @@
 // A training job as a row, and back.
-import type { Insertable, Selectable } from "kysely";
+import type { Insertable, Kysely, Selectable } from "kysely";
 import type {
   JobCounts,
   JobDraft,
@@ -10,12 +10,13 @@ import type {
   JobTask,
   TrainingJob,
 } from "../../domain/job.ts";
+import { missingBaseError } from "../../domain/obstacles/missing-base.ts";
 import {
   resolveSupervisedConfig,
   type SupervisedConfigInput,
 } from "../../domain/supervised/supervised-config.ts";
 import { resolveTrainingConfig, type TrainingConfigInput } from "../../domain/training-config.ts";
-import type { JobTable } from "../schema.ts";
+import type { JobTable, Schema } from "../schema.ts";
 
 /** A time that has always passed. */
 export const beginning = new Date(0).toISOString();
@@ -43,7 +44,6 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
     result_step: job.resultStep,
     cancel_requested: job.cancelRequested ? 1 : 0,
     owner: null,
-    lease_until: null,
     not_before: beginning,
     waits_since: beginning,
     sequence: null,
@@ -55,8 +55,32 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
   };
 }
 
+/** A row with the base model that a queued job waits for, which is nobody's to write: servers come and go. */
+export type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
+
+/** Selects jobs for {@link jobOf}. */
+export function selectJobs(database: Kysely<Schema>) {
+  return database
+    .selectFrom("jobs")
+    .selectAll()
+    .select((job) =>
+      job
+        .selectFrom("models as model")
+        .select("model.base_model")
+        .whereRef("model.id", "=", "jobs.model_id")
+        .where("jobs.state", "=", "queued")
+        .where("model.base_model", "not in", job.selectFrom("server_bases").select("server_bases.base_model"))
+        .as("missing_base"),
+    );
+}
+
+/** What a job waits for that is in such a row. */
+export function waitOf({ missing_base: missing, waiting_for }: Pick<JobRow, "missing_base" | "waiting_for">) {
+  return typeof missing === "string" ? missingBaseError(missing).message : waiting_for;
+}
+
 /** The job of a row that `jobRowOf` made, and this folder changed since. */
-export function jobOf(row: Selectable<JobTable>): TrainingJob {
+export function jobOf(row: JobRow): TrainingJob {
   return {
     id: row.id,
     modelId: row.model_id,
@@ -70,7 +94,7 @@ export function jobOf(row: Selectable<JobTable>): TrainingJob {
     attemptCount: row.attempt_count,
     lostCount: row.lost_count,
     restartCount: row.restart_count,
-    waitingFor: row.waiting_for,
+    waitingFor: waitOf(row),
     warnings: JSON.parse(row.warnings) as readonly string[],
     progress: row.progress === null ? null : progressOf(row.progress),
     counts: row.counts === null ? null : countsOf(row.counts),

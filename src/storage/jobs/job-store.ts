@@ -16,14 +16,14 @@ import type { Connection } from "../dialect.ts";
 import { storedLines } from "../groups.ts";
 import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
-import { beginning, jobOf } from "./job-rows.ts";
+import { beginning, jobOf, selectJobs, waitOf } from "./job-rows.ts";
 import { createJob, findByIdempotency } from "./job-submission.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
 import { readPage } from "../paging.ts";
 import type { JobTable, Schema } from "../schema.ts";
 
 /** The job store on a migrated database. */
-export function createJobStore({ queries: database, dialect }: Connection): JobStore {
+export function createJobStore({ queries: database, isMissingParent }: Connection): JobStore {
   return {
     create: async (job, lines, idempotency, limits = {}) => {
       try {
@@ -31,7 +31,7 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
           .transaction()
           .execute((transaction) => createJob(transaction, job, lines, { idempotency, ...limits }));
       } catch (error) {
-        if (dialect.isMissingParent(error)) throw notFound("model", job.modelId);
+        if (isMissingParent(error)) throw notFound("model", job.modelId);
         throw error;
       }
     },
@@ -42,7 +42,7 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
       return job && storedLines(database, "job_groups", job.retryOf ?? id, from);
     },
     list: ({ entity, modelId, kind, state }, page) => {
-      let places = database.selectFrom("jobs").selectAll();
+      let places = selectJobs(database);
       if (modelId !== null) places = places.where("model_id", "=", modelId);
       if (kind !== null) places = places.where("kind", "=", kind);
       if (entity !== null) {
@@ -76,13 +76,11 @@ export function createJobStore({ queries: database, dialect }: Connection): JobS
 type AttemptQueries = Pick<
   JobStore,
   | "claim"
-  | "holdBack"
+  | "findRunning"
   | "countWaiting"
   | "pin"
-  | "heartbeat"
   | "rescue"
   | "release"
-  | "endWaits"
   | "addWarning"
   | "updateProgress"
   | "advance"
@@ -92,42 +90,25 @@ type AttemptQueries = Pick<
 /** What happens to a job between the queue and its end. */
 function attemptQueries(database: Kysely<Schema>): AttemptQueries {
   return {
-    claim: (owner, at, leaseUntil, { baseModels = null } = {}) =>
-      claimJob(database, { owner, at, leaseUntil, baseModels }),
-    holdBack: (baseModels, waitingFor) =>
-      database.transaction().execute((transaction) => holdBack(transaction, baseModels, waitingFor)),
-    countWaiting: () =>
-      database
-        .selectFrom("jobs")
-        .select(({ fn }) => ["waiting_for as waitingFor", fn.countAll<number>().as("count")])
-        .where("state", "=", "queued")
-        .where("waiting_for", "is not", null)
-        .groupBy("waiting_for")
-        .orderBy("count", "desc")
-        .orderBy("waiting_for")
-        .$narrowType<{ waitingFor: string }>()
-        .execute(),
-    pin: (id, owner, pins) =>
-      database.transaction().execute((transaction) => pinJob(transaction, { id, owner, pins })),
-    heartbeat: async (id, owner, leaseUntil) => {
-      const result = await database
-        .updateTable("jobs")
-        .set({ lease_until: leaseUntil.toISOString() })
+    claim: (owner, at) => claimJob(database, { owner, at }),
+    findRunning: async (id, owner) => {
+      const row = await selectJobs(database)
         .where("id", "=", id)
         .where("state", "=", "running")
         .where("owner", "=", owner)
         .executeTakeFirst();
-      return result.numUpdatedRows > 0n;
+      return row === undefined ? null : jobOf(row);
     },
-    rescue: (filter, backoff) =>
-      database.transaction().execute((transaction) => rescueJobs(transaction, filter, backoff)),
+    countWaiting: () => countWaiting(database),
+    pin: (id, owner, pins) =>
+      database.transaction().execute((transaction) => pinJob(transaction, { id, owner, pins })),
+    rescue: (options) => database.transaction().execute((transaction) => rescueJobs(transaction, options)),
     release: async (id, owner, { at, notBefore, attempt, waitingFor }) => {
       const result = await database
         .updateTable("jobs")
         .set((row) => ({
           state: "queued",
-          owner: null,
-          lease_until: null,
+          owner: waitingFor === null ? null : owner,
           not_before: notBefore.toISOString(),
           waits_since: at.toISOString(),
           waiting_for: waitingFor,
@@ -141,14 +122,6 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
         .where("owner", "=", owner)
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
-    },
-    endWaits: async () => {
-      await database
-        .updateTable("jobs")
-        .set({ not_before: beginning, waits_since: beginning, waiting_for: null })
-        .where("state", "=", "queued")
-        .where("waiting_for", "is not", null)
-        .execute();
     },
     addWarning: (id, warning) =>
       database.transaction().execute(async (transaction) => {
@@ -231,27 +204,21 @@ async function nextStepOfJob(transaction: Transaction<Schema>, id: string): Prom
   return (await greatestStep(transaction, job.model_id)) + 1;
 }
 
-async function holdBack(
-  transaction: Transaction<Schema>,
-  baseModels: readonly string[],
-  waitingFor: (baseModel: string) => string,
-): Promise<void> {
-  const missing = await transaction
-    .selectFrom("models")
-    .select("base_model")
-    .distinct()
-    .where("base_model", "not in", baseModels)
+async function countWaiting(database: Kysely<Schema>): ReturnType<JobStore["countWaiting"]> {
+  const rows = await database
+    .selectFrom(selectJobs(database).where("state", "=", "queued").as("job"))
+    .select(({ fn }) => ["missing_base", "waiting_for", fn.countAll<number>().as("count")])
+    .where((job) => job.or([job("missing_base", "is not", null), job("waiting_for", "is not", null)]))
+    .groupBy(["missing_base", "waiting_for"])
     .execute();
-  for (const { base_model: baseModel } of missing) {
-    await transaction
-      .updateTable("jobs")
-      .set({ waiting_for: waitingFor(baseModel) })
-      .where("state", "=", "queued")
-      .where("model_id", "in", (models) =>
-        models.selectFrom("models").select("models.id").where("models.base_model", "=", baseModel),
-      )
-      .execute();
+  const counts = new Map<string, number>();
+  for (const { count, ...row } of rows) {
+    const waitingFor = present(waitOf(row), "what such a job waits for");
+    counts.set(waitingFor, (counts.get(waitingFor) ?? 0) + count);
   }
+  return [...counts]
+    .map(([waitingFor, count]) => ({ waitingFor, count }))
+    .sort((one, other) => other.count - one.count || (one.waitingFor < other.waitingFor ? -1 : 1));
 }
 
 /** The three ways a job ends; each writes the state and the last event together. */
@@ -267,7 +234,6 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
           .set({
             state: "succeeded",
             owner: null,
-            lease_until: null,
             ended_at: at.toISOString(),
             waiting_for: null,
             counts: JSON.stringify(counts),
@@ -312,7 +278,6 @@ async function endWithFailure(
     .set({
       state: ending.state,
       owner: null,
-      lease_until: null,
       ended_at: ending.at.toISOString(),
       waiting_for: null,
       error_message: ending.errorMessage,
@@ -326,7 +291,7 @@ async function endWithFailure(
 }
 
 async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJob | null> {
-  const row = await database.selectFrom("jobs").selectAll().where("id", "=", id).executeTakeFirst();
+  const row = await selectJobs(database).where("id", "=", id).executeTakeFirst();
   return row === undefined ? null : jobOf(row);
 }
 
@@ -371,35 +336,39 @@ function notRunning(id: string, state: JobState): ServiceError {
 /** See `rescue` of the job store. */
 async function rescueJobs(
   transaction: Transaction<Schema>,
-  ...[filter, backoff]: Parameters<JobStore["rescue"]>
+  { at, notBefore, runs }: Parameters<JobStore["rescue"]>[0],
 ): Promise<readonly string[]> {
+  const servers = transaction.selectFrom("servers").select("servers.id");
+  await transaction
+    .updateTable("jobs")
+    .set({ owner: null, not_before: beginning, waits_since: beginning, waiting_for: null })
+    .where("state", "=", "queued")
+    .where("owner", "not in", servers)
+    .execute();
   const rows = await transaction
     .updateTable("jobs")
     .set((row) => ({
       state: "queued",
       owner: null,
-      lease_until: null,
+      waits_since: at.toISOString(),
       restart_count: row("restart_count", "+", row(row.val(1), "-", row.ref("has_advanced"))),
     }))
     .where("state", "=", "running")
     .where((job) =>
-      "owner" in filter
-        ? job("owner", "=", filter.owner)
-        : job.or([
-            job("lease_until", "<", filter.leaseBefore.toISOString()),
-            job("lease_until", ">", filter.leaseAfter.toISOString()),
-          ]),
+      job.or([
+        job("owner", "not in", servers),
+        ...(runs === undefined
+          ? []
+          : [job.and([job("owner", "=", runs.owner), ...runs.ids.map((id) => job("id", "!=", id))])]),
+      ]),
     )
     .returning(["id", "restart_count"])
     .execute();
-  if (backoff !== undefined) {
-    const { at, notBefore } = backoff;
-    for (const { id, restart_count: restartCount } of rows)
-      await transaction
-        .updateTable("jobs")
-        .set({ not_before: notBefore(restartCount).toISOString(), waits_since: at.toISOString() })
-        .where("id", "=", id)
-        .execute();
-  }
+  for (const { id, restart_count: restartCount } of rows)
+    await transaction
+      .updateTable("jobs")
+      .set({ not_before: notBefore(restartCount).toISOString() })
+      .where("id", "=", id)
+      .execute();
   return rows.map(({ id }) => id);
 }

@@ -1,28 +1,76 @@
 // Databases that earlier versions of the program wrote.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { sql } from "kysely";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { EarlierLogs } from "../../domain/trajectory.ts";
 import { sampleFeedback, sampleKey, sampleLog } from "../contract/storage-under-test.ts";
-import { openDatabase } from "../database.ts";
-import { migrate } from "./migrations.ts";
+import type { Connection } from "../dialect.ts";
+import { openStores } from "../stores.ts";
+import { migrate, newestDatabaseVersion } from "./migrations.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 
 const firstPage = { after: null, limit: 100, order: "asc" } as const;
 
-test("a database of version 1 gets what it lacked, and its lists go on", async (t) => {
+/** Statements of the file that a folder of an earlier version was recorded as. */
+const recorded = (version: number): readonly string[] =>
+  readFileSync(`test/fixtures/data-folders/version-${version}/hone.sql`, "utf8").split("\n");
+
+/** An empty database of an earlier version. */
+async function openEarlier(t: TestContext, version: number): Promise<Connection> {
   const folder = mkdtempSync(join(tmpdir(), "hone-migrations-"));
-  t.after(() => {
-    rmSync(folder, { recursive: true });
-  });
-  const file = join(folder, "hone.db");
-  const old = openSqlite(file);
-  await migrate(old, 1);
+  t.after(() => rmSync(folder, { recursive: true }));
+  const connection = openSqlite({ file: join(folder, "hone.db"), isShared: true });
+  const statements = recorded(version).filter((line) => /^create /i.test(line));
+  for (const statement of statements) await sql.raw(statement).execute(connection.queries);
+  await sql`insert into database_version values (${version})`.execute(connection.queries);
+  return connection;
+}
+
+/** What SQLite knows of the tables: columns by name, what is unique, what is indexed, what refers to what. */
+async function tablesOf({ queries }: Connection): Promise<object> {
+  const { rows: tables } = await sql<{ readonly name: string }>`
+    select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name`.execute(
+    queries,
+  );
+  const read = async (pragma: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+    (await sql.raw<Record<string, unknown>>(`select * from ${pragma}`).execute(queries)).rows;
+  const described: Record<string, unknown> = {};
+  for (const { name } of tables) {
+    const columns = (await read(`pragma_table_info('${name}') where name <> 'position' order by name`)).map(
+      ({ name: column, type, dflt_value }) => [column, String(type).toLowerCase(), dflt_value],
+    );
+    const indexes: unknown[] = [];
+    for (const index of await read(`pragma_index_list('${name}')`))
+      indexes.push([
+        index["unique"],
+        ...(await read(`pragma_index_info('${String(index["name"])}')`)).map((part) => part["name"]),
+      ]);
+    const references = await read(`pragma_foreign_key_list('${name}') order by "from"`);
+    described[name] = { columns, indexes: indexes.map(String).sort(), references };
+  }
+  return described;
+}
+
+test("a database of any earlier version has the tables that a new one has", async (t) => {
+  const fresh = openSqlite({ file: ":memory:", isShared: true });
+  await migrate(fresh.queries);
+  const newest = await tablesOf(fresh);
+  await fresh.queries.destroy();
+  for (let version = 1; version < newestDatabaseVersion; version++) {
+    const earlier = await openEarlier(t, version);
+    await migrate(earlier.queries);
+    assert.deepEqual(await tablesOf(earlier), newest, `from version ${version}`);
+    await earlier.queries.destroy();
+  }
+});
+
+test("a database of version 1 gets what it lacked, and its lists go on", async (t) => {
+  const old = await openEarlier(t, 1);
   for (const statement of [
     sql`insert into models values (1, 'm', 'e', 'p', 'n', 'tiny', '2026-01-01')`,
     sql`insert into model_versions values ('v', 'm', 0, null, null, '{}', '2026-01-01', 0)`,
@@ -38,8 +86,7 @@ test("a database of version 1 gets what it lacked, and its lists go on", async (
   ]) {
     await statement.execute(old.queries);
   }
-  await old.queries.destroy();
-  const database = await openDatabase({ file });
+  const database = await openStores(old);
   const { keys, jobs, models, trajectories, feedback } = database;
   const job = await jobs.find("j");
   const content = '{"ppo":true}\n{"a":1}\n{"b":2}\n';

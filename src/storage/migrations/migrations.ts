@@ -1,77 +1,100 @@
-// The database's versions, in order. A migration that has been released is never changed: a new one is added.
-import { sql } from "kysely";
+// The database's versions, in order. A new database is made as the newest one at once; an older one takes every step from
+// its own on. A step that has been released is never changed: a new one is added, and newest-version.ts says what comes of it.
+import { type Kysely, sql, type Transaction } from "kysely";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { Connection } from "../dialect.ts";
-import { createVersion1 } from "./version-1.ts";
-import { addVersion2 } from "./version-2.ts";
-import { addVersion3 } from "./version-3.ts";
-import { addVersion4 } from "./version-4.ts";
-import { addVersion5 } from "./version-5.ts";
-import { addVersion6 } from "./version-6.ts";
-import { addVersion7 } from "./version-7.ts";
-import { addVersion8 } from "./version-8.ts";
-import { addVersion9 } from "./version-9.ts";
-import { addVersion10 } from "./version-10.ts";
-import { addVersion11 } from "./version-11.ts";
+import type { Schema } from "../schema.ts";
+import { newestTables } from "./newest-version.ts";
 import { addVersion12 } from "./version-12.ts";
-import { addVersion13 } from "./version-13.ts";
-import { addVersion14 } from "./version-14.ts";
-import { addVersion15 } from "./version-15.ts";
+import { addVersion2 } from "./version-2.ts";
 
-/** Number n of the list takes a database from version n to n + 1. */
-const migrations: readonly ((connection: Connection) => Promise<void>)[] = [
-  createVersion1,
+/** Statements, or what else a step does. */
+type Step = readonly string[] | ((transaction: Transaction<Schema>) => Promise<void>);
+
+/** Those to version 2, 3, 4 and so on; version 1 was that of 0.1. */
+const steps: readonly Step[] = [
   addVersion2,
-  addVersion3,
-  addVersion4,
-  addVersion5,
-  addVersion6,
-  addVersion7,
-  addVersion8,
-  addVersion9,
-  addVersion10,
-  addVersion11,
+  // How a job's attempts were lost, what it waits for, and warnings.
+  [
+    "alter table jobs add column lost_count integer not null default 0",
+    "alter table jobs add column restart_count integer not null default 0",
+    "alter table jobs add column waits_since text not null default '1970-01-01T00:00:00.000Z'",
+    "alter table jobs add column waiting_for text",
+    "alter table jobs add column warnings text not null default '[]'",
+  ],
+  // The figures that a version came with: of versions from before none are kept apart, since logs replaced what they named.
+  ["alter table model_versions add column own_metrics text not null default '{}'"],
+  // When it was a model's turn to train.
+  ["alter table models add column last_turn integer not null default 0"],
+  ["alter table jobs add column kind text not null default 'rl'"],
+  ["alter table model_versions add column is_pinned integer not null default 0"],
+  // Jobs that repeat another, to compare with what it made.
+  ["alter table jobs add column replay_of text", "alter table jobs add column comparison text"],
+  [
+    `create table files (
+      id text not null primary key,
+      sequence integer not null unique,
+      entity text not null,
+      name text not null,
+      purpose text not null,
+      byte_count bigint not null,
+      created_at text not null,
+      used_at text not null
+    )`,
+    "create index files_of_entity on files (entity, sequence)",
+  ],
+  ["alter table jobs add column has_advanced integer not null default 0"],
+  ["alter table jobs add column retry_of text"],
   addVersion12,
-  addVersion13,
-  addVersion14,
-  addVersion15,
+  // What a model asks of its adapters.
+  ["alter table models add column adapter_rank integer", "alter table models add column adapter_alpha real"],
+  // Versions that were copied from another model's.
+  ["alter table model_versions add column copied_kind text"],
+  // Which projections the adapters of a model are on.
+  ["alter table models add column adapter_targets text"],
+  // Servers with leases, which own the jobs that they run. Whoever had jobs wait for something is gone.
+  [
+    "create table servers (id text primary key, lease_until text not null)",
+    `create table server_bases (
+      server_id text not null references servers (id) on delete cascade,
+      base_model text not null,
+      primary key (server_id, base_model)
+    )`,
+    "alter table jobs drop column lease_until",
+    `update jobs set not_before = '1970-01-01T00:00:00.000Z', waits_since = '1970-01-01T00:00:00.000Z', waiting_for = null
+      where state = 'queued' and waiting_for is not null`,
+  ],
 ];
 
-export const newestDatabaseVersion = migrations.length;
+export const newestDatabaseVersion = steps.length + 1;
 
 /**
- * Brings the database to a version, the newest unless given, in one transaction.
+ * Brings the database to the newest version, in one transaction.
  *
- * @returns the version it had before
  * @throws ServiceError `unsupported` when the database was written by a newer program
  */
-export async function migrate(
-  { dialect, queries }: Connection,
-  target: number = newestDatabaseVersion,
-): Promise<number> {
-  await queries.schema
-    .createTable("database_version")
-    .ifNotExists()
-    .addColumn("version", "integer", (column) => column.notNull())
-    .execute();
-  return await queries.transaction().execute(async (transaction) => {
+export async function migrate(queries: Kysely<Schema>): Promise<void> {
+  await sql`create table if not exists database_version (version integer not null)`.execute(queries);
+  await queries.transaction().execute(async (transaction) => {
     const { rows } = await sql<{ version: number }>`select version from database_version`.execute(
       transaction,
     );
     const version = rows.length === 0 ? 0 : rows[0].version;
-    if (version > newestDatabaseVersion) {
-      throw new ServiceError({
-        code: "unsupported",
-        message:
-          `The database has version ${version}, but this program knows only up to ${newestDatabaseVersion}. ` +
-          "It was written by a newer program: upgrade this one, or use another data folder.",
-      });
+    if (version === newestDatabaseVersion) return;
+    if (version > newestDatabaseVersion) throw newerProgram(version);
+    for (const step of version === 0 ? [newestTables] : steps.slice(version - 1)) {
+      if (typeof step === "function") await step(transaction);
+      else for (const statement of step) await sql.raw(statement).execute(transaction);
     }
-    for (const migration of migrations.slice(version, target)) {
-      await migration({ dialect, queries: transaction });
-    }
-    if (rows.length === 0) await sql`insert into database_version (version) values (0)`.execute(transaction);
-    await sql`update database_version set version = ${Math.max(version, target)}`.execute(transaction);
-    return version;
+    if (rows.length === 0) await sql`insert into database_version values (0)`.execute(transaction);
+    await sql`update database_version set version = ${newestDatabaseVersion}`.execute(transaction);
+  });
+}
+
+function newerProgram(version: number): ServiceError {
+  return new ServiceError({
+    code: "unsupported",
+    message:
+      `The database has version ${version}, but this program knows only up to ${newestDatabaseVersion}. ` +
+      "It was written by a newer program: upgrade this one, or use another data folder.",
   });
 }

@@ -1,7 +1,7 @@
 // Version 12 of the database: what each version of a model was trained over, and the hash of its adapter.
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 import { baseOfFiles } from "../../domain/model.ts";
-import type { Connection } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
 
 /** SHA-256 of the built-in model's weights in version 0.1, whose jobs recorded nothing of their base. */
 const firstBuiltIn = {
@@ -9,7 +9,7 @@ const firstBuiltIn = {
   weights: "a3b71e79f2223c23622327b925f01d686a73e42f21ae87cb9adf5455e23d5758",
 };
 
-export async function addVersion12({ queries }: Connection): Promise<void> {
+export async function addVersion12(queries: Transaction<Schema>): Promise<void> {
   await sql`alter table model_versions add column base text`.execute(queries);
   await sql`alter table model_versions add column adapter_hash text`.execute(queries);
   const made = await queries

@@ -1,12 +1,11 @@
 // Version 2 of the database: what a job is pinned to, a trainer's state beside a version, and lists that go by numbers
 // in the order of commits. What older rows lack is filled in here.
 import { createHash } from "node:crypto";
-import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { Connection } from "../dialect.ts";
+import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
 import { storedLines } from "../groups.ts";
 import type { Schema } from "../schema.ts";
 
-export async function addVersion2({ queries }: Connection): Promise<void> {
+export async function addVersion2(queries: Transaction<Schema>): Promise<void> {
   await addSequences(queries);
   await addColumn(queries, sql`model_versions`, sql`trainer_state text`);
   // Until now the optimizer was found by its file's name beside the adapter.

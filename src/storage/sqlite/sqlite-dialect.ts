@@ -1,40 +1,43 @@
-// SQLite as the stores' database.
-import {
-  type ColumnDefinitionBuilder,
-  type CreateTableBuilder,
-  Kysely,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from "kysely";
-import type { Connection, DatabaseDialect } from "../dialect.ts";
+// SQLite as the stores' database: one file, and the lock that keeps it for one server.
+import { dirname, join } from "node:path";
+import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 
-const sqlite: DatabaseDialect = {
-  positionColumn: <TableName extends string, Columns extends string>(
-    table: CreateTableBuilder<TableName, Columns>,
-  ) =>
-    table.addColumn("position", "integer", (column: ColumnDefinitionBuilder) =>
-      column.primaryKey().autoIncrement(),
-    ),
-  isMissingParent: (error) =>
-    error instanceof Error && "code" in error && error.code === "SQLITE_CONSTRAINT_FOREIGNKEY",
-};
+export interface SqliteOptions {
+  /** A path, or ":memory:"; it and its folder are made when missing. */
+  readonly file: string;
+  /** True for what works beside a running server, or needs none: takes no lock. */
+  readonly isShared?: boolean;
+  /** What else the server alone uses, locked as the database itself is; the file's folder unless given. */
+  readonly dataFolder?: string;
+}
 
-/**
- * A SQLite file for the stores. It is opened by the first query, which throws where that cannot be done.
- *
- * @param file a path, or ":memory:"
- */
-export function openSqlite(file: string): Connection {
+/** A SQLite database, of one server at a time; the first query throws `conflict` where another has it. */
+export function openSqlite({
+  file,
+  isShared = false,
+  dataFolder = dirname(file),
+}: SqliteOptions): Connection {
+  // Servers whose databases differ still meet at their data folder.
+  const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const queries = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new SqliteDriver(file),
+      createDriver: () => new SqliteDriver(file, lockFiles),
       createIntrospector: (database) => new SqliteIntrospector(database),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
-  return { dialect: sqlite, queries };
+  return { queries, name: file, isExclusive: !isShared, isMissingParent };
+}
+
+function isMissingParent(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_CONSTRAINT_FOREIGNKEY";
+}
+
+/** What SQLite may make at such a path, whether or not it is there. */
+export function sqliteFiles(file: string): readonly string[] {
+  return ["", "-wal", "-shm", ".lock"].map((end) => `${file}${end}`);
 }

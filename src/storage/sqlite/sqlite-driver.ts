@@ -1,10 +1,14 @@
 // How kysely reaches SQLite: one session writes, a second one reads. Who finds another connection writing waits here,
 // with a deadline, and tries again; the event loop goes on, and so do reads.
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { present } from "../../domain/assert.ts";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { Turns } from "../turns.ts";
+import { type DataLock, takeDataLock } from "./data-lock.ts";
 import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
@@ -21,25 +25,30 @@ const pausesMsMax = 15_000;
  */
 export class SqliteDriver implements Driver {
   readonly #file: string;
+  readonly #lockFiles: Iterable<string>;
+  readonly #locks: DataLock[] = [];
   readonly #writing = new Turns();
   readonly #shrinking = new Shrinking(() => this.#shrink());
   #writer: SessionLink | null = null;
   #reader: SessionLink | null = null;
 
-  constructor(file: string) {
+  /** @param lockFiles locked as long as it is open */
+  constructor(file: string, lockFiles: Iterable<string>) {
     this.#file = file;
+    this.#lockFiles = lockFiles;
   }
 
   async init(): Promise<void> {
     const file = this.#file;
-    const writer = await openSession({ file, isReadOnly: false });
     try {
+      for (const path of [file, ...this.#lockFiles]) mkdirSync(dirname(path), { recursive: true });
+      for (const lockFile of this.#lockFiles) this.#locks.push(takeDataLock(lockFile));
+      this.#writer = await openSession({ file, isReadOnly: false });
       if (file !== ":memory:") this.#reader = await openSession({ file, isReadOnly: true });
     } catch (error) {
-      await writer.close();
+      await this.destroy();
       throw error;
     }
-    this.#writer = writer;
     this.#shrinking.postpone();
   }
 
@@ -65,8 +74,12 @@ export class SqliteDriver implements Driver {
 
   async destroy(): Promise<void> {
     this.#shrinking.stop();
-    await this.#reader?.close();
-    await this.#writer?.close();
+    try {
+      await this.#reader?.close();
+      await this.#writer?.close();
+    } finally {
+      for (const lock of this.#locks.splice(0)) lock.release();
+    }
   }
 
   async #shrink(): Promise<boolean> {
@@ -158,20 +171,6 @@ class SqliteConnection implements DatabaseConnection {
     } catch (error) {
       throw fullDiskError(error) ?? error;
     }
-  }
-}
-
-/** Lets one in at a time, in the order they came. */
-class Turns {
-  #last: Promise<void> = Promise.resolve();
-
-  /** Resolves when all earlier turns have ended; what it resolves with ends this one. */
-  async take(): Promise<() => void> {
-    const earlier = this.#last;
-    let end: () => void = () => undefined;
-    this.#last = new Promise((resolve) => (end = resolve));
-    await earlier;
-    return end;
   }
 }
 

@@ -1,16 +1,17 @@
 // For tests: the stores in memory, obviously right and nothing else. One call at a time, each from its first read to
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
-import type { Database } from "../database.ts";
+import type { Stores } from "../stores.ts";
 import { memoryFeedback } from "./memory-feedback.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
 import { memoryKeys } from "./memory-keys.ts";
 import { memoryModels } from "./memory-models.ts";
+import { memoryServers } from "./memory-servers.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
 import { memoryTrajectories } from "./memory-trajectories.ts";
 
 /** An empty place; each call of the result opens what is kept there. */
-export function memoryStorage(): () => Database {
+export function memoryStorage(): () => Stores {
   let tables: Tables = {
     keys: [],
     models: [],
@@ -21,6 +22,7 @@ export function memoryStorage(): () => Database {
     feedback: [],
     revisions: [],
     files: [],
+    leases: new Map(),
   };
   const exclusively: Exclusively = async (work) => {
     const changed = { ...tables };
@@ -35,6 +37,7 @@ export function memoryStorage(): () => Database {
     trajectories: memoryTrajectories(exclusively),
     feedback: memoryFeedback(exclusively),
     files: memoryFiles(exclusively),
+    servers: memoryServers(exclusively),
     close: async () => undefined,
   });
 }

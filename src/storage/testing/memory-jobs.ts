@@ -10,6 +10,7 @@ import {
   jobTransitions,
   type TrainingJob,
 } from "../../domain/job.ts";
+import { missingBaseError } from "../../domain/obstacles/missing-base.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import {
@@ -27,7 +28,11 @@ const terminalSequence = Infinity;
 const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
 
 export function memoryJobs(exclusively: Exclusively): JobStore {
-  const find = (id: string) => exclusively((tables) => kept(tables, id)?.job ?? null);
+  const find = (id: string) =>
+    exclusively((tables) => {
+      const one = kept(tables, id);
+      return one === undefined ? null : shown(tables, one);
+    });
   return {
     create: (job, given, idempotency, { queuedMax = Infinity, queuedPerEntityMax = Infinity } = {}) =>
       exclusively((tables) => {
@@ -47,7 +52,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const lines = tried?.lines ?? [...given];
         const content = [JSON.stringify(job.task.config), ...lines].map(unfolded).join("");
         const contentHash = tried?.job.contentHash ?? createHash("sha256").update(content).digest("hex");
-        const waiting = { owner: null, leaseUntil: new Date(0), hasAdvanced: false, ...noWait };
+        const waiting = { owner: null, hasAdvanced: false, ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
         tables.jobs = [...tables.jobs, stored];
         return { id: job.id, isNew: true };
@@ -64,7 +69,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
       exclusively((tables) => {
         const entityOf = (job: TrainingJob) => tables.models.find(({ id }) => id === job.modelId)?.entity;
         const places = tables.jobs
-          .map(({ job }) => job)
+          .map((one) => shown(tables, one))
           .filter(
             (job) =>
               job.modelId === (modelId ?? job.modelId) &&
@@ -93,8 +98,9 @@ function attempts(
   "create" | "findCreated" | "find" | "trajectoryLines" | "list" | "listEvents" | keyof Endings
 > {
   return {
-    claim: (owner, at, leaseUntil, { baseModels } = {}) =>
+    claim: (owner, at) =>
       exclusively((tables) => {
+        const lease = tables.leases.get(owner);
         const unfinished = tables.jobs.filter(({ job }) => job.state === "queued" || job.state === "running");
         const claimable = unfinished.filter(
           (one) =>
@@ -102,7 +108,7 @@ function attempts(
             unfinished.find(({ job }) => job.modelId === one.job.modelId) === one &&
             !unfinished.some(({ job }) => job.modelId === one.job.modelId && job.state === "running") &&
             (one.notBefore <= at || one.waitsSince > at) &&
-            (baseModels?.includes(modelOf(tables, one).baseModel) ?? true),
+            lease?.baseModels.includes(modelOf(tables, one).baseModel),
         );
         const turnOfEntity = (one: KeptJob): number =>
           tables.turns.findLastIndex(
@@ -116,20 +122,18 @@ function attempts(
         tables.turns = [...tables.turns, next.job.modelId];
         const { startedAt, attemptCount } = next.job;
         const attempt = { startedAt: startedAt ?? at, attemptCount: attemptCount + 1 };
-        const held = { owner, leaseUntil, hasAdvanced: false };
+        const held = { owner, hasAdvanced: false };
         return change(tables, next.job.id, { state: "running", ...attempt }, held);
       }),
-    holdBack: (baseModels, waitingFor) =>
+    findRunning: (id, owner) =>
       exclusively((tables) => {
-        for (const one of tables.jobs) {
-          const { baseModel } = modelOf(tables, one);
-          if (one.job.state === "queued" && !baseModels.includes(baseModel))
-            change(tables, one.job.id, { waitingFor: waitingFor(baseModel) });
-        }
+        const one = kept(tables, id);
+        return one !== undefined && runsFor(one, owner) ? one.job : null;
       }),
     countWaiting: () =>
-      exclusively(({ jobs }) => {
-        const reasons = jobs.flatMap(({ job }) => (job.state === "queued" ? (job.waitingFor ?? []) : []));
+      exclusively((tables) => {
+        const queued = tables.jobs.filter(({ job }) => job.state === "queued");
+        const reasons = queued.flatMap((one) => shown(tables, one).waitingFor ?? []);
         return [...new Set(reasons)]
           .toSorted()
           .map((waitingFor) => ({ waitingFor, count: reasons.filter((one) => one === waitingFor).length }))
@@ -143,24 +147,20 @@ function attempts(
         change(tables, id, { pins: inForce });
         return inForce;
       }),
-    heartbeat: (id, owner, leaseUntil) =>
+    rescue: ({ at, notBefore, runs }) =>
       exclusively((tables) => {
-        const isOurs = runsFor(kept(tables, id), owner);
-        if (isOurs) change(tables, id, {}, { leaseUntil });
-        return isOurs;
-      }),
-    rescue: (filter, backoff) =>
-      exclusively((tables) => {
+        const orphans = tables.jobs.filter(({ owner }) => owner !== null && !tables.leases.has(owner));
+        for (const { job } of orphans)
+          if (job.state === "queued")
+            change(tables, job.id, { waitingFor: null }, { owner: null, ...noWait });
+        const isAbandoned = ({ owner, job }: KeptJob): boolean =>
+          owner === runs?.owner && !runs?.ids.includes(job.id);
         const lost = tables.jobs.filter(
-          ({ job, owner, leaseUntil }) =>
-            job.state === "running" &&
-            ("owner" in filter
-              ? owner === filter.owner
-              : leaseUntil < filter.leaseBefore || leaseUntil > filter.leaseAfter),
+          (one) => one.job.state === "running" && (orphans.includes(one) || isAbandoned(one)),
         );
         for (const { job, hasAdvanced } of lost) {
           const restartCount = job.restartCount + (hasAdvanced ? 0 : 1);
-          const wait = backoff && { notBefore: backoff.notBefore(restartCount), waitsSince: backoff.at };
+          const wait = { notBefore: notBefore(restartCount), waitsSince: at };
           change(tables, job.id, { state: "queued", restartCount }, { owner: null, ...wait });
         }
         return lost.map(({ job }) => job.id);
@@ -173,14 +173,13 @@ function attempts(
         const lostCount = one.job.lostCount + (attempt === "lost" && !one.hasAdvanced ? 1 : 0);
         const counts = { attemptCount, lostCount };
         const wait = { notBefore, waitsSince: at };
-        change(tables, id, { state: "queued", ...counts, waitingFor }, { owner: null, ...wait });
+        change(
+          tables,
+          id,
+          { state: "queued", ...counts, waitingFor },
+          { owner: waitingFor && owner, ...wait },
+        );
         return true;
-      }),
-    endWaits: () =>
-      exclusively((tables) => {
-        for (const { job } of tables.jobs)
-          if (job.state === "queued" && job.waitingFor !== null)
-            change(tables, job.id, { waitingFor: null }, noWait);
       }),
     addWarning: (id, warning) =>
       exclusively((tables) => {
@@ -273,6 +272,14 @@ function modelOf({ models }: Tables, { job }: KeptJob): TrainedModel {
     models.find(({ id }) => id === job.modelId),
     "the job's model",
   );
+}
+
+/** The job as it is read: what base it waits for is nowhere written. */
+function shown(tables: Tables, one: KeptJob): TrainingJob {
+  const { baseModel } = modelOf(tables, one);
+  const isMissing = ![...tables.leases.values()].some(({ baseModels }) => baseModels.includes(baseModel));
+  if (one.job.state !== "queued" || !isMissing) return one.job;
+  return { ...one.job, waitingFor: missingBaseError(baseModel).message };
 }
 
 function requireKept(tables: Tables, id: string): KeptJob {

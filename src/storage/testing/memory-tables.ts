@@ -3,6 +3,7 @@ import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
+import type { ServerLease } from "../../domain/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { TrajectoryLog } from "../../domain/trajectory.ts";
@@ -13,7 +14,6 @@ import { unknownCursor } from "../paging.ts";
 export interface KeptJob {
   readonly job: TrainingJob;
   readonly owner: string | null;
-  readonly leaseUntil: Date;
   readonly notBefore: Date;
   readonly waitsSince: Date;
   readonly hasAdvanced: boolean;
@@ -43,6 +43,8 @@ export interface Tables {
   feedback: readonly FeedbackRecord[];
   revisions: readonly FeedbackRevision[];
   files: readonly UploadedFile[];
+  /** By the server's id. */
+  leases: ReadonlyMap<string, ServerLease>;
 }
 
 /** Runs a piece of work on the tables when the ones before it have ended; what throws changes nothing. */

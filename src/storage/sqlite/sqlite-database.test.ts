@@ -1,4 +1,4 @@
-// The store contracts on SQLite, and what is SQLite's own: the lock, the versions, and what a killed process leaves.
+// What is SQLite's own: the lock, the versions, and what a killed process leaves.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,34 +6,29 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, describe, test, type TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { sql } from "kysely";
 import Sqlite from "libsql";
-import { allItems } from "../domain/page.ts";
-import { checkFeedbackStore } from "./contract/feedback-store.ts";
-import { checkFileStore } from "./contract/file-store.ts";
-import { checkJobStore } from "./contract/job-store.ts";
-import { checkKeyStore } from "./contract/key-store.ts";
-import { checkModelStore } from "./contract/model-store.ts";
+import { allItems } from "../../domain/page.ts";
 import {
   firstPage,
-  type MakeStorage,
+  moment,
+  rescueNow,
+  storeModel,
+  storeServer,
   groupLines,
   sampleGroup,
   sampleJob,
   sampleKey,
   sampleModel,
   sampleVersion,
-} from "./contract/storage-under-test.ts";
-import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
-import { checkTwoConnections } from "./contract/two-connections.ts";
-import { type Database, openDatabase } from "./database.ts";
-import { createJobStore } from "./jobs/job-store.ts";
-import { createKeyStore } from "./key-store.ts";
-import { migrate, newestDatabaseVersion } from "./migrations/migrations.ts";
-import { createModelStore } from "./models/model-store.ts";
-import { openSqlite } from "./sqlite/sqlite-dialect.ts";
-import { memoryStorage } from "./testing/memory-database.ts";
+} from "../contract/storage-under-test.ts";
+import { openStores, type Stores } from "../stores.ts";
+import { createJobStore } from "../jobs/job-store.ts";
+import { createKeyStore } from "../key-store.ts";
+import { migrate, newestDatabaseVersion } from "../migrations/migrations.ts";
+import { createModelStore } from "../models/model-store.ts";
+import { openSqlite, type SqliteOptions } from "./sqlite-dialect.ts";
 
 function temporaryFile(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-storage-"));
@@ -43,94 +38,54 @@ function temporaryFile(t: TestContext): string {
   return join(folder, "data", "hone.db");
 }
 
-/**
- * One file for all tests, emptied after each, whose connections are kept: to open one takes longer than most tests. The
- * first that is open holds the lock, others work beside it. Where a test closes one, it opens others anew.
- */
-function sqliteStorage(): MakeStorage {
-  const file = join(mkdtempSync(join(tmpdir(), "hone-storage-")), "data", "hone.db");
-  const opened = new Set<Database>();
-  const close = async (databases: readonly Database[]): Promise<void> => {
-    for (const database of databases) {
-      opened.delete(database);
-      await database.close();
-    }
-  };
-  after(async () => {
-    await close([...opened]);
-    rmSync(dirname(dirname(file)), { recursive: true });
-  });
-  return async (t) => {
-    t.after(() => emptyTables(file));
-    const unused = [...opened];
-    return async () => {
-      const database = unused.shift() ?? (await openDatabase({ file, isShared: opened.size > 0 }));
-      opened.add(database);
-      return { ...database, close: () => close([database, ...unused.splice(0)]) };
-    };
-  };
-}
-
-function emptyTables(file: string): void {
-  const connection = new Sqlite(file);
-  const tables = connection
-    .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
-    .all() as { readonly name: string }[];
-  connection.exec(tables.map(({ name }) => `delete from ${name};`).join("\n"));
-  connection.close();
-}
-
-const makeMemory: MakeStorage = async () => {
-  const open = memoryStorage();
-  return async () => open();
-};
-
-for (const [name, storageOf] of [
-  ["SQLite", sqliteStorage],
-  ["memory", () => makeMemory],
-] as const) {
-  describe(name, () => {
-    const makeStorage = storageOf();
-    checkKeyStore(makeStorage);
-    checkModelStore(makeStorage);
-    checkJobStore(makeStorage);
-    checkTrajectoryStore(makeStorage);
-    checkFeedbackStore(makeStorage);
-    checkFileStore(makeStorage);
-    checkTwoConnections(makeStorage);
-  });
-}
+const open = (options: SqliteOptions): Promise<Stores> => openStores(openSqlite(options));
 
 test("a second server on the same data is refused by name, until the first lets go", async (t) => {
   const file = temporaryFile(t);
-  const first = await openDatabase({ file });
-  await assert.rejects(openDatabase({ file }), {
+  const first = await open({ file });
+  await assert.rejects(open({ file }), {
     code: "conflict",
     message: new RegExp(`process ${process.pid}`),
   });
   await first.close();
   await first.close();
-  await (await openDatabase({ file })).close();
+  await (await open({ file })).close();
 });
 
 test("servers with different databases are refused on one data folder", async (t) => {
   const file = temporaryFile(t);
   const dataFolder = dirname(file);
-  const first = await openDatabase({ file });
+  const first = await open({ file });
   const elsewhere = { file: temporaryFile(t), dataFolder };
-  await assert.rejects(openDatabase(elsewhere), { code: "conflict" });
+  await assert.rejects(open(elsewhere), { code: "conflict" });
   await first.close();
-  const second = await openDatabase(elsewhere);
-  await assert.rejects(openDatabase({ file }), { code: "conflict" });
+  const second = await open(elsewhere);
+  await assert.rejects(open({ file }), { code: "conflict" });
   await second.close();
+});
+
+test("what a server that died left is the next one's at once, and a command beside a server ends no lease", async (t) => {
+  const file = temporaryFile(t);
+  const first = await open({ file });
+  await storeModel(first.models, "m");
+  await first.jobs.create(sampleJob("j", "m"), [], null);
+  await storeServer(first.servers);
+  await first.jobs.claim("server", moment(1));
+  await (await open({ file, isShared: true })).close();
+  assert.deepEqual(await rescueNow(first.jobs), []);
+  // It gives no lease back, as one that is killed.
+  await first.close();
+  const second = await open({ file });
+  t.after(() => second.close());
+  assert.deepEqual(await rescueNow(second.jobs), ["j"]);
 });
 
 test("a full disk is named as such, in one statement and in a transaction, and nothing is half stored", async (t) => {
   const file = temporaryFile(t);
   mkdirSync(dirname(file));
-  const connection = openSqlite(file);
+  const connection = openSqlite({ file, isShared: true });
   t.after(() => connection.queries.destroy());
-  await migrate(connection);
+  await migrate(connection.queries);
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(connection.queries);
   const setRoom = (pages: number) =>
     sql.raw(`pragma max_page_count = ${rows[0].page_count + pages}`).execute(connection.queries);
@@ -157,7 +112,7 @@ async function eventually(holds: () => boolean): Promise<void> {
 
 test("what a deleted model took is given back to the file system", { timeout: 300_000 }, async (t) => {
   const file = temporaryFile(t);
-  const database = await openDatabase({ file });
+  const database = await open({ file });
   t.after(() => database.close());
   await database.models.create(sampleModel("m"), sampleVersion("m", 0));
   const group = { ...sampleGroup(0), logs: ["x".repeat(1 << 20)] };
@@ -192,7 +147,7 @@ function keysWithoutLog(t: TestContext, file: string): readonly string[] {
 
 test("what was written does not stay in the log alone once nothing is written any more", async (t) => {
   const file = temporaryFile(t);
-  const database = await openDatabase({ file });
+  const database = await open({ file });
   t.after(() => database.close());
   await database.keys.create(sampleKey("k"));
   await eventually(() => keysWithoutLog(t, file).includes("k"));
@@ -200,12 +155,12 @@ test("what was written does not stay in the log alone once nothing is written an
 
 test("the log of a process that died goes into the file at the next start", async (t) => {
   const [file, left] = [temporaryFile(t), temporaryFile(t)];
-  const database = await openDatabase({ file });
+  const database = await open({ file });
   t.after(() => database.close());
   await database.keys.create(sampleKey("k"));
   mkdirSync(dirname(left));
   for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${left}${end}`);
-  const next = await openDatabase({ file: left });
+  const next = await open({ file: left });
   t.after(() => next.close());
   assert.deepEqual(keysWithoutLog(t, left), ["k"]);
 });
@@ -217,7 +172,7 @@ test("a small database that could not shrink is made one that can", async (t) =>
   old.exec("PRAGMA journal_mode = WAL");
   old.exec("CREATE TABLE t (a)");
   old.close();
-  await (await openDatabase({ file })).close();
+  await (await open({ file })).close();
   const raw = new Sqlite(file);
   t.after(() => raw.close());
   assert.deepEqual(raw.prepare("PRAGMA auto_vacuum").all(), [{ auto_vacuum: 2 }]);
@@ -225,7 +180,7 @@ test("a small database that could not shrink is made one that can", async (t) =>
 
 test("while another process holds the database, reads answer and writes wait, and all works after", async (t) => {
   const file = temporaryFile(t);
-  const database = await openDatabase({ file });
+  const database = await open({ file });
   t.after(() => database.close());
   const other = new Sqlite(file);
   t.after(() => other.close());
@@ -249,38 +204,38 @@ test("while another process holds the database, reads answer and writes wait, an
 
 test("a command may work beside the server that holds the lock", async (t) => {
   const file = temporaryFile(t);
-  const server = await openDatabase({ file });
-  const command = await openDatabase({ file, isShared: true });
+  const server = await open({ file });
+  const command = await open({ file, isShared: true });
   await command.keys.create(sampleKey("a"));
   assert.deepEqual((await server.keys.list(firstPage)).items, [sampleKey("a")]);
   await command.close();
-  await assert.rejects(openDatabase({ file }), { code: "conflict" });
+  await assert.rejects(open({ file }), { code: "conflict" });
   await server.close();
 });
 
 test("a database of a newer program is refused, and stays as it is", async (t) => {
   const file = temporaryFile(t);
-  await (await openDatabase({ file })).close();
+  await (await open({ file })).close();
   const raw = new Sqlite(file);
   raw.exec(`UPDATE database_version SET version = ${newestDatabaseVersion + 1}`);
   raw.close();
   const version = new RegExp(`version ${newestDatabaseVersion + 1}`);
-  await assert.rejects(openDatabase({ file }), { code: "unsupported", message: version });
-  await assert.rejects(openDatabase({ file }), { code: "unsupported" }, "the lock was let go");
+  await assert.rejects(open({ file }), { code: "unsupported", message: version });
+  await assert.rejects(open({ file }), { code: "unsupported" }, "the lock was let go");
 });
 
 test("a file that is no database is refused with its path", async (t) => {
   const file = temporaryFile(t);
   mkdirSync(dirname(file));
   writeFileSync(file, "not a database, but long enough to have been one: ".repeat(100));
-  await assert.rejects(openDatabase({ file }), { code: "internal", message: /hone\.db cannot be opened/ });
+  await assert.rejects(open({ file }), { code: "internal", message: /hone\.db cannot be opened/ });
 });
 
 test("all that was acknowledged before a kill is there, and the lock is free", async (t) => {
   const file = temporaryFile(t);
   for (let round = 0; round < 3; round++) {
     const acknowledged = await writeUntilKilled(file, round);
-    const database = await openDatabase({ file });
+    const database = await open({ file });
     const kept = new Set<string>();
     for await (const key of allItems((page) => database.keys.list(page))) kept.add(key.id);
     assert.deepEqual(
@@ -295,8 +250,9 @@ test("all that was acknowledged before a kill is there, and the lock is free", a
 /** A process that writes keys and tells each one it got acknowledged; killed after a few. */
 async function writeUntilKilled(file: string, round: number): Promise<readonly string[]> {
   const script = `
-    const { openDatabase } = await import(${JSON.stringify(new URL("./database.js", import.meta.url).href)});
-    const { keys } = await openDatabase({ file: ${JSON.stringify(file)} });
+    const { openStores } = await import(${JSON.stringify(new URL("../stores.js", import.meta.url).href)});
+    const { openSqlite } = await import(${JSON.stringify(new URL("./sqlite-dialect.js", import.meta.url).href)});
+    const { keys } = await openStores(openSqlite({ file: ${JSON.stringify(file)} }));
     for (let index = 0; ; index++) {
       const id = "${round}-" + index;
       await keys.create({ id, entity: "e", role: "member", owner: "o", secretHash: id, createdAt: new Date(0), revokedAt: null });

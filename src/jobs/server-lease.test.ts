@@ -1,0 +1,89 @@
+// A server's lease on the store in memory, with a clock that the test moves.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { FakeClock } from "../domain/fake-clock.ts";
+import type { ServerStore } from "../domain/server-store.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { checkService } from "../domain/testing/check-service.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import { ServerLease } from "./server-lease.ts";
+import { jobSettings } from "./settings.ts";
+
+/** @param reached what of the store a server reaches whose leases `newLease` makes */
+function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
+  const clock = new FakeClock();
+  const { servers } = memoryStorage()();
+  const newLease = (): ServerLease => {
+    const base = { baseModels: ["tiny"], clock, logger: silentLogger };
+    const lease = new ServerLease({ ...base, servers: reached(servers) }, defaultsOf(jobSettings));
+    t.after(() => lease.stop());
+    return lease;
+  };
+  /** Whether a server of this id has a lease, once those that ran out are ended. */
+  const isLive = async (id: string): Promise<boolean> => {
+    const now = clock.now().getTime();
+    await servers.deleteExpired({ before: new Date(now), after: new Date(now + 120_000) });
+    return servers.renew(id, new Date(now + 60_000));
+  };
+  return { clock, newLease, isLive };
+}
+
+checkService({
+  name: "server's lease",
+  make: async (t) => {
+    const { clock, newLease } = open(t);
+    return { service: newLease(), upCount: async () => clock.sleepingCount };
+  },
+  failing: null,
+});
+
+test("a lease is kept while its server runs, also when the clock steps, and given back with its stop", async (t) => {
+  const { clock, newLease, isLive } = open(t);
+  const [lease, other] = [newLease(), newLease()];
+  await lease.start();
+  await other.start();
+  const { id } = lease;
+  assert.notEqual(id, other.id);
+  for (const stepMs of [0, 86_400_000, -86_400_000]) {
+    clock.step(stepMs);
+    await clock.advance(600_000);
+    assert.equal(lease.id, id, `after a step of ${stepMs} ms`);
+  }
+  await lease.stop();
+  assert.equal(await isLive(id), false);
+  assert.equal(await isLive(other.id), true);
+});
+
+test("a server that is not heard from loses its lease, and goes on under another id when it is back", async (t) => {
+  let isCutOff = false;
+  const { clock, newLease, isLive } = open(t, (servers) => ({
+    ...servers,
+    renew: (...args) => (isCutOff ? Promise.reject(new Error("no way there")) : servers.renew(...args)),
+  }));
+  const lease = newLease();
+  await lease.start();
+  const { id } = lease;
+  isCutOff = true;
+  await clock.advance(45_000);
+  assert.equal(await isLive(id), true);
+  await clock.advance(75_000);
+  assert.equal(await isLive(id), false);
+  isCutOff = false;
+  await clock.advance(15_000);
+  assert.notEqual(lease.id, id);
+  assert.equal(await isLive(lease.id), true);
+});
+
+test("a server starts without a lease that cannot be written yet, and gets it when it can", async (t) => {
+  let isFull = true;
+  const { clock, newLease, isLive } = open(t, (servers) => ({
+    ...servers,
+    create: (...args) => (isFull ? Promise.reject(new Error("The disk is full.")) : servers.create(...args)),
+  }));
+  const lease = newLease();
+  await lease.start();
+  isFull = false;
+  await clock.advance(15_000);
+  assert.equal(await isLive(lease.id), true);
+});

@@ -1,0 +1,99 @@
+// This server's lease on the database: what makes it the owner of what it runs, from its start to its stop. A server that
+// dies renews it no more; the others, which each look for such leases, may then take what it had. Knows nothing of jobs.
+import type { Clock } from "../domain/clock.ts";
+import { newUuid } from "../domain/ids.ts";
+import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import type { ServerStore } from "../domain/server-store.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { JobSettings } from "./settings.ts";
+
+export interface LeaseDependencies {
+  readonly servers: ServerStore;
+  /** What this server can run jobs over. */
+  readonly baseModels: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class ServerLease implements Service {
+  readonly #dependencies: LeaseDependencies;
+  readonly #settings: Pick<JobSettings, "leaseMs" | "heartbeatMs">;
+  readonly #life = serviceOf("server's lease", {
+    start: async (signal) => {
+      // A disk that is full now keeps nobody from being served.
+      await this.#create().catch((error: unknown) =>
+        this.#dependencies.logger.warn({ err: error }, notRenewed),
+      );
+      this.#renewing = this.#keepRenewing(signal);
+    },
+    stop: () => this.#end(),
+  });
+  #id = newUuid();
+  #renewing: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: LeaseDependencies, settings: Pick<JobSettings, "leaseMs" | "heartbeatMs">) {
+    this.#dependencies = dependencies;
+    this.#settings = settings;
+  }
+
+  /** As what this server owns: another id after a lease was lost, whose jobs are then not its own any more. */
+  get id(): string {
+    return this.#id;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  /** Gives the lease back: what it still had is free at once. */
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  async #create(): Promise<void> {
+    const { servers, baseModels } = this.#dependencies;
+    await servers.create(this.#id, { until: this.#until(1), baseModels });
+  }
+
+  async #end(): Promise<void> {
+    const { servers, logger } = this.#dependencies;
+    await this.#renewing;
+    await servers
+      .delete(this.#id)
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, "the lease could not be given back; it runs out"),
+      );
+  }
+
+  /** `count` leases from now. */
+  #until(count: number): Date {
+    return new Date(this.#dependencies.clock.now().getTime() + count * this.#settings.leaseMs);
+  }
+
+  async #keepRenewing(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#dependencies;
+    while (!signal.aborted) {
+      // A sleep rejects only when it is cut short, which the stop does.
+      await clock.sleep(this.#settings.heartbeatMs, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#renew().catch((error: unknown) => logger.warn({ err: error }, notRenewed));
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { servers, clock, logger } = this.#dependencies;
+    if (!(await servers.renew(this.#id, this.#until(1)))) {
+      logger.warn(
+        {},
+        "this server has no lease any more; others may have its jobs, and it goes on with a new one",
+      );
+      this.#id = newUuid();
+      await this.#create();
+    }
+    // Its own first: a machine that slept finds its own expired. None that is given now ends later than two leases from now,
+    // were its server's clock ahead by as much again.
+    await servers.deleteExpired({ before: clock.now(), after: this.#until(2) });
+  }
+}
+
+const notRenewed = "this server's lease could not be renewed; trying again";

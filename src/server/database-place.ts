@@ -1,0 +1,35 @@
+// Which database the configuration names: what is on this machine's disk of it, and how it is opened. SQLite is the only
+// kind; nobody else in this folder knows that.
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
+import { openStores, type Stores } from "../storage/stores.ts";
+import type { HoneConfig } from "./config.ts";
+
+export interface DatabasePlace {
+  /** For people. */
+  readonly name: string;
+  /** Where it writes on this machine. */
+  readonly folder: string;
+  /** What it may make there. */
+  readonly files: readonly string[];
+  /** Whether there is one. */
+  exists(): boolean;
+  /** @param options.isShared true for what works beside a running server */
+  open(options: { readonly isShared: boolean }): Promise<Stores>;
+}
+
+/** The place of the configured database. */
+export function databasePlace({
+  server: { databaseUrl, data: dataFolder },
+}: Pick<HoneConfig, "server">): DatabasePlace {
+  const file =
+    databaseUrl === null ? join(dataFolder, "hone.db") : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
+  return {
+    name: file,
+    folder: dirname(file),
+    files: sqliteFiles(file),
+    exists: () => existsSync(file),
+    open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
+  };
+}

@@ -1,0 +1,38 @@
+// The servers that have a lease, and what each can run.
+import type { Kysely } from "kysely";
+import type { ServerStore } from "../domain/server-store.ts";
+import type { Schema } from "./schema.ts";
+
+/** The server store on a migrated database. */
+export function createServerStore(database: Kysely<Schema>): ServerStore {
+  return {
+    create: (id, { until, baseModels }) =>
+      database.transaction().execute(async (transaction) => {
+        await transaction.insertInto("servers").values({ id, lease_until: until.toISOString() }).execute();
+        for (const base of new Set(baseModels))
+          await transaction.insertInto("server_bases").values({ server_id: id, base_model: base }).execute();
+      }),
+    renew: async (id, until) => {
+      const result = await database
+        .updateTable("servers")
+        .set({ lease_until: until.toISOString() })
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return result.numUpdatedRows > 0n;
+    },
+    delete: async (id) => {
+      await database.deleteFrom("servers").where("id", "=", id).execute();
+    },
+    deleteExpired: async ({ before, after }) => {
+      await database
+        .deleteFrom("servers")
+        .where((lease) =>
+          lease.or([
+            lease("lease_until", "<", before.toISOString()),
+            lease("lease_until", ">", after.toISOString()),
+          ]),
+        )
+        .execute();
+    },
+  };
+}

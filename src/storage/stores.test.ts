@@ -1,0 +1,91 @@
+// The store contracts on every database there is.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, describe } from "node:test";
+import Sqlite from "libsql";
+import { freshSeed } from "../domain/random.ts";
+import { checkFeedbackStore } from "./contract/feedback-store.ts";
+import { checkFileStore } from "./contract/file-store.ts";
+import { checkJobStore } from "./contract/job-store.ts";
+import { checkKeyStore } from "./contract/key-store.ts";
+import { checkModelStore } from "./contract/model-store.ts";
+import type { MakeStorage } from "./contract/storage-under-test.ts";
+import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
+import { checkTwoConnections } from "./contract/two-connections.ts";
+import { checkTwoServers } from "./contract/two-servers.ts";
+import { openSqlite } from "./sqlite/sqlite-dialect.ts";
+import { openStores, type Stores } from "./stores.ts";
+import { memoryStorage } from "./testing/memory-database.ts";
+import { type PgliteServer, startPglite } from "./testing/pglite-dialect.ts";
+
+/**
+ * One file for all tests, emptied after each, whose connections are kept: to open one takes longer than most tests. Where a
+ * test closes one, it opens others anew.
+ */
+function sqliteStorage(): MakeStorage {
+  const file = join(mkdtempSync(join(tmpdir(), "hone-storage-")), "data", "hone.db");
+  const opened = new Set<Stores>();
+  const close = async (databases: readonly Stores[]): Promise<void> => {
+    for (const database of databases) {
+      opened.delete(database);
+      await database.close();
+    }
+  };
+  after(async () => {
+    await close([...opened]);
+    rmSync(dirname(dirname(file)), { recursive: true });
+  });
+  return async (t) => {
+    t.after(() => emptyTables(file));
+    const unused = [...opened];
+    return async () => {
+      const database = unused.shift() ?? (await openStores(openSqlite({ file, isShared: true })));
+      opened.add(database);
+      return { ...database, close: () => close([database, ...unused.splice(0)]) };
+    };
+  };
+}
+
+function emptyTables(file: string): void {
+  const connection = new Sqlite(file);
+  const tables = connection
+    .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
+    .all() as { readonly name: string }[];
+  connection.exec(tables.map(({ name }) => `delete from ${name};`).join("\n"));
+  connection.close();
+}
+
+/** As with SQLite, but opened by the first test that needs it, since it takes seconds. */
+function postgresStorage(): MakeStorage {
+  let starting: Promise<PgliteServer> | null = null;
+  after(async () => (await starting)?.stop());
+  return async (t) => {
+    const server = await (starting ??= startPglite());
+    t.after(() => server.empty());
+    return () => openStores(server.connect());
+  };
+}
+
+const makeMemory: MakeStorage = async () => {
+  const open = memoryStorage();
+  return async () => open();
+};
+
+for (const [name, storageOf] of [
+  ["SQLite", sqliteStorage],
+  ["PostgreSQL", postgresStorage],
+  ["memory", () => makeMemory],
+] as const) {
+  describe(name, () => {
+    const makeStorage = storageOf();
+    checkKeyStore(makeStorage);
+    checkModelStore(makeStorage);
+    checkJobStore(makeStorage);
+    checkTrajectoryStore(makeStorage);
+    checkFeedbackStore(makeStorage);
+    checkFileStore(makeStorage);
+    checkTwoConnections(makeStorage);
+    checkTwoServers(makeStorage, Number(process.env["TEST_SEED"] ?? freshSeed()));
+  });
+}

@@ -1,0 +1,69 @@
+// Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
+// and what guards it, is its connection's own.
+import type { KeyStore } from "../domain/access.ts";
+import type { FeedbackStore } from "../domain/feedback.ts";
+import type { JobStore } from "../domain/job.ts";
+import type { ModelStore } from "../domain/model.ts";
+import type { ServerStore } from "../domain/server-store.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { TrajectoryStore } from "../domain/trajectory.ts";
+import type { FileStore } from "../domain/uploads/uploaded-file.ts";
+import type { Connection } from "./dialect.ts";
+import { createFeedbackStore } from "./feedback-store.ts";
+import { createFileStore } from "./file-store.ts";
+import { createJobStore } from "./jobs/job-store.ts";
+import { createKeyStore } from "./key-store.ts";
+import { migrate } from "./migrations/migrations.ts";
+import { createModelStore } from "./models/model-store.ts";
+import { createServerStore } from "./server-store.ts";
+import { createTrajectoryStore } from "./trajectory-store.ts";
+
+export interface Stores {
+  readonly keys: KeyStore;
+  readonly models: ModelStore;
+  readonly jobs: JobStore;
+  readonly trajectories: TrajectoryStore;
+  readonly feedback: FeedbackStore;
+  readonly files: FileStore;
+  readonly servers: ServerStore;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Brings the database to the newest version and opens the stores on it; closes the connection where that fails. What a
+ * store has acknowledged is on disk.
+ *
+ * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` when a newer program wrote it,
+ *   `unavailable` when the disk is full, `internal` when it cannot be opened
+ */
+export async function openStores(connection: Connection): Promise<Stores> {
+  const { queries } = connection;
+  try {
+    await migrate(queries);
+    // Nobody else can be there: whoever has a lease has died, and what it had is free at once.
+    if (connection.isExclusive) await queries.deleteFrom("servers").execute();
+  } catch (cause) {
+    await queries.destroy();
+    throw openingError(connection, cause);
+  }
+  let closing: Promise<void> | null = null;
+  return {
+    keys: createKeyStore(queries),
+    models: createModelStore(queries),
+    jobs: createJobStore(connection),
+    trajectories: createTrajectoryStore(queries),
+    feedback: createFeedbackStore(queries),
+    files: createFileStore(queries),
+    servers: createServerStore(queries),
+    close: () => (closing ??= queries.destroy()),
+  };
+}
+
+function openingError({ name }: Connection, cause: unknown): ServiceError {
+  if (cause instanceof ServiceError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `The database ${name} cannot be opened: ${reason}.`;
+  return fullDiskError(cause) ?? new ServiceError({ code: "internal", message, cause });
+}
