@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/fake-clock.ts";
 import { isTerminal, type JobRunner, type JobStore } from "../domain/job.ts";
+import type { ServerStore } from "../domain/server-store.ts";
 import { freshSeed, type Random, seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
@@ -21,22 +22,53 @@ const jobIds = ["a1", "b1", "a2", "a3", "b2", "a4"] as const;
 const modelOf = (jobId: string): string => jobId.charAt(0);
 const stepCountOf = (jobId: string): number => jobIds.indexOf(jobId as (typeof jobIds)[number]);
 
+const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
+
 test("every job ends once and every success is one version, whenever servers die", async (t) => {
-  const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
   t.diagnostic(`TEST_SEED=${seed}`);
-  for (let world = 0; world < 8; world++) await checkWorld(t, seededRandom("job crashes", seed, world));
+  for (let world = 0; world < 8; world++) await checkWorld(t, 1, seededRandom("job crashes", seed, world));
 });
 
-async function checkWorld(t: TestContext, random: Random): Promise<void> {
+test("so it is with two servers at a time, and no two train the same job", async (t) => {
+  t.diagnostic(`TEST_SEED=${seed}`);
+  for (let world = 0; world < 4; world++) await checkWorld(t, 2, seededRandom("two servers", seed, world));
+});
+
+interface World {
+  readonly database: Stores;
+  readonly clock: FakeClock;
+  readonly random: Random;
+  /** The jobs that are trained at this moment. */
+  readonly trained: Set<string>;
+  /** Jobs that were trained by two at once. */
+  readonly trainedTwice: string[];
+}
+
+async function checkWorld(t: TestContext, serverCount: number, random: Random): Promise<void> {
   const database = memoryStorage()();
   const clock = new FakeClock();
+  const world: World = { database, clock, random, trained: new Set(), trainedTwice: [] };
   await submitAll(database, clock);
   let crashCount = 0;
-  for (let server = 0; !(await allEnded(database.jobs)); server++) {
-    assert.ok(server < 500, "the jobs end at last");
-    crashCount += await liveAndDie(database, clock, random);
+  let living: readonly Living[] = [];
+  for (let turn = 0; !(await allEnded(database.jobs)); turn++) {
+    assert.ok(turn < 10_000, "the jobs end at last");
+    while (living.length < serverCount) living = [...living, await startServer(world, serverCount === 1)];
+    if (random.uniform() < 0.02) {
+      const { queue } = living[random.index(living.length)];
+      await queue.cancel(jobIds[random.index(jobIds.length)]).catch(() => undefined);
+    }
+    await clock.advance(random.index(3000));
+    const going = living.filter(({ crash }) => crash.signal.aborted || random.uniform() < 0.1);
+    living = living.filter((server) => !going.includes(server));
+    for (const { crash, stop } of going) {
+      crashCount += crash.signal.aborted ? 1 : 0;
+      await stop();
+    }
   }
+  for (const server of living) await server.stop();
   t.diagnostic(`${crashCount} crashes`);
+  assert.deepEqual(world.trainedTwice, []);
   await checkEndings(database);
 }
 
@@ -56,31 +88,52 @@ async function submitAll(database: Stores, clock: FakeClock): Promise<void> {
   }
 }
 
-/** One server's life; 1 when it crashed, 0 when it was stopped in order. */
-async function liveAndDie(database: Stores, clock: FakeClock, random: Random): Promise<number> {
+interface Living {
+  readonly queue: JobQueue;
+  /** Aborts when the server dies. */
+  readonly crash: AbortController;
+  /** After a crash the stores refuse everything, so that this only ends what a real crash would have ended. */
+  readonly stop: () => Promise<void>;
+}
+
+/** @param isAlone as on SQLite, whose lock says at the next start that a server is dead: its lease is ended at once */
+async function startServer(world: World, isAlone: boolean): Promise<Living> {
+  const { database, clock, random } = world;
   const crash = new AbortController();
   const jobs = mortal(database.jobs, random, crash);
-  const { models, servers } = database;
+  const servers = isAlone ? database.servers : reachedUntil(crash.signal, database.servers);
   const base = { clock, logger: silentLogger };
   const concurrency = 1 + random.index(2);
-  const settings = { ...defaultsOf(jobSettings), startsMax: 1000, attemptsMax: 4, concurrency };
+  const settings = {
+    ...defaultsOf(jobSettings),
+    startsMax: 1000,
+    attemptsMax: 4,
+    leaseMs: 10_000,
+    heartbeatMs: 2000,
+    concurrency,
+  };
   const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"] }, settings);
-  const runner = unreliableRunner(clock, random);
-  const queue = new JobQueue({ ...base, jobs, models, runner, lease }, settings);
+  const runner = unreliableRunner(world);
+  const queue = new JobQueue({ ...base, jobs, models: database.models, runner, lease }, settings);
   await lease.start();
   await queue.start().catch(() => undefined);
-  const turnCount = 1 + random.index(20);
-  for (let turn = 0; turn < turnCount && !crash.signal.aborted; turn++) {
-    if (random.uniform() < 0.02) {
-      await queue.cancel(jobIds[random.index(jobIds.length)]).catch(() => undefined);
-    }
-    await clock.advance(random.index(3000));
-  }
-  // After a crash the store refuses everything, so stopping only ends what a real crash would have ended.
-  await queue.stop();
-  // Also that of a server that crashed: as with SQLite, whose lock says that it is dead.
-  await lease.stop();
-  return crash.signal.aborted ? 1 : 0;
+  const stop = async (): Promise<void> => {
+    await queue.stop();
+    await lease.stop();
+  };
+  return { queue, crash, stop };
+}
+
+/** A store that refuses everything once the signal has aborted. */
+function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
+  const reach = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
+    signal.aborted ? Promise.reject(new Error("the process is dead")) : call();
+  return {
+    create: (...args) => reach(() => store.create(...args)),
+    renew: (...args) => reach(() => store.renew(...args)),
+    delete: (...args) => reach(() => store.delete(...args)),
+    deleteExpired: (...args) => reach(() => store.deleteExpired(...args)),
+  };
 }
 
 /** The store as a process sees it that dies at some call: that call and all later ones fail, but it may have been carried out. */
@@ -109,36 +162,46 @@ function mortal(store: JobStore, random: Random, crash: AbortController): JobSto
 }
 
 /** Trains as many steps as the job's place in the list, a second each; an attempt is lost now and then. */
-function unreliableRunner(clock: FakeClock, random: Random): JobRunner {
+function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobRunner {
+  const train: JobRunner["run"] = async ({ job, pins }, report, { signal }) => {
+    const counts = {
+      groupsSubmitted: 1,
+      groupsTrainable: 1,
+      trajectories: 2,
+      sequences: 2,
+      trainableTokens: 10,
+      skipped: {},
+      skippedGroups: {},
+    };
+    await report.started(stepCountOf(job.id), counts, { num_sequences: stepCountOf(job.id) });
+    for (let index = 0; index < stepCountOf(job.id); index++) {
+      await clock.sleep(1000, { signal });
+      if (random.uniform() < 0.05) throw new ServiceError({ code: "unavailable", message: "died" });
+      await report.stepped(index, { step: index });
+    }
+    return {
+      adapterFolder: `adapters/${job.modelId}/${pins.resultStep}`,
+      trainerState: null,
+      base: "weights",
+      adapterHash: "hash",
+      counts,
+      metrics: {},
+    };
+  };
   return {
     discard: async () => undefined,
     discardWork: async () => undefined,
     discardState: async () => undefined,
     pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "build" }),
-    run: async ({ job, pins }, report, { signal }) => {
-      const counts = {
-        groupsSubmitted: 1,
-        groupsTrainable: 1,
-        trajectories: 2,
-        sequences: 2,
-        trainableTokens: 10,
-        skipped: {},
-        skippedGroups: {},
-      };
-      await report.started(stepCountOf(job.id), counts, { num_sequences: stepCountOf(job.id) });
-      for (let index = 0; index < stepCountOf(job.id); index++) {
-        await clock.sleep(1000, { signal });
-        if (random.uniform() < 0.05) throw new ServiceError({ code: "unavailable", message: "died" });
-        await report.stepped(index, { step: index });
+    run: async (assignment, ...rest) => {
+      const { id } = assignment.job;
+      if (trained.has(id)) trainedTwice.push(id);
+      trained.add(id);
+      try {
+        return await train(assignment, ...rest);
+      } finally {
+        trained.delete(id);
       }
-      return {
-        adapterFolder: `adapters/${job.modelId}/${pins.resultStep}`,
-        trainerState: null,
-        base: "weights",
-        adapterHash: "hash",
-        counts,
-        metrics: {},
-      };
     },
   };
 }
