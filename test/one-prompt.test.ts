@@ -29,7 +29,8 @@ const sources: Readonly<Record<string, string>> = {
   "shows calls and names":
     "{% for m in messages %}<{{ m.role }} {{ m.name }} {{ m.tool_call_id }}>{{ m.content }}" +
     "{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}{% endfor %}",
-  "shows whole messages": "{% for m in messages %}{{ m | tojson }}{% endfor %}",
+  // One that names no content would not be continued.
+  "shows whole messages": "{# content and all #}{% for m in messages %}{{ m | tojson }}{% endfor %}",
   "shows what else it is given":
     "{{ messages | length }}{{ documents | tojson }}{{ [reasoning_effort | d, enable_thinking | d, mine | d] | tojson }}" +
     "{{ messages[-1].content or 'none' }}|{% if add_generation_prompt %}go{% endif %}",
