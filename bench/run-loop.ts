@@ -1,6 +1,6 @@
 // The engine's loop under a load, for benchmarks: in this process, without a child process, text or HTTP.
 import { systemClock } from "../src/domain/clock.ts";
-import type { GenerationRequest } from "../src/domain/generation.ts";
+import type { GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
 import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 
@@ -17,19 +17,21 @@ export async function loopTokensPerSecond(
     kvCacheBytesMax: 2 ** 32,
     tokensPerStepMax: 512,
     promptChunkTokens: 512,
-    emit: (outputs) => {
-      for (const output of outputs) {
-        if (output.kind !== "event") continue;
-        if (output.event.kind === "tokens") tokenCount += output.event.tokens.length;
-        else if (output.event.kind === "choice-finished") endedCount += 1;
-      }
-    },
   });
+  const output = {
+    push: (event: GenerationEvent) => {
+      if (event.kind === "tokens") tokenCount += event.tokens.length;
+      else if (event.kind === "choice-finished") endedCount += 1;
+    },
+    fail: (error: Error) => {
+      throw error;
+    },
+  };
   const startMs = systemClock.monotonicMs();
   let submittedCount = 0;
   for (;;) {
     const wanted = Math.min(requests.length, endedCount + streams);
-    for (; submittedCount < wanted; submittedCount++) loop.submit(submittedCount, requests[submittedCount]);
+    for (; submittedCount < wanted; submittedCount++) loop.submit(requests[submittedCount], output);
     if (!loop.hasWork) break;
     await loop.step();
   }

@@ -130,7 +130,7 @@ function dieWithTests(child: ChildProcess): void {
 
 /** In words, whether the process still runs, and what the processes of servers are that lost theirs. */
 function stateOf({ pid, exitCode, signalCode }: ChildProcess): string {
-  const orphans = childrenOf(1).filter(({ command }) => command.includes("child-main"));
+  const orphans = childrenOf(1).filter(({ command }) => /(child|embedded)-main/.test(command));
   const left = orphans.map(({ id, command }) => `${id} ${command}`).join(", ");
   const own = exitCode === null && signalCode === null ? "still runs" : "has ended, its output has not";
   return `process ${pid} ${own} (without a server: ${left || "none"})`;

@@ -8,7 +8,7 @@ import type { ServedBase } from "../chat/served-base.ts";
 import { loadCallFormats } from "../chat/tools/call-formats.ts";
 import { readGenerationDefaults, servedContextLength } from "../chat/served-base.ts";
 import { unshownBy, type Unshown } from "../chat/template-abilities.ts";
-import { createChildEngine, type ChildEngine } from "../engine/child-engine.ts";
+import { createEmbeddedEngine } from "../engine/embedded-engine.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
@@ -20,7 +20,6 @@ import { vocabularyOf } from "./constraints/vocabularies.ts";
 
 /** A served base whose engine runs in a child process, and whose prompts are made in threads. */
 export type EngineBase = ServedBase & {
-  readonly engine: ChildEngine;
   readonly prompts: PromptThreads;
   readonly vocabulary: TokenVocabulary;
   /** Token ids are below it. */
@@ -69,7 +68,7 @@ export async function createServedBases(
       tellUnshown(unshownBy(shown), model.name, logger);
       const prompts = createPromptThreads({ folder: model.folder, toolsAsText }, config.chat);
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
-      const engine = createChildEngine({
+      const engine = createEmbeddedEngine({
         modelFolder: model.folder,
         cacheFolder,
         vocabulary,

@@ -1,5 +1,6 @@
 // Answers many prompts at once with the engine's loop in this process: what is measured is what is served.
 // Knows token ids only.
+import type { GenerationEvent, GenerationRequest } from "../../../src/domain/generation.ts";
 import { plainSampling } from "../../../src/domain/sampling.ts";
 import { createGraphRunner } from "../../../src/engine/graph-runner.ts";
 import { EngineLoop } from "../../../src/engine/loop/engine-loop.ts";
@@ -50,21 +51,20 @@ async function answer(
   { tokenCountMax, temperature, seed }: GenerateOptions,
 ): Promise<readonly (readonly number[])[]> {
   const answers = prompts.map((): number[] => []);
-  const loop = new EngineLoop(runner, {
-    ...limits,
-    emit: (outputs) => {
-      for (const output of outputs) {
-        if (output.kind === "failed") throw new Error(output.message);
-        if (output.event.kind === "tokens")
-          answers[output.key].push(...output.event.tokens.map(({ id }) => id));
-      }
-    },
-  });
-  for (const [key, tokenIds] of prompts.entries()) {
-    loop.submit(key, {
-      id: `prompt ${key}`,
+  const loop = new EngineLoop(runner, limits);
+  for (const [index, tokenIds] of prompts.entries()) {
+    const output = {
+      push: (event: GenerationEvent) => {
+        if (event.kind === "tokens") answers[index].push(...event.tokens.map(({ id }) => id));
+      },
+      fail: (error: Error) => {
+        throw error;
+      },
+    };
+    const request: GenerationRequest = {
+      id: `prompt ${index}`,
       prompt: { tokenIds, adapter: null },
-      sampling: { ...plainSampling, temperature, seed: seed * prompts.length + key },
+      sampling: { ...plainSampling, temperature, seed: seed * prompts.length + index },
       constraint: null,
       stopping: { maxTokens: tokenCountMax, minTokens: 0, stopTokenIds },
       outputs: { topLogprobCount: null, promptLogprobCount: null },
@@ -72,7 +72,8 @@ async function answer(
       priority: 0,
       cacheSalt: null,
       transfer: null,
-    });
+    };
+    loop.submit(request, output);
   }
   while (loop.hasWork) await loop.step();
   return answers.map((tokens) => tokens.filter((id) => !stopTokenIds.includes(id)));

@@ -1,5 +1,6 @@
 // From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
 // submit, abort or count requests.
+import { setImmediate } from "node:timers/promises";
 import { assert, present, unreachable } from "../../domain/assert.ts";
 import type {
   ChatDelta,
@@ -13,6 +14,7 @@ import { choiceCountOf, type Generation, type GenerationEvent } from "../../doma
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { createAnswerReader, type AnswerReader } from "./answer-reader.ts";
 import { choiceReaders, withAddedText } from "./choice-reader.ts";
+import { portionsOf } from "./portions.ts";
 import { joinedPieces } from "./reply-pieces.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { withTexts } from "./prompt-logprobs.ts";
@@ -46,12 +48,13 @@ export async function* generationDeltas(
   const choices = startChoices(plan, options);
   let usage = usageAtStart(plan);
   const isSearched = plan.generation.choices.kind === "beam";
+  const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
   const notices: string[] = [];
   const scored: (ChatPromptLogprob | null)[] = [];
   const promptLogprobs = plan.generation.outputs.promptLogprobCount === null ? null : scored;
-  for await (const batch of generation.events) {
+  const read = (events: readonly GenerationEvent[]): readonly ChatDelta[] => {
     const deltas: ChatDelta[] = [];
-    for (const event of batch) {
+    for (const event of events) {
       if (event.kind === "constraint-noted") {
         notices.push(...event.notices);
         continue;
@@ -89,11 +92,18 @@ export async function* generationDeltas(
           unreachable(event);
       }
     }
-    // The prompt is not computed yet, or it is not known yet how many answers there are.
-    if (batch.every(({ kind }) => kind === "constraint-noted" || kind === "prompt-logprobs")) continue;
-    if (isSearched && deltas.length === 0) continue;
-    yield { promptLogprobs, choiceCount: choices.length, notices, deltas, usage };
-    if (choices.every((choice) => choice.isFinished)) return;
+    return deltas;
+  };
+  for await (const batch of generation.events) {
+    for (const portion of portionsOf(batch, logprobCount)) {
+      if (portion[0] !== batch[0]) await setImmediate();
+      const deltas = read(portion);
+      // The prompt is not computed yet, or it is not known yet how many answers there are.
+      if (portion.every(({ kind }) => kind === "constraint-noted" || kind === "prompt-logprobs")) continue;
+      if (isSearched && deltas.length === 0) continue;
+      yield { promptLogprobs, choiceCount: choices.length, notices, deltas, usage };
+      if (choices.every((choice) => choice.isFinished)) return;
+    }
   }
   assert(
     choices.every((choice) => choice.isFinished),

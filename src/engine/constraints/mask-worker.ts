@@ -77,7 +77,7 @@ export class MaskWorker {
     this.#worker.on("message", (answer: MaskAnswer) => this.#receive(answer));
     this.#worker.on("error", (error) => this.#break(error));
     this.#worker.on("exit", () => this.#break(new Error("The thread ended.")));
-    // It keeps no process alive that has nothing else to do.
+    // It keeps a process alive only while somebody waits for it.
     this.#worker.unref();
   }
 
@@ -112,10 +112,12 @@ export class MaskWorker {
     try {
       return await new Promise<Preparation | Refusal>((resolve, reject) => {
         this.#asked.set(key, { resolve, reject });
+        this.#worker.ref();
         this.#post({ kind: "prepare", key, constraint });
       });
     } finally {
       signal.removeEventListener("abort", drop);
+      if (this.#asked.size === 0) this.#worker.unref();
     }
   }
 

@@ -1,13 +1,13 @@
-// The engines of this project under the one contract: the embedded one in its child process, and the naive twin.
+// The engines of this project under the one contract: the embedded one, in this process, and the naive twin.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { systemClock } from "../../domain/clock.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
-import { createChildEngine } from "../child-engine.ts";
 import { constraintSettings } from "../constraints/settings.ts";
+import { LoopEngine } from "../loop-engine.ts";
+import { openModelFolder } from "../open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
@@ -26,22 +26,24 @@ const narrow = {
   scheduling: "priority",
 } as const satisfies Partial<EngineSettings>;
 
-const embedded = (settings: Partial<EngineSettings>) =>
-  createChildEngine({
-    modelFolder,
-    cacheFolder,
+const embedded = (folder: string, waitingCountMax: number): LoopEngine => {
+  const settings = { ...defaultsOf(engineSettings), ...narrow, waitingCountMax };
+  return new LoopEngine({
+    openModel: () => openModelFolder({ modelFolder: folder, cacheFolder, settings }, silentLogger),
     vocabulary,
-    settings: { ...defaultsOf(engineSettings), ...narrow, ...settings },
+    settings,
     constraints: defaultsOf(constraintSettings),
-    clock: systemClock,
     logger: silentLogger,
-    log: { level: "silent", format: "json" },
   });
+};
+
+/** Holds no model. */
+const emptyFolder = "test/fixtures/goldens/training";
 
 checkEngine({
   name: "embedded engine",
-  make: embedded,
-  failing: { code: "timeout", make: () => embedded({ startDeadlineMs: 1 }) },
+  make: ({ waitingCountMax }) => embedded(modelFolder, waitingCountMax),
+  failing: { code: "not_found", make: () => embedded(emptyFolder, 1) },
 });
 
 checkEngine({
@@ -49,7 +51,6 @@ checkEngine({
   make: ({ waitingCountMax }) => new NaiveEngine({ modelFolder, vocabulary, waitingCountMax }),
   failing: {
     code: "not_found",
-    make: () =>
-      new NaiveEngine({ modelFolder: "test/fixtures/goldens/training", vocabulary, waitingCountMax: 1 }),
+    make: () => new NaiveEngine({ modelFolder: emptyFolder, vocabulary, waitingCountMax: 1 }),
   },
 });

@@ -6,7 +6,7 @@ import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts
 import { noWays, tokensOf, type BeamAnswer, type BeamSearch, type Survivor } from "../beam/beam-search.ts";
 import { nothingAllowed } from "./draw.ts";
 import type { Lane } from "./lane.ts";
-import { failRequest, type LoopOutput } from "./settle.ts";
+import { failRequest } from "./settle.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
 /** A request whose choices are searched. */
@@ -22,15 +22,14 @@ export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
 }
 
 /** Takes the next step of a search that is ready. Only between calls of the runner: slots are written. */
-export function advanceBeams(running: SearchedRequest, lane: Lane): readonly LoopOutput[] {
+export function advanceBeams(running: SearchedRequest, lane: Lane): void {
   const { search, sequences } = running;
   const rows = new Map(sequences.map((row) => [row.beginning, row]));
   const rowOf = (beginning: Sequence["beginning"]): Sequence =>
     present(rows.get(beginning), "the row of a live beginning");
   const survivors = search.advance((beginning) => rowOf(beginning).ways ?? noWays);
-  if (survivors.length === 0) return finish(running);
-  reassign(survivors, { running, lane, rowOf });
-  return [];
+  if (survivors.length === 0) finish(running);
+  else reassign(survivors, { running, lane, rowOf });
 }
 
 /**
@@ -79,17 +78,20 @@ function goOn(row: Sequence, { beginning }: Survivor): void {
 }
 
 /** Every answer whole; their choices are their ranks. */
-function finish(running: SearchedRequest): readonly LoopOutput[] {
-  const { key, search, sequences, request, unwanted } = running;
+function finish(running: SearchedRequest): void {
+  const { search, sequences, request, unwanted, output } = running;
   const { answers } = search;
-  if (answers.length === 0) return [failRequest(running, nothingAllowed(running))];
+  if (answers.length === 0) {
+    failRequest(running, nothingAllowed(running));
+    return;
+  }
   for (const sequence of sequences) sequence.isFinished = true;
-  const found: readonly GenerationEvent[] =
-    answers.length === sequences.length ? [] : [{ kind: "choices-found", count: answers.length }];
-  const events = answers.flatMap((answer, choice) =>
-    unwanted.has(choice) ? [] : eventsOf(answer, choice, request.outputs.topLogprobCount !== null),
-  );
-  return [...found, ...events].map((event) => ({ kind: "event", key, event }));
+  if (answers.length < sequences.length) output.push({ kind: "choices-found", count: answers.length });
+  for (const [choice, answer] of answers.entries()) {
+    if (unwanted.has(choice)) continue;
+    for (const event of eventsOf(answer, choice, request.outputs.topLogprobCount !== null))
+      output.push(event);
+  }
 }
 
 function eventsOf(answer: BeamAnswer, choice: number, hasLogprobs: boolean): readonly GenerationEvent[] {

@@ -5,9 +5,8 @@
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../domain/assert.ts";
 import type { Constraint } from "../../domain/constraint.ts";
-import type { GenerationRequest } from "../../domain/generation.ts";
+import type { AdapterReference, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { failureOf } from "../../processes/failure.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
@@ -26,9 +25,15 @@ import {
   type PromptChunk,
   type StepBudget,
 } from "./scheduler.ts";
-import { openRequest, successorOf, type RunningRequest, type Sequence } from "./sequence.ts";
+import {
+  openRequest,
+  successorOf,
+  type GenerationOutput,
+  type RunningRequest,
+  type Sequence,
+} from "./sequence.ts";
 import { Drawer } from "./draw.ts";
-import { failRequest, settleDraws, settlePromptLogprobs, type Draw, type LoopOutput } from "./settle.ts";
+import { failRequest, settleDraws, settlePromptLogprobs, type Draw } from "./settle.ts";
 
 export interface LoopOptions {
   readonly slotCountMax: number;
@@ -41,30 +46,40 @@ export interface LoopOptions {
   readonly constraints?: Constraints;
   /** Absent where no request asks for a logits processor. */
   readonly processors?: ProcessorRegistry;
-  /** Called with all that came of a call, and at the end of each step, then also with nothing. */
-  readonly emit: (outputs: readonly LoopOutput[]) => void;
+  /** Called at the end of each step. */
+  readonly onStep?: () => void;
 }
 
-/** A request that waits for its constraint. */
-interface Preparing {
-  /** Gives it up. */
+/** What whoever submitted a request may still say of it; without effect once it has ended. */
+export interface Submission {
+  /** Ends one choice without further output. */
+  stopChoice(choice: number): void;
+  /** As {@link Submission.stopChoice}, for all of the request. */
+  abort(): void;
+}
+
+/** A request from its submission on. */
+interface Submitted {
+  readonly request: GenerationRequest;
+  readonly output: GenerationOutput;
+  /** Null while it waits for its constraint. */
+  running: RunningRequest | null;
+  /** Aborted when it is given up. */
   readonly abort: AbortController;
-  /** The choices that were stopped meanwhile. */
-  readonly stopped: number[];
+  /** The choices that were stopped while it waited. */
+  readonly stopped: Set<number>;
 }
 
 export class EngineLoop {
   readonly #runner: ModelRunner;
-  readonly #emit: (outputs: readonly LoopOutput[]) => void;
+  readonly #onStep: () => void;
   readonly #budget: StepBudget;
   readonly #drawer: Drawer;
   readonly #lanes: Lanes;
   readonly #constraints: Constraints | undefined;
   readonly #processors: ProcessorRegistry | undefined;
-  /** Requests whose constraint is being prepared, by their keys. */
-  readonly #preparing = new Map<number, Preparing>();
-  /** Those that want tokens, by their keys. */
-  readonly #requests = new Map<number, RunningRequest>();
+  /** Those that want tokens. */
+  readonly #requests = new Set<RunningRequest>();
   /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
@@ -73,7 +88,7 @@ export class EngineLoop {
 
   constructor(runner: ModelRunner, options: LoopOptions) {
     this.#runner = runner;
-    this.#emit = options.emit;
+    this.#onStep = options.onStep ?? (() => undefined);
     this.#budget = {
       ...options,
       bytesPerPosition: positionBytes(runner.shape),
@@ -94,92 +109,77 @@ export class EngineLoop {
     return this.#requests.size > 0 || !this.#lanes.isEmpty;
   }
 
-  /**
-   * Queues a request. Choices that can never run all at once run in portions, each computing the prompt again.
-   *
-   * @param key names it in what is emitted; never used twice
-   */
-  submit(key: number, request: GenerationRequest): void {
+  /** Queues a request. Choices that can never run all at once run in portions, each computing the prompt again. */
+  submit(request: GenerationRequest, output: GenerationOutput): Submission {
     const { constraint } = request;
+    const abort = new AbortController();
+    const submitted: Submitted = { request, output, running: null, abort, stopped: new Set() };
     try {
       const processors = this.#processors?.open(request.sampling) ?? [];
-      if (constraint === null) this.#queue(key, request, { constraint: null, processors });
-      else void this.#prepare(key, { ...request, constraint }, processors);
+      if (constraint === null) this.#queue(submitted, { constraint: null, processors });
+      else void this.#prepare(submitted, constraint, processors);
     } catch (error) {
-      this.#refuse(key, error);
+      refuse(output, error);
     }
-  }
-
-  /** Fails a request that was not queued. */
-  #refuse(key: number, error: unknown): void {
-    if (!(error instanceof ServiceError)) throw error;
-    this.#emit([{ kind: "failed", key, ...failureOf(error, error.message) }]);
+    return {
+      stopChoice: (choice) => stopChoice(submitted, choice),
+      abort: () => giveUp(submitted),
+    };
   }
 
   /** Holds a request back until its constraint is ready; one that cannot be served fails it. */
   async #prepare(
-    key: number,
-    request: GenerationRequest & { readonly constraint: Constraint },
+    submitted: Submitted,
+    constraint: Constraint,
     processors: readonly ScoreProcessor[],
   ): Promise<void> {
-    const abort = new AbortController();
-    const stopped: number[] = [];
-    this.#preparing.set(key, { abort, stopped });
-    const { signal } = abort;
+    const { output, stopped } = submitted;
+    const { signal } = submitted.abort;
     try {
       const constraints = present(this.#constraints, "an engine that takes constraints can prepare them");
-      const prepared = await constraints.prepare(request.constraint, { signal });
+      const prepared = await constraints.prepare(constraint, { signal });
       if (signal.aborted) return prepared.release();
-      this.#preparing.delete(key);
       const { notices } = prepared;
-      if (notices.length > 0)
-        this.#emit([{ kind: "event", key, event: { kind: "constraint-noted", notices } }]);
-      this.#queue(key, request, { constraint: prepared, processors });
-      for (const choice of stopped) this.stopChoice(key, choice);
+      if (notices.length > 0) output.push({ kind: "constraint-noted", notices });
+      this.#queue(submitted, { constraint: prepared, processors });
+      for (const choice of stopped) stopChoice(submitted, choice);
     } catch (error) {
-      if (signal.aborted) return;
-      this.#preparing.delete(key);
-      this.#refuse(key, error);
+      if (!signal.aborted) refuse(output, error);
     }
   }
 
   #queue(
-    key: number,
-    request: GenerationRequest,
+    submitted: Submitted,
     opened: {
       readonly constraint: PreparedConstraint | null;
       readonly processors: readonly ScoreProcessor[];
     },
   ): void {
+    const { request, output } = submitted;
     const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
     const neededCount = request.choices.kind === "beam" ? request.choices.width : 1;
     assert(portion >= neededCount, "a request that can never fit is refused before it comes here");
-    const { running, leaders } = openRequest(key, request, {
+    const { running, leaders } = openRequest(request, {
       ...opened,
+      output,
       portion,
       arrival: this.#arrivalCount,
     });
     this.#arrivalCount += running.sequences.length;
-    this.#requests.set(key, running);
+    submitted.running = running;
+    this.#requests.add(running);
     this.#waiting = [...this.#waiting, ...leaders].sort(compareRanks);
     this.#wake();
   }
 
-  /** Ends a request without further output; unknown keys are those that have just ended. */
-  abort(key: number): void {
-    this.#preparing.get(key)?.abort.abort();
-    this.#preparing.delete(key);
-    for (const sequence of this.#requests.get(key)?.sequences ?? []) sequence.isFinished = true;
-  }
-
-  /** As {@link EngineLoop.abort}, for one choice. */
-  stopChoice(key: number, choice: number): void {
-    this.#preparing.get(key)?.stopped.push(choice);
-    const running = this.#requests.get(key);
-    if (running === undefined) return;
-    if (running.search === null) running.sequences[choice].isFinished = true;
-    else stopSearched(running, choice);
+  /**
+   * Has an adapter in memory, so that requests that name it need not wait for its files.
+   *
+   * @throws ServiceError as {@link ModelRunner.loadAdapter}
+   */
+  prepareAdapter(reference: AdapterReference): void {
+    this.#runner.loadAdapter(reference);
   }
 
   dropAdapter(id: string): void {
@@ -210,18 +210,18 @@ export class EngineLoop {
     const calls = this.#schedule();
     for (const call of calls) {
       const { scored, promptLogprobs } = await runCall(call, this.#lanes, this.#runner);
-      if (promptLogprobs.length > 0) this.#emit(settlePromptLogprobs(promptLogprobs));
+      settlePromptLogprobs(promptLogprobs);
       this.#settle(call, this.#drawer.draw(scored));
     }
     if (calls.length === 0) this.#drawer.pause(this.#rows());
-    this.#emit([]);
+    this.#onStep();
   }
 
   /** What waited for its constraint goes on, where it need not wait any more. */
   #settleHeld(): void {
     const draws = this.#drawer.drawHeld(this.#rows());
-    const outputs = [...settleDraws(draws), ...this.#advanceSearches(draws)];
-    if (outputs.length > 0) this.#emit(outputs);
+    settleDraws(draws);
+    this.#advanceSearches(draws);
   }
 
   *#rows(): Generator<Sequence, void> {
@@ -260,26 +260,26 @@ export class EngineLoop {
       }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      this.#emit([failRequest(sequence.running, error)]);
+      failRequest(sequence.running, error);
     }
   }
 
   /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
   #settle(call: PlannedCall<Sequence>, draws: readonly Draw[]): void {
-    const settled = settleDraws(draws);
+    settleDraws(draws);
     if (call.kind === "prefill") this.#beginRows(call.chunks);
-    const outputs = [...settled, ...this.#advanceSearches(draws)];
+    this.#advanceSearches(draws);
     this.#sweep();
-    if (outputs.length > 0) this.#emit(outputs);
   }
 
   /** Searches whose every beam now knows its ways on take their next step. */
-  #advanceSearches(draws: readonly Draw[]): readonly LoopOutput[] {
+  #advanceSearches(draws: readonly Draw[]): void {
     const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
-    return [...searched].filter(isReadyToAdvance).flatMap((running) => {
+    for (const running of searched) {
+      if (!isReadyToAdvance(running)) continue;
       const lane = this.#lanes.find(running.sequences[0].laneId);
-      return advanceBeams(running, present(lane, "the lane of a search that runs"));
-    });
+      advanceBeams(running, present(lane, "the lane of a search that runs"));
+    }
   }
 
   #beginRows(chunks: readonly PromptChunk<Sequence>[]): void {
@@ -292,13 +292,31 @@ export class EngineLoop {
   #sweep(): void {
     this.#waiting = this.#waiting.flatMap((leader) => successorOf(leader) ?? []);
     this.#lanes.sweep();
-    for (const { key, sequences, constraint } of this.#requests.values()) {
+    for (const running of this.#requests) {
+      const { sequences, constraint } = running;
       if (constraint !== null) closeCursors(sequences);
       if (!sequences.every(({ isFinished }) => isFinished)) continue;
       constraint?.release();
-      this.#requests.delete(key);
+      this.#requests.delete(running);
     }
   }
+}
+
+/** Fails a request that was not queued. */
+function refuse(output: GenerationOutput, error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
+  output.fail(error);
+}
+
+function giveUp({ running, abort }: Submitted): void {
+  abort.abort();
+  for (const sequence of running?.sequences ?? []) sequence.isFinished = true;
+}
+
+function stopChoice({ running, stopped }: Submitted, choice: number): void {
+  if (running === null) stopped.add(choice);
+  else if (running.search === null) running.sequences[choice].isFinished = true;
+  else stopSearched(running, choice);
 }
 
 /** Which beams become the choice is known at the end alone: until then all go on, unless no choice is wanted. */

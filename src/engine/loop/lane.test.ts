@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { KvLane } from "../cache/kv-lane.ts";
 import { fakeShape } from "../testing/fake-runner.ts";
-import { requestOf } from "../testing/run-loop.ts";
+import { requestOf, Transcript } from "../testing/run-loop.ts";
 import { Lane, slotOf } from "./lane.ts";
 import { openRequest, type Sequence } from "./sequence.ts";
 
@@ -14,7 +14,8 @@ const setUp = (): Lane => {
 };
 
 const sequencesOf = (count: number): readonly Sequence[] =>
-  openRequest(1, requestOf([1], { choiceCount: count }), {
+  openRequest(requestOf([1], { choiceCount: count }), {
+    output: new Transcript(),
     constraint: null,
     processors: [],
     portion: count,

@@ -1,18 +1,30 @@
 // One choice of a request while the engine has it: its tokens, how many of them are computed, and where they are kept.
 // Choices of one request share the computation of their prompt: one leads, the others follow it until the prompt is
 // computed, and each then starts from a copy. Data with its simplest questions; nothing here computes or decides.
-import { choiceCountOf, type FinishReason, type GenerationRequest } from "../../domain/generation.ts";
+import {
+  choiceCountOf,
+  type FinishReason,
+  type GenerationEvent,
+  type GenerationRequest,
+} from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
+import type { ServiceError } from "../../domain/service-error.ts";
 import { BeamSearch, noWays, type Beginning, type WaysOn } from "../beam/beam-search.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../constraints/constraints.ts";
 import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
+/** Where whatever comes of a request goes. */
+export interface GenerationOutput {
+  push(event: GenerationEvent): void;
+  /** It has come to its end; nothing follows. */
+  fail(error: ServiceError): void;
+}
+
 /** A request that was submitted to the engine and has not ended. */
 export interface RunningRequest {
-  /** Names the request in what the engine emits; given by whoever submitted it, never used twice. */
-  readonly key: number;
+  readonly output: GenerationOutput;
   readonly request: GenerationRequest;
   /** What its choices are held to; null leaves them free. */
   readonly constraint: PreparedConstraint | null;
@@ -173,9 +185,9 @@ export class Sequence {
  * @returns the leaders beside it
  */
 export function openRequest(
-  key: number,
   request: GenerationRequest,
   options: {
+    readonly output: GenerationOutput;
     readonly constraint: PreparedConstraint | null;
     readonly processors: readonly ScoreProcessor[];
     readonly portion: number;
@@ -185,7 +197,7 @@ export function openRequest(
   const sequences: Sequence[] = [];
   const rules = drawRulesOf(request);
   const running: RunningRequest = {
-    key,
+    output: options.output,
     request,
     constraint: options.constraint,
     rules,

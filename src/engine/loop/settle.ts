@@ -1,18 +1,11 @@
-// Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and what
-// the caller is to know is put into events. Moves no slots and draws nothing.
+// Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and whoever
+// submitted the request hears of it. Moves no slots and draws nothing.
 import { unreachable } from "../../domain/assert.ts";
-import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
+import type { GeneratedToken } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { failureOf } from "../../processes/failure.ts";
-import type { Failure } from "../../processes/protocol.ts";
 import type { PromptLogprobs } from "./run-call.ts";
 import type { WaysOn } from "../beam/beam-search.ts";
-import type { RunningRequest, Sequence } from "./sequence.ts";
-
-/** What happened to one request; `key` is the number it was submitted under. */
-export type LoopOutput =
-  | { readonly kind: "event"; readonly key: number; readonly event: GenerationEvent }
-  | ({ readonly kind: "failed"; readonly key: number } & Failure);
+import type { Finish, RunningRequest, Sequence } from "./sequence.ts";
 
 export interface Draw {
   readonly sequence: Sequence;
@@ -29,69 +22,65 @@ export type DrawOutcome =
   | { readonly kind: "failed"; readonly error: ServiceError };
 
 /** Settles draws in their order. Those of sequences that have finished meanwhile are dropped. */
-export function settleDraws(draws: readonly Draw[]): readonly LoopOutput[] {
-  return draws.flatMap(({ sequence, outcome }) => {
-    if (sequence.isFinished) return [];
-    if (outcome.kind === "failed") return [failRequest(sequence.running, outcome.error)];
-    const { key } = sequence.running;
-    return [...promptComputed(sequence), ...takeEffect(sequence, outcome)].map(
-      (event) => ({ kind: "event", key, event }) as const,
-    );
-  });
+export function settleDraws(draws: readonly Draw[]): void {
+  for (const { sequence, outcome } of draws) {
+    if (sequence.isFinished) continue;
+    if (outcome.kind === "failed") {
+      failRequest(sequence.running, outcome.error);
+      continue;
+    }
+    sayPromptComputed(sequence);
+    takeEffect(sequence, outcome);
+  }
 }
 
 /** Settles log-probabilities of prompts; to be called before the draws of the same call are settled. */
-export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): readonly LoopOutput[] {
-  return parts.flatMap(({ running, outcome }) => {
-    if (running.sequences.every(({ isFinished }) => isFinished)) return [];
-    if (outcome instanceof ServiceError) return [failRequest(running, outcome)];
-    return [{ kind: "event", key: running.key, event: { kind: "prompt-logprobs", tokens: outcome } }];
-  });
+export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
+  for (const { running, outcome } of parts) {
+    if (running.sequences.every(({ isFinished }) => isFinished)) continue;
+    if (outcome instanceof ServiceError) failRequest(running, outcome);
+    else running.output.push({ kind: "prompt-logprobs", tokens: outcome });
+  }
 }
 
 /** Ends every choice of a request with an error. */
-export function failRequest(running: RunningRequest, error: ServiceError): LoopOutput {
+export function failRequest(running: RunningRequest, error: ServiceError): void {
   for (const sequence of running.sequences) sequence.isFinished = true;
-  return { kind: "failed", key: running.key, ...failureOf(error, error.message) };
+  running.output.fail(error);
 }
 
 /** Before anything else of a request. */
-function promptComputed({ running, cachedCount }: Sequence): readonly GenerationEvent[] {
-  if (running.isPromptComputed) return [];
+function sayPromptComputed({ running, cachedCount }: Sequence): void {
+  if (running.isPromptComputed) return;
   running.isPromptComputed = true;
-  return [{ kind: "prompt-computed", cachedTokenCount: cachedCount }];
+  running.output.push({ kind: "prompt-computed", cachedTokenCount: cachedCount });
 }
 
-function takeEffect(
-  sequence: Sequence,
-  outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>,
-): readonly GenerationEvent[] {
+function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {
   switch (outcome.kind) {
     case "token":
-      return takeToken(sequence, outcome.token);
+      takeToken(sequence, outcome.token);
+      return;
     case "ways":
       sequence.ways = outcome.ways;
-      return [];
+      return;
     case "complete":
-      return [complete(sequence)];
+      finish(sequence, { reason: "stop", stopTokenId: null });
+      return;
     default:
-      return unreachable(outcome);
+      unreachable(outcome);
   }
 }
 
-function takeToken(sequence: Sequence, token: GeneratedToken): readonly GenerationEvent[] {
-  const { choice } = sequence;
-  const tokens: GenerationEvent = { kind: "tokens", choice, tokens: [token] };
-  const finish = sequence.append(token.id);
-  if (finish === null) {
-    sequence.cursor?.accept(token.id);
-    return [tokens];
-  }
-  sequence.isFinished = true;
-  return [tokens, { kind: "choice-finished", choice, ...finish }];
+function takeToken(sequence: Sequence, token: GeneratedToken): void {
+  const { choice, running } = sequence;
+  const end = sequence.append(token.id);
+  running.output.push({ kind: "tokens", choice, tokens: [token] });
+  if (end === null) sequence.cursor?.accept(token.id);
+  else finish(sequence, end);
 }
 
-function complete(sequence: Sequence): GenerationEvent {
+function finish(sequence: Sequence, end: Finish): void {
   sequence.isFinished = true;
-  return { kind: "choice-finished", choice: sequence.choice, reason: "stop", stopTokenId: null };
+  sequence.running.output.push({ kind: "choice-finished", choice: sequence.choice, ...end });
 }

@@ -25,11 +25,11 @@ import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { CompiledConstraint } from "../../grammar/matcher.ts";
 import { allowedByTrying } from "../../grammar/testing/try-every-token.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
-import { checkRequest } from "../check-request.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import { processorNames } from "../processors/registrations.ts";
 import { loadProcessors, type ProcessorRegistry } from "../processors/registry.ts";
-import { GenerationStream } from "../events/generation-stream.ts";
+import type { GenerationStream } from "../generation-stream.ts";
+import { Generations, unavailable } from "../generations.ts";
 import { searchEvents, type Scores } from "./naive-beams.ts";
 import { openNaiveModel, type NaiveModel } from "./naive-model.ts";
 import { drawPlainly, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
@@ -66,6 +66,7 @@ export class NaiveEngine implements Engine {
     processors: processorNames([]),
   };
   readonly #options: NaiveOptions;
+  readonly #generations: Generations;
   #model: NaiveModel | null = null;
   #processors: ProcessorRegistry | null = null;
   /** The first one runs; of the others the one with the best priority follows it, and of equals the oldest. */
@@ -82,7 +83,7 @@ export class NaiveEngine implements Engine {
     },
     stop: async () => {
       this.#state = { kind: "stopped", reason: "The engine is stopped." };
-      for (const { stream } of this.#jobs.slice()) stream.fail(unavailable("The engine is being stopped."));
+      this.#generations.failAll("The engine is being stopped.");
       await this.#working;
       await this.#model?.close();
     },
@@ -90,6 +91,7 @@ export class NaiveEngine implements Engine {
 
   constructor(options: NaiveOptions) {
     this.#options = options;
+    this.#generations = new Generations(this.capabilities, options.waitingCountMax);
   }
 
   start(): Promise<void> {
@@ -101,19 +103,8 @@ export class NaiveEngine implements Engine {
   }
 
   submit(request: GenerationRequest): Generation {
-    if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
-    checkRequest(request, this.capabilities, this.#state.limits);
-    if (this.#jobs.some((job) => job.request.id === request.id)) {
-      const message = `A request with the id ${request.id} is running.`;
-      throw new ServiceError({ code: "conflict", message });
-    }
-    if (this.status().waitingCount >= this.#options.waitingCountMax) {
-      throw new ServiceError({ code: "overloaded", message: "Too many requests are waiting." });
-    }
     const wanted = new Set(Array.from({ length: choiceCountOf(request) }, (_, choice) => choice));
-    const stream = new GenerationStream({
-      choiceCount: wanted.size,
-      logprobCount: 1 + (request.outputs.topLogprobCount ?? 0),
+    const stream = this.#generations.open(request, this.#state, {
       onStopChoice: (choice) => wanted.delete(choice),
       onAbort: () => wanted.clear(),
       onEnd: () => this.#jobs.splice(this.#jobs.indexOf(job), 1),
@@ -130,14 +121,7 @@ export class NaiveEngine implements Engine {
   }
 
   status(): EngineStatus {
-    const runningCount = Math.min(1, this.#jobs.length);
-    return {
-      state: this.#state,
-      runningCount,
-      waitingCount: this.#jobs.length - runningCount,
-      waitingCountMax: this.#options.waitingCountMax,
-      gauges: [],
-    };
+    return this.#generations.status(this.#state, []);
   }
 
   /** Does nothing where all that waited was given up. */
@@ -277,8 +261,4 @@ function rankedTokenOf(id: number, logits: readonly number[], alternativeCount: 
 
 function unsupported(message: string): ServiceError {
   return new ServiceError({ code: "unsupported", message });
-}
-
-function unavailable(message: string): ServiceError {
-  return new ServiceError({ code: "unavailable", message });
 }

@@ -2,12 +2,12 @@
 import { systemClock } from "../../domain/clock.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
-import { createChildEngine } from "../child-engine.ts";
+import { createEmbeddedEngine } from "../embedded-engine.ts";
 import { constraintSettings } from "../constraints/settings.ts";
 import { engineSettings } from "../settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 
-const engine = createChildEngine({
+const engine = createEmbeddedEngine({
   modelFolder: process.argv[2],
   cacheFolder: process.argv[3],
   vocabulary: packVocabulary([]),

@@ -8,7 +8,9 @@ import type {
   TokenAlternative,
 } from "../../domain/generation.ts";
 import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
-import { EngineLoop, type LoopOptions } from "../loop/engine-loop.ts";
+import type { ServiceError } from "../../domain/service-error.ts";
+import { EngineLoop, type LoopOptions, type Submission } from "../loop/engine-loop.ts";
+import type { GenerationOutput } from "../loop/sequence.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
 /** What a test says of a request; the rest is greedy, one choice of 16 tokens, and nothing else. */
@@ -51,9 +53,17 @@ export function withAdapter(request: GenerationRequest, adapter: AdapterReferenc
 }
 
 /** All that was emitted of one request. */
-export class Transcript {
+export class Transcript implements GenerationOutput {
   readonly events: GenerationEvent[] = [];
   failure: string | null = null;
+
+  push(event: GenerationEvent): void {
+    this.events.push(event);
+  }
+
+  fail({ code, message }: ServiceError): void {
+    this.failure = `${code}: ${message}`;
+  }
 
   ids(choice = 0): readonly number[] {
     return this.#tokens(choice).map((token) => token.id);
@@ -90,36 +100,75 @@ export const smallLimits = {
   kvCacheBytesMax: 2 ** 24,
   tokensPerStepMax: 64,
   promptChunkTokens: 32,
-} as const satisfies Omit<LoopOptions, "emit">;
+} as const satisfies LoopOptions;
 
-/** A loop whose transcripts are at hand under the requests' keys. */
+/** A loop whose requests have keys, under which their transcripts are at hand. */
+export class ObservedLoop {
+  readonly #loop: EngineLoop;
+  readonly #submissions = new Map<number, Submission>();
+  readonly #transcripts = new Map<number, Transcript>();
+
+  constructor(runner: ModelRunner, limits: LoopOptions) {
+    this.#loop = new EngineLoop(runner, limits);
+  }
+
+  get hasWork(): boolean {
+    return this.#loop.hasWork;
+  }
+
+  get kvCacheBytes(): number {
+    return this.#loop.kvCacheBytes;
+  }
+
+  transcript(key: number): Transcript {
+    const found = this.#transcripts.get(key) ?? new Transcript();
+    this.#transcripts.set(key, found);
+    return found;
+  }
+
+  submit(key: number, request: GenerationRequest): void {
+    this.#submissions.set(key, this.#loop.submit(request, this.transcript(key)));
+  }
+
+  stopChoice(key: number, choice: number): void {
+    this.#submissions.get(key)?.stopChoice(choice);
+  }
+
+  abort(key: number): void {
+    this.#submissions.get(key)?.abort();
+  }
+
+  dropAdapter(id: string): void {
+    this.#loop.dropAdapter(id);
+  }
+
+  step(): Promise<void> {
+    return this.#loop.step();
+  }
+
+  run(): Promise<void> {
+    return this.#loop.run();
+  }
+
+  stop(): void {
+    this.#loop.stop();
+  }
+}
+
+/** A loop with the transcripts of its requests. */
 export function observedLoop(
   runner: ModelRunner,
-  limits: Omit<LoopOptions, "emit"> = smallLimits,
-): { readonly loop: EngineLoop; readonly transcript: (key: number) => Transcript } {
-  const transcripts = new Map<number, Transcript>();
-  const transcript = (key: number): Transcript => {
-    const found = transcripts.get(key) ?? new Transcript();
-    transcripts.set(key, found);
-    return found;
-  };
-  const loop = new EngineLoop(runner, {
-    ...limits,
-    emit: (outputs) => {
-      for (const output of outputs) {
-        if (output.kind === "event") transcript(output.key).events.push(output.event);
-        else transcript(output.key).failure = `${output.code}: ${output.message}`;
-      }
-    },
-  });
-  return { loop, transcript };
+  limits: LoopOptions = smallLimits,
+): { readonly loop: ObservedLoop; readonly transcript: (key: number) => Transcript } {
+  const loop = new ObservedLoop(runner, limits);
+  return { loop, transcript: (key) => loop.transcript(key) };
 }
 
 /** Runs requests together until all have ended; the key of each is its index. */
 export async function runTogether(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],
-  limits: Omit<LoopOptions, "emit"> = smallLimits,
+  limits: LoopOptions = smallLimits,
 ): Promise<readonly Transcript[]> {
   const { loop, transcript } = observedLoop(runner, limits);
   requests.forEach((request, key) => loop.submit(key, request));

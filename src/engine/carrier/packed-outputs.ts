@@ -1,29 +1,34 @@
-// What the loop puts out, as it crosses from the engine's process to the server's. Nearly all of it is tokens: columns of
+// What came of calls, as it crosses from the engine's process to the server's. Nearly all of it is tokens: columns of
 // numbers are written and read many times as fast as as many objects. What is read of them stays in columns until somebody
 // asks for it: the alternatives of a long answer are millions.
 import { present } from "../../domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../domain/generation.ts";
-import type { LoopOutput } from "../loop/settle.ts";
+import type { Failure } from "../../processes/protocol.ts";
+
+/** What came of a call. */
+export type CallOutput =
+  | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
+  | ({ readonly kind: "failed"; readonly call: number } & Failure);
 
 export interface PackedOutputs {
-  /** Key, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */
+  /** Call, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */
   readonly tokens: Float64Array;
   /** Id and log-probability of each alternative, those of every token behind those of the one before: [alternatives, 2]. */
   readonly alternatives: Float64Array;
   /** Everything else. */
-  readonly others: readonly LoopOutput[];
+  readonly others: readonly CallOutput[];
   /** The place of each of these among all, counting tokens, ascending. */
   readonly otherPlaces: readonly number[];
 }
 
-type TokensOutput = Extract<LoopOutput, { readonly kind: "event" }> & {
+type TokensOutput = Extract<CallOutput, { readonly kind: "event" }> & {
   readonly event: Extract<GenerationEvent, { readonly kind: "tokens" }>;
 };
 
 const columnCount = 5;
 const alternativeColumnCount = 2;
 
-export function packOutputs(outputs: readonly LoopOutput[]): PackedOutputs {
+export function packOutputs(outputs: readonly CallOutput[]): PackedOutputs {
   let tokenCount = 0;
   let alternativeCount = 0;
   for (const output of outputs) {
@@ -33,7 +38,7 @@ export function packOutputs(outputs: readonly LoopOutput[]): PackedOutputs {
   }
   const tokens = new Float64Array(columnCount * tokenCount);
   const alternatives = new Float64Array(alternativeColumnCount * alternativeCount);
-  const others: LoopOutput[] = [];
+  const others: CallOutput[] = [];
   const otherPlaces: number[] = [];
   let at = 0;
   let alternativeAt = 0;
@@ -44,7 +49,7 @@ export function packOutputs(outputs: readonly LoopOutput[]): PackedOutputs {
       continue;
     }
     for (const token of output.event.tokens) {
-      tokens[at++] = output.key;
+      tokens[at++] = output.call;
       tokens[at++] = output.event.choice;
       tokens[at++] = token.id;
       tokens[at++] = token.logprob;
@@ -59,7 +64,7 @@ export function packOutputs(outputs: readonly LoopOutput[]): PackedOutputs {
 }
 
 /** What was packed, in its order; each token is an event by itself. */
-export function* unpackOutputs(packed: PackedOutputs): Generator<LoopOutput> {
+export function* unpackOutputs(packed: PackedOutputs): Generator<CallOutput> {
   const { tokens, others, otherPlaces } = packed;
   const count = tokens.length / columnCount + others.length;
   let otherCount = 0;
@@ -71,14 +76,14 @@ export function* unpackOutputs(packed: PackedOutputs): Generator<LoopOutput> {
       continue;
     }
     const at = columnCount * (place - otherCount);
-    const [key, choice, id, logprob] = [tokens[at], tokens[at + 1], tokens[at + 2], tokens[at + 3]];
+    const [call, choice, id, logprob] = [tokens[at], tokens[at + 1], tokens[at + 2], tokens[at + 3]];
     const end = alternativeAt + alternativeColumnCount * tokens[at + 4];
     const token =
       alternativeAt === end
         ? { id, logprob, alternatives: [] }
         : new JudgedToken(id, logprob, packed.alternatives.subarray(alternativeAt, end));
     alternativeAt = end;
-    yield { kind: "event", key, event: { kind: "tokens", choice, tokens: [token] } };
+    yield { kind: "event", call, event: { kind: "tokens", choice, tokens: [token] } };
   }
 }
 
@@ -103,6 +108,6 @@ class JudgedToken implements GeneratedToken {
   }
 }
 
-function isTokens(output: LoopOutput): output is TokensOutput {
+function isTokens(output: CallOutput): output is TokensOutput {
   return output.kind === "event" && output.event.kind === "tokens";
 }

@@ -3,27 +3,27 @@ import { test } from "node:test";
 import { FakeClock } from "../../domain/fake-clock.ts";
 import type { GenerationEvent } from "../../domain/generation.ts";
 import { EventOutbox } from "./event-outbox.ts";
-import type { LoopOutput } from "../loop/settle.ts";
+import type { CallOutput } from "./packed-outputs.ts";
 
 const setUp = (intervalMs: number) => {
   const clock = new FakeClock();
   const sent: string[] = [];
-  const send = (outputs: readonly LoopOutput[]): void =>
+  const send = (outputs: readonly CallOutput[]): void =>
     void sent.push(`${clock.monotonicMs()}: ${outputs.map(nameOf).join(" ")}`);
   return { clock, sent, outbox: new EventOutbox({ intervalMs, clock, send }) };
 };
 
-const nameOf = (output: LoopOutput): string => {
+const nameOf = (output: CallOutput): string => {
   if (output.kind === "failed") return "failed";
   return output.event.kind === "tokens" ? String(output.event.tokens[0].id) : output.event.kind;
 };
 
-const of = (event: GenerationEvent, key = 1): LoopOutput => ({ kind: "event", key, event });
-const token = (id: number, key = 1): LoopOutput =>
-  of({ kind: "tokens", choice: 0, tokens: [{ id, logprob: NaN, alternatives: [] }] }, key);
+const of = (event: GenerationEvent, call = 1): CallOutput => ({ kind: "event", call, event });
+const token = (id: number, call = 1): CallOutput =>
+  of({ kind: "tokens", choice: 0, tokens: [{ id, logprob: NaN, alternatives: [] }] }, call);
 const computed = of({ kind: "prompt-computed", cachedTokenCount: 0 });
 const finished = of({ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null });
-const failed: LoopOutput = { kind: "failed", key: 2, code: "internal", message: "broken", detail: "" };
+const failed: CallOutput = { kind: "failed", call: 2, code: "internal", message: "broken", detail: "" };
 
 test("sends the tokens of fast steps together, and those of slow ones each", async () => {
   const { clock, sent, outbox } = setUp(10);
@@ -72,7 +72,7 @@ test("gathers for longer where many answers grow, and not without end", async ()
     [1000, 40],
   ]) {
     const { clock, sent, outbox } = setUp(10);
-    const step = Array.from({ length: count }, (_, key) => token(key, key));
+    const step = Array.from({ length: count }, (_, call) => token(call, call));
     for (let ms = 0; ms <= 40; ms += 5) {
       outbox.put(step);
       await clock.advance(5);

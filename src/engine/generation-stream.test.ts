@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GenerationEvent } from "../../domain/generation.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import type { GenerationEvent } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import { GenerationStream } from "./generation-stream.ts";
 
-const setUp = (choiceCount: number, logprobCount = 1) => {
+const setUp = (choiceCount: number) => {
   const calls: string[] = [];
   const stream = new GenerationStream({
     choiceCount,
-    logprobCount,
     onStopChoice: (choice) => calls.push(`stop ${choice}`),
     onAbort: () => calls.push("abort"),
     onEnd: () => calls.push("end"),
@@ -82,19 +81,16 @@ test("nothing of a stopped choice is read any more, though it came before", asyn
   assert.doesNotMatch(seen, /0:0/);
 });
 
-test("joins steps that were not read, each choice in order with its finish, in small batches", async () => {
+test("joins steps that were not read, each choice in order with its finish", async () => {
   const choiceCount = 20;
   const { stream } = setUp(choiceCount);
   const choices = Array.from({ length: choiceCount }, (_, choice) => choice);
   const reader = stream.events[Symbol.asyncIterator]();
   const events: GenerationEvent[] = [];
-  const sizes: number[] = [];
   const take = async (): Promise<boolean> => {
     const { done, value } = await reader.next();
-    if (done === true) return false;
-    sizes.push(value.length);
-    events.push(...value);
-    return true;
+    if (done !== true) events.push(...value);
+    return done !== true;
   };
   for (let id = 0; id < 20; id++) for (const choice of choices) stream.push(token(choice, id));
   await take();
@@ -112,25 +108,6 @@ test("joins steps that were not read, each choice in order with its finish, in s
     const finish = events.indexOf(own.at(-1) ?? own[0]);
     assert.deepEqual([events[finish].kind, events[finish - 1]], ["choice-finished", own.at(-2)]);
   }
-  assert.ok(Math.max(...sizes) <= 32, sizes.join());
-});
-
-test("a batch of judged tokens is smaller, and others have their turn behind each", async () => {
-  const { stream } = setUp(16, 21);
-  for (let id = 0; id < 16; id++) for (let choice = 0; choice < 16; choice++) stream.push(token(choice, id));
-  for (let choice = 0; choice < 16; choice++) stream.push(finished(choice));
-  let turns = 0;
-  let isOver = false;
-  const takeTurns = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(takeTurns);
-  };
-  setImmediate(takeTurns);
-  const batches = await read(stream);
-  isOver = true;
-  // Two choices of 16 tokens with 21 log-probabilities each.
-  assert.equal(batches.length, 8);
-  assert.ok(turns >= 7, `${turns} turns`);
 });
 
 test("choices that were not found end with those that were", async () => {

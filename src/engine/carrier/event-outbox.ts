@@ -1,13 +1,13 @@
-// What the loop puts out on its way to the server's process: tokens of fast steps are gathered, since a message for each
-// step, and what follows it up to the client's socket, costs more than a small model's step itself.
+// What comes of an engine's calls on its way to the server's process: tokens of fast steps are gathered, since a message
+// for each step, and what follows it up to the client's socket, costs more than a small model's step itself.
 import type { Clock } from "../../domain/clock.ts";
-import type { LoopOutput } from "../loop/settle.ts";
+import type { CallOutput } from "./packed-outputs.ts";
 
 export interface OutboxOptions {
   /** At most so long after the message before are tokens kept back, and longer where many requests have some; 0 keeps none. */
   readonly intervalMs: number;
   readonly clock: Clock;
-  readonly send: (outputs: readonly LoopOutput[]) => void;
+  readonly send: (outputs: readonly CallOutput[]) => void;
 }
 
 /** More requests than this make the interval longer in proportion: what they cost the server together grows no further. */
@@ -18,7 +18,7 @@ const growthMax = 4;
 /** Keeps the order of what is put into it for each request. */
 export class EventOutbox {
   readonly #options: OutboxOptions;
-  #kept: LoopOutput[] = [];
+  #kept: CallOutput[] = [];
   #sentAtMs = -Infinity;
   /** Whether a step was put since the last message: its own is due also where it brought nothing. */
   #isOwing = false;
@@ -32,11 +32,11 @@ export class EventOutbox {
    * Sends everything once the interval is over, so that slow steps go out each, and at once what there is of a request
    * whose answer begins or ends.
    */
-  put(outputs: readonly LoopOutput[]): void {
+  put(outputs: readonly CallOutput[]): void {
     this.#kept.push(...outputs);
     this.#isOwing = true;
     if (this.#restMs() <= 0) this.flush();
-    else this.#sendOf(new Set(outputs.filter((output) => !isOnlyTokens(output)).map(({ key }) => key)));
+    else this.#sendOf(new Set(outputs.filter((output) => !isOnlyTokens(output)).map(({ call }) => call)));
     if (this.#isOwing && !this.#isWaiting) void this.#flushLater();
   }
 
@@ -51,17 +51,17 @@ export class EventOutbox {
 
   /** How long the interval still lasts. */
   #restMs(): number {
-    const requestCount = new Set(this.#kept.map(({ key }) => key)).size;
+    const requestCount = new Set(this.#kept.map(({ call }) => call)).size;
     const growth = Math.min(Math.max(requestCount / requestCountOfInterval, 1), growthMax);
     return this.#sentAtMs + growth * this.#options.intervalMs - this.#options.clock.monotonicMs();
   }
 
-  #sendOf(keys: ReadonlySet<number>): void {
-    if (keys.size === 0) return;
+  #sendOf(calls: ReadonlySet<number>): void {
+    if (calls.size === 0) return;
     const kept = this.#kept;
-    this.#kept = kept.filter(({ key }) => !keys.has(key));
+    this.#kept = kept.filter(({ call }) => !calls.has(call));
     this.#isOwing = this.#kept.length > 0;
-    this.#options.send(kept.filter(({ key }) => keys.has(key)));
+    this.#options.send(kept.filter(({ call }) => calls.has(call)));
   }
 
   /** Waits while there is something to wait for; steps meanwhile may have sent what it began with. */
@@ -73,6 +73,6 @@ export class EventOutbox {
   }
 }
 
-function isOnlyTokens(output: LoopOutput): boolean {
+function isOnlyTokens(output: CallOutput): boolean {
   return output.kind === "event" && output.event.kind === "tokens";
 }

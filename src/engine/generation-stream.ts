@@ -1,20 +1,16 @@
 // A generation as its reader sees it: events that arrive are kept until they are read. Nothing bounds the buffer but the
-// request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further. What
-// has gathered is read in small batches, with a pause behind each in which others have their turn.
-import { setImmediate } from "node:timers/promises";
-import type { Generation, GenerationEvent } from "../../domain/generation.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+// request itself: it can hold at most `maxTokens` tokens for each choice, so a slow reader cannot make it grow further.
+import type { Generation, GenerationEvent } from "../domain/generation.ts";
+import { ServiceError } from "../domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;
-  /** Log-probabilities of each token, its alternatives' among them. */
-  readonly logprobCount: number;
   /** Called once when the reader wants no more of a choice that had not ended. */
-  readonly onStopChoice: (choice: number) => void;
+  readonly onStopChoice?: (choice: number) => void;
   /** Called once when the reader gives the whole request up before its end. */
-  readonly onAbort: () => void;
+  readonly onAbort?: () => void;
   /** Called once when nothing more can come, for whatever reason; all of it may still be unread. */
-  readonly onEnd: () => void;
+  readonly onEnd?: () => void;
 }
 
 /** What waits to be read of one choice: tokens of several steps as one event, and its finish with its last tokens. */
@@ -22,9 +18,6 @@ type Unread = GenerationEvent[];
 
 /** Steps are joined to events of so many tokens. */
 const joinedTokensMax = 16;
-/** How many of the unread make a batch, and after how many log-probabilities it takes no more: each is made a text. */
-const batchSize = 16;
-const batchLogprobsMax = 512;
 
 /** The writing side belongs to the engine: {@link push} and {@link fail}. */
 export class GenerationStream implements Generation {
@@ -35,6 +28,7 @@ export class GenerationStream implements Generation {
   /** Of each choice the last of its unread. */
   readonly #lastUnread = new Map<number, Unread>();
   #error: ServiceError | null = null;
+  #hasBegun = false;
   #hasEnded = false;
   #wake: () => void = () => undefined;
 
@@ -44,9 +38,15 @@ export class GenerationStream implements Generation {
     this.events = { [Symbol.asyncIterator]: () => this.#read() };
   }
 
+  /** Whether anything came of it yet. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
   /** Takes the next event; those of choices that were stopped are dropped. */
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
+    this.#hasBegun = true;
     if ("choice" in event && !this.#liveChoices.has(event.choice)) return;
     this.#keep(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
@@ -65,7 +65,7 @@ export class GenerationStream implements Generation {
   stopChoice(choice: number): void {
     if (this.#hasEnded || !this.#liveChoices.has(choice)) return;
     this.#unread = this.#unread.filter(([event]) => !("choice" in event && event.choice === choice));
-    this.#options.onStopChoice(choice);
+    this.#options.onStopChoice?.(choice);
     this.#endChoice(choice);
     this.#wake();
   }
@@ -74,7 +74,7 @@ export class GenerationStream implements Generation {
     if (this.#hasEnded) return;
     this.#unread = [];
     this.fail(new ServiceError({ code: "cancelled", message: "The request was cancelled." }));
-    this.#options.onAbort();
+    this.#options.onAbort?.();
   }
 
   #keep(event: GenerationEvent): void {
@@ -92,25 +92,11 @@ export class GenerationStream implements Generation {
     if ("choice" in event) this.#lastUnread.set(event.choice, unread);
   }
 
-  #takeBatch(): readonly GenerationEvent[] {
-    const taken = this.#unread.splice(0, this.#batchCount());
-    for (const unread of taken) {
-      const [event] = unread;
-      const isLast = "choice" in event && this.#lastUnread.get(event.choice) === unread;
-      if (isLast) this.#lastUnread.delete(event.choice);
-    }
-    return taken.flat();
-  }
-
-  /** How many of the unread the next batch has. */
-  #batchCount(): number {
-    let logprobCount = 0;
-    for (let count = 0; count < batchSize; count++) {
-      for (const event of this.#unread[count] ?? [])
-        if (event.kind === "tokens") logprobCount += event.tokens.length * this.#options.logprobCount;
-      if (logprobCount >= batchLogprobsMax) return count + 1;
-    }
-    return batchSize;
+  #takeAll(): readonly GenerationEvent[] {
+    const batch = this.#unread.flat();
+    this.#unread = [];
+    this.#lastUnread.clear();
+    return batch;
   }
 
   #endChoicesFrom(count: number): void {
@@ -124,18 +110,14 @@ export class GenerationStream implements Generation {
 
   #end(): void {
     this.#hasEnded = true;
-    this.#options.onEnd();
+    this.#options.onEnd?.();
   }
 
   async *#read(): AsyncGenerator<readonly GenerationEvent[], void, undefined> {
     try {
       for (;;) {
-        const batch = this.#takeBatch();
-        if (batch.length > 0) {
-          yield batch;
-          // All that is here could be read without a pause otherwise, and the reader's own work is done meanwhile.
-          if (this.#unread.length > 0) await setImmediate();
-        } else if (this.#error !== null) throw this.#error;
+        if (this.#unread.length > 0) yield this.#takeAll();
+        else if (this.#error !== null) throw this.#error;
         else if (this.#hasEnded) return;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }

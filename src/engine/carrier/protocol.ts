@@ -1,0 +1,25 @@
+// What an engine and its carrier say to each other across processes. Each call has a number, since a request's id may come
+// again as soon as it has ended on one side.
+import type { EngineState, GenerationRequest } from "../../domain/generation.ts";
+import type { PackedOutputs } from "./packed-outputs.ts";
+
+export type CarrierRequest =
+  | { readonly kind: "submit"; readonly call: number; readonly request: GenerationRequest }
+  | { readonly kind: "abort"; readonly call: number }
+  | { readonly kind: "stop-choice"; readonly call: number; readonly choice: number }
+  | { readonly kind: "drop-adapter"; readonly id: string };
+
+/** What has gathered of one step or several; see `EventOutbox`. */
+export interface CarrierEvents {
+  readonly outputs: PackedOutputs;
+  /** The values of the engine's gauges, in their order. */
+  readonly gauges: readonly number[];
+}
+
+export interface CarrierProtocol {
+  /** What the engine is made of; its maker in the process knows. */
+  readonly load: unknown;
+  readonly ready: Extract<EngineState, { readonly kind: "ready" }>;
+  readonly request: CarrierRequest;
+  readonly event: CarrierEvents;
+}

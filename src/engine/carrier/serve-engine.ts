@@ -1,0 +1,117 @@
+// An engine that is carried, from inside its process: the calls of the parent are made on it, and what comes of them is sent
+// back. Whatever engine it is; it must be up when it is given.
+import { assert } from "../../domain/assert.ts";
+import { systemClock } from "../../domain/clock.ts";
+import type { Engine, Generation } from "../../domain/generation.ts";
+import { failureOf } from "../../processes/failure.ts";
+import { serveParent } from "../../processes/serve-parent.ts";
+import { EventOutbox } from "./event-outbox.ts";
+import { packOutputs, type CallOutput } from "./packed-outputs.ts";
+import type { CarrierProtocol, CarrierRequest } from "./protocol.ts";
+
+/** What a process carries. */
+export interface CarriedEngine {
+  readonly engine: Engine;
+  /** See {@link EventOutbox}. */
+  readonly intervalMs: number;
+}
+
+/**
+ * Serves the parent of this process. To be called once, when the module is loaded.
+ *
+ * @param make makes the engine, which is started here. `onStep` is to be called whenever it got on: an engine that has work
+ *   and does not is ended, and started again, as is one that has failed then
+ */
+export function serveEngine(make: (load: unknown, onStep: () => void) => CarriedEngine): void {
+  serveParent<CarrierProtocol>(async (load, emit) => {
+    const { engine, intervalMs } = make(load, () => {
+      if (engine.status().state.kind === "failed") process.exit(1);
+      calls.put([]);
+    });
+    const outbox = new EventOutbox({
+      intervalMs,
+      clock: systemClock,
+      send: (outputs) =>
+        void emit({
+          outputs: packOutputs(outputs),
+          gauges: engine.status().gauges.map(({ value }) => value),
+        }),
+    });
+    const calls = new Calls(engine, outbox);
+    await engine.start();
+    const { state } = engine.status();
+    assert(state.kind === "ready", "an engine that has started is ready");
+    return {
+      ready: state,
+      receive: (request) => calls.receive(request),
+      stop: async () => {
+        await engine.stop();
+        outbox.flush();
+      },
+    };
+  });
+}
+
+/** The calls that the parent has made and that have not ended. */
+class Calls {
+  readonly #engine: Engine;
+  readonly #outbox: EventOutbox;
+  readonly #running = new Map<number, Generation>();
+  /** What came in this turn of the event loop: of one step, mostly. */
+  #gathered: CallOutput[] = [];
+  #isGathering = false;
+
+  constructor(engine: Engine, outbox: EventOutbox) {
+    this.#engine = engine;
+    this.#outbox = outbox;
+  }
+
+  receive(request: CarrierRequest): void {
+    switch (request.kind) {
+      case "submit":
+        void this.#follow(request.call, () => this.#submit(request));
+        return;
+      case "abort":
+        this.#running.get(request.call)?.abort();
+        return;
+      case "stop-choice":
+        this.#running.get(request.call)?.stopChoice(request.choice);
+        return;
+      case "drop-adapter":
+        this.#engine.dropAdapter(request.id);
+    }
+  }
+
+  /** Hands over what comes in one turn together, so that a step is a message and not each of its requests. */
+  put(outputs: readonly CallOutput[]): void {
+    this.#gathered.push(...outputs);
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    setImmediate(() => {
+      const gathered = this.#gathered;
+      this.#gathered = [];
+      this.#isGathering = false;
+      this.#outbox.put(gathered);
+    });
+  }
+
+  async #submit({ call, request }: Extract<CarrierRequest, { readonly kind: "submit" }>): Promise<void> {
+    const generation = this.#engine.submit(request);
+    this.#running.set(call, generation);
+    try {
+      for await (const batch of generation.events)
+        this.put(batch.map((event) => ({ kind: "event", call, event })));
+    } finally {
+      this.#running.delete(call);
+    }
+  }
+
+  /** Says why a call has failed. */
+  async #follow(call: number, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      this.put([{ kind: "failed", call, ...failureOf(error, "The engine failed; the log says why.") }]);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// The embedded engine with its process, over a model.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../domain/clock.ts";
+import { defaultsOf } from "../domain/settings.ts";
+import { silentLogger } from "../telemetry/logger.ts";
+import type { ProcessEngine } from "./carrier/process-engine.ts";
+import { constraintSettings } from "./constraints/settings.ts";
+import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
+import { createEmbeddedEngine } from "./embedded-engine.ts";
+import { engineSettings } from "./settings.ts";
+
+const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
+after(() => rmSync(cacheFolder, { recursive: true }));
+
+const create = (folder: string): ProcessEngine =>
+  createEmbeddedEngine({
+    modelFolder: folder,
+    cacheFolder,
+    vocabulary,
+    settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26 },
+    constraints: defaultsOf(constraintSettings),
+    clock: systemClock,
+    logger: silentLogger,
+    log: { level: "silent", format: "json" },
+  });
+
+test("answers from a process of its own as the reference does, and says whose weights it has", async (t) => {
+  const engine = create(modelFolder);
+  t.after(() => engine.stop());
+  await engine.start();
+  const { state } = engine.status();
+  assert.ok(state.kind === "ready" && /^[0-9a-f]{64}$/.test(state.weights ?? ""));
+  const answers = await Promise.all([
+    answerOf(engine, ask({ maxTokens: recorded.answer.length })),
+    answerOf(engine, ask({ id: "adapted", adapter, topLogprobCount: 0 })),
+  ]);
+  assert.deepEqual(answers[0].ids(), recorded.answer);
+  assert.notDeepEqual(answers[1].logprobs(), answers[0].logprobs());
+});
+
+test("a model that cannot be served fails the start with the reason", async () => {
+  const engine = create("test/fixtures/goldens/training/adapter");
+  await assert.rejects(engine.start(), { code: "not_found", message: /has no config\.json/ });
+  const { state } = engine.status();
+  assert.ok(state.kind === "failed" && state.reason.includes("has no config.json"));
+});
+
+test("the engine's process ends when its parent is killed", async () => {
+  const script = fileURLToPath(new URL("./testing/orphan-parent.js", import.meta.url));
+  const parent = spawn(process.execPath, [script, modelFolder, cacheFolder], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(parent, "close");
+  await once(parent.stdout, "data");
+  parent.kill("SIGKILL");
+  // The engine's process holds the same standard error, so it closes only when both are gone.
+  await closed;
+});

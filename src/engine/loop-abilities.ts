@@ -1,0 +1,64 @@
+// What the embedded engine can do and what it shows of itself, by its settings: known also where it does not run.
+import type { EngineCapabilities, EngineGauge } from "../domain/generation.ts";
+import type { CacheCounts } from "./constraints/constraint-cache.ts";
+import type { ConstraintSettings } from "./constraints/settings.ts";
+import { processorNames, readRegistrations } from "./processors/registrations.ts";
+import type { EngineSettings } from "./settings.ts";
+
+/** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
+const features = [
+  "constraint",
+  "min-p",
+  "penalties",
+  "logit-bias",
+  "allowed-token-ids",
+  "bad-words",
+  "logits-processors",
+  "min-tokens",
+  "cache-salt",
+  "prompt-logprobs",
+  "beam",
+] as const;
+
+/** What an engine of these settings can do. */
+export function loopCapabilities({ scheduling, logitsProcessors }: EngineSettings): EngineCapabilities {
+  const processors = processorNames(readRegistrations(logitsProcessors));
+  return {
+    features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
+    processors,
+  };
+}
+
+/** What an engine of these settings shows of itself. */
+export function loopGauges(
+  { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
+  held: { readonly kvCacheBytes: number; readonly constraintCache: CacheCounts | undefined } | null = null,
+): readonly EngineGauge[] {
+  const { hits = 0, misses = 0, bytes = 0 } = held?.constraintCache ?? {};
+  return [
+    {
+      name: "kv_cache_bytes",
+      value: held?.kvCacheBytes ?? 0,
+      limit: settings.kvCacheBytesMax,
+      about: "Memory of keys and values.",
+    },
+    {
+      name: "constraint_cache_bytes",
+      value: bytes,
+      limit: constraints.cacheBytes,
+      about: "Memory of constraints in use or kept.",
+    },
+    {
+      name: "constraint_cache_hits",
+      value: hits,
+      limit: null,
+      about: "Constraints that were kept when a request came, since the engine's process started.",
+    },
+    {
+      name: "constraint_cache_misses",
+      value: misses,
+      limit: null,
+      about: "Constraints that had to be compiled, since the engine's process started.",
+    },
+  ];
+}

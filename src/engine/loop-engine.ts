@@ -1,0 +1,153 @@
+// The embedded engine: the loop over a model, constraints computed by threads beside it, and processors, as one `Engine` in
+// the process that makes it. The server has it in a process of its own, which carrier/ carries the calls to; tests and
+// recipes use it where they are. A step that fails is a programmer error, after which it stays down.
+import { present } from "../domain/assert.ts";
+import type {
+  Engine,
+  EngineCapabilities,
+  EngineLimits,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationRequest,
+} from "../domain/generation.ts";
+import { serviceOf } from "../domain/lifecycle.ts";
+import type { TokenVocabulary } from "../domain/vocabulary.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { positionBytes } from "./cache/kv-lane.ts";
+import type { ConstraintSettings } from "./constraints/settings.ts";
+import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
+import { Generations } from "./generations.ts";
+import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
+import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
+import { positionsThatFit } from "./loop/scheduler.ts";
+import type { ModelRunner } from "./model-runner.ts";
+import { readRegistrations } from "./processors/registrations.ts";
+import { loadProcessors } from "./processors/registry.ts";
+import type { EngineSettings } from "./settings.ts";
+
+/** A model that is ready to compute. */
+export interface OpenModel {
+  readonly runner: ModelRunner;
+  /** Hex SHA-256 of its weights, where it is known. */
+  readonly weights?: string;
+}
+
+export interface LoopEngineOptions {
+  /** Called once, by the start; the engine closes what it returns. */
+  readonly openModel: () => Promise<OpenModel>;
+  /** What the model's tokens stand for, which constraints are about. */
+  readonly vocabulary: TokenVocabulary;
+  /** With the zeros that mean "by the machine" replaced. */
+  readonly settings: EngineSettings;
+  /** What constraints on answers may cost. */
+  readonly constraints: ConstraintSettings;
+  readonly logger: Logger;
+  /** Called at the end of each step, and when the engine has broken down. */
+  readonly onStep?: () => void;
+}
+
+export class LoopEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly #options: LoopEngineOptions;
+  readonly #generations: Generations;
+  #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
+  #loop: EngineLoop | null = null;
+  #constraints: ThreadedConstraints | null = null;
+  /** What the stop ends, in this order. */
+  readonly #ends: (() => Promise<void>)[] = [];
+  readonly #life = serviceOf("engine", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
+
+  constructor(options: LoopEngineOptions) {
+    this.#options = options;
+    this.capabilities = loopCapabilities(options.settings);
+    this.#generations = new Generations(this.capabilities, options.settings.waitingCountMax);
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  submit(request: GenerationRequest): Generation {
+    let submission: Submission | null = null;
+    const stream = this.#generations.open(request, this.#state, {
+      onStopChoice: (choice) => submission?.stopChoice(choice),
+      onAbort: () => submission?.abort(),
+    });
+    submission = present(this.#loop, "the loop of an engine that is ready").submit(request, stream);
+    return stream;
+  }
+
+  dropAdapter(id: string): void {
+    this.#loop?.dropAdapter(id);
+  }
+
+  status(): EngineStatus {
+    const held = { kvCacheBytes: this.#loop?.kvCacheBytes ?? 0, constraintCache: this.#constraints?.kept };
+    return this.#generations.status(this.#state, loopGauges(this.#options, held));
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#state = { kind: "starting", reason: "The engine is loading the model." };
+    const { openModel, vocabulary, settings, logger, onStep } = this.#options;
+    const { runner, weights } = await openModel();
+    this.#ends.unshift(() => runner.close());
+    const constraints = new ThreadedConstraints({
+      vocabulary,
+      settings: this.#options.constraints,
+      choiceCountMax: settings.slotCountMax,
+      onBreakdown: (error) => logger.error({ err: error }, "a thread that computes constraints broke down"),
+    });
+    this.#constraints = constraints;
+    this.#ends.unshift(() => constraints.close());
+    const { vocabularySize } = runner.shape;
+    const registrations = readRegistrations(settings.logitsProcessors);
+    const processors = await loadProcessors(registrations, { vocabulary, vocabularySize });
+    const loop = new EngineLoop(runner, { ...settings, constraints, processors, onStep });
+    const ended = loop.run().catch((error: unknown) => this.#breakDown(error));
+    this.#loop = loop;
+    this.#ends.unshift(() => {
+      loop.stop();
+      return ended;
+    });
+    if (!signal.aborted) this.#state = { kind: "ready", limits: limitsOf(runner, settings), weights };
+  }
+
+  async #stop(): Promise<void> {
+    this.#state = { kind: "stopped", reason: "The engine is stopped." };
+    this.#generations.failAll("The engine is being stopped.");
+    for (const end of this.#ends) await end();
+    this.#loop = null;
+    this.#constraints = null;
+  }
+
+  #breakDown(error: unknown): void {
+    const { logger, onStep } = this.#options;
+    logger.error({ err: error }, "the engine broke down");
+    this.#state = { kind: "failed", reason: "The engine broke down; the log says why." };
+    this.#generations.failAll("The engine broke down while it computed this request.");
+    onStep?.();
+  }
+}
+
+function limitsOf(runner: ModelRunner, settings: EngineSettings): EngineLimits {
+  const { contextLength, vocabularySize } = runner.shape;
+  const bytesPerPosition = positionBytes(runner.shape);
+  const counts = Array.from({ length: settings.slotCountMax }, (_, index) =>
+    Math.min(contextLength, positionsThatFit(index + 1, { ...settings, bytesPerPosition })),
+  );
+  const [positionCountMax = 0] = counts;
+  return {
+    contextLength,
+    vocabularySize,
+    positionCountMax,
+    beamPositionCountsMax: counts.filter((count) => count > 0),
+  };
+}

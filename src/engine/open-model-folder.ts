@@ -1,0 +1,27 @@
+// A model folder made ready to compute.
+import { systemClock } from "../domain/clock.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import { baseHashes } from "../model/hashes/base-hashes.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { EmbeddedLoad } from "./embedded-engine.ts";
+import { openGraphRunner } from "./graph-runner.ts";
+import type { OpenModel } from "./loop-engine.ts";
+
+/** @throws ServiceError for a folder that holds no model which can be computed; what nobody foresaw is said in the log alone */
+export async function openModelFolder(
+  { modelFolder, cacheFolder, settings }: Pick<EmbeddedLoad, "modelFolder" | "cacheFolder" | "settings">,
+  logger: Logger,
+): Promise<OpenModel> {
+  try {
+    const { weights } = await baseHashes(modelFolder, cacheFolder);
+    const model = { modelFolder, cacheFolder, weightsHash: weights };
+    return { runner: await openGraphRunner({ ...model, settings, clock: systemClock }), weights };
+  } catch (error) {
+    logger.error({ err: error, modelFolder }, "the model cannot be loaded");
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError({
+      code: "internal",
+      message: `The model in ${modelFolder} cannot be loaded; the log says why.`,
+    });
+  }
+}

@@ -1,0 +1,32 @@
+// For tests: an engine whose tokens cost nothing, and which breaks down at one of them.
+import { defaultsOf } from "../../domain/settings.ts";
+import { packVocabulary } from "../../domain/vocabulary.ts";
+import { silentLogger } from "../../telemetry/logger.ts";
+import { constraintSettings } from "../constraints/settings.ts";
+import { LoopEngine } from "../loop-engine.ts";
+import type { PromptPart } from "../model-runner.ts";
+import { engineSettings } from "../settings.ts";
+import { FakeRunner } from "./fake-runner.ts";
+
+/** A prompt with this token ends the process. */
+export const fatalTokenId = 13;
+
+class FragileRunner extends FakeRunner {
+  override prefill(...args: Parameters<FakeRunner["prefill"]>): ReturnType<FakeRunner["prefill"]> {
+    const parts: readonly PromptPart[] = args[2];
+    if (parts.some(({ tokenIds }) => tokenIds.includes(fatalTokenId))) throw new Error("a fault in a step");
+    return super.prefill(...args);
+  }
+}
+
+/** The same engine in this process. */
+export function createFakeEngine(onStep?: () => void): LoopEngine {
+  return new LoopEngine({
+    openModel: () => Promise.resolve({ runner: new FragileRunner() }),
+    vocabulary: packVocabulary([new Uint8Array([0x61])]),
+    settings: { ...defaultsOf(engineSettings), kvCacheBytesMax: 2 ** 26 },
+    constraints: defaultsOf(constraintSettings),
+    logger: silentLogger,
+    ...(onStep && { onStep }),
+  });
+}
