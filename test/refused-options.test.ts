@@ -18,18 +18,14 @@ const folder = "test/fixtures/goldens/models/qwen3";
 
 /** Takes nothing: a request that reaches it was not refused. */
 const engine: Engine = {
-  capabilities: { features: new Set() },
+  capabilities: { features: new Set(), isExact: true },
   start: () => Promise.resolve(),
   stop: () => Promise.resolve(),
+  roomFor: () => 64,
+  prepareAdapter: () => Promise.resolve(),
   dropAdapter: () => undefined,
   status: () => {
-    const limits = {
-      contextLength: 64,
-      vocabularySize: 512,
-      positionCountMax: 64,
-      beamPositionCountsMax: [],
-    };
-    const state = { kind: "ready", limits } as const;
+    const state = { kind: "ready", limits: { contextLength: 64, vocabularySize: 512 } } as const;
     return { state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] };
   },
   submit: () => assert.fail("a request that asks for what is not served reached the engine"),

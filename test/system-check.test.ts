@@ -63,8 +63,11 @@ test("only the newest version keeps its optimizer's state, and a job without one
 test("an adapter that cannot be read is named by the system check, and a chat on it says which, without internals", async () => {
   const server = serverOfTests();
   const { dataFolder } = server;
-  const modelId = await registerModel(server, "cut");
-  await finish(server, await submitJob(server, modelId, 1));
+  const trained = await registerModel(server, "whole");
+  await finish(server, await submitJob(server, trained, 1));
+  // What was trained just now is in the engine's memory, and a copy is not.
+  const copy = { project: "p", name: "cut", base_model: "tiny", from: { model: "p/whole" } };
+  const { id: modelId } = (await call(server, "POST", "/v1/preview/models", { body: copy })).body;
   truncateSync(join(dataFolder, "adapters", modelId, "1", "adapter_model.safetensors"), 100);
   const red = await systemCheck(server);
   assert.equal(red.status, 503);

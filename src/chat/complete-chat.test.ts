@@ -5,7 +5,10 @@ import * as fc from "fast-check";
 import type { ChatEvent, ConversationPrompt, TextPrompt, TokenPrompt } from "../domain/chat.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Constraint } from "../domain/constraint.ts";
+import { constraintFeatures, constraintFeaturesOf } from "../domain/generation.ts";
 import type {
+  ChoiceRequest,
+  ConstraintFeature,
   Engine,
   EngineCapabilities,
   EngineFeature,
@@ -15,6 +18,9 @@ import type {
   GenerationRequest,
 } from "../domain/generation.ts";
 import { plainSampling } from "../domain/sampling.ts";
+import { featureRequests } from "../domain/testing/feature-requests.ts";
+import { requestOf } from "../engine/testing/run-loop.ts";
+import { callFormats } from "./tools/call-formats.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { MessageRecord } from "../domain/trajectory.ts";
 import { silentLogger } from "../telemetry/logger.ts";
@@ -40,13 +46,10 @@ type Script = readonly (readonly GenerationEvent[] | Error)[];
 
 /** An engine that plays a script, batch by batch, and remembers what it was asked. */
 class ScriptedEngine implements Engine {
-  readonly capabilities: EngineCapabilities;
-  readonly limits = {
-    contextLength: 128,
-    vocabularySize: 512,
-    positionCountMax: 128,
-    beamPositionCountsMax: [128, 100, 20],
-  };
+  capabilities: EngineCapabilities;
+  readonly limits = { contextLength: 128, vocabularySize: 512 };
+  /** For one choice, and for as many beams as the index says. */
+  rooms: readonly number[] = [128, 128, 100, 20];
   readonly requests: GenerationRequest[] = [];
   readonly stopped: number[] = [];
   abortCount = 0;
@@ -56,12 +59,18 @@ class ScriptedEngine implements Engine {
 
   constructor(script: Script, features: readonly EngineFeature[] = []) {
     this.script = script;
-    this.capabilities = { features: new Set(features), processors: ["p"] };
+    this.capabilities = { features: new Set(features), isExact: true, processors: ["p"] };
   }
   start(): Promise<void> {
     return Promise.resolve();
   }
   stop(): Promise<void> {
+    return Promise.resolve();
+  }
+  roomFor(choices: ChoiceRequest): number {
+    return this.rooms[choices.kind === "beam" ? choices.width : 0] ?? 0;
+  }
+  prepareAdapter(): Promise<void> {
     return Promise.resolve();
   }
   dropAdapter(): void {}
@@ -292,7 +301,7 @@ test("the header waits for the whole prompt, and names the tokens of its log-pro
 test("what there is to know of the constraint stands in the header", async () => {
   const noted: GenerationEvent = { kind: "constraint-noted", notices: ["a is so", "b is so"] };
   const script: Script = [[noted], [prompt, tokens(idsOf("a")), finished("length")]];
-  const { header } = await check(script, { constraint: anyJson }, { features: ["constraint"] });
+  const { header } = await check(script, { constraint: anyJson }, { features: ["constraint-json-object"] });
   assert.equal(header.notice, "a is so; b is so");
   const silent = await check(oneByOne(idsOf("a"), finished("length")));
   assert.equal(silent.header.notice, null);
@@ -668,11 +677,7 @@ test("the longest answer is the request's, else the makers', and never more than
 
 test("an answer fills no more than the engine's memory, and a prompt that leaves no room is refused", async () => {
   const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
-  const small = (positionCountMax: number): EngineState => ({
-    kind: "ready",
-    limits: { ...engine.limits, positionCountMax },
-  });
-  engine.state = small(20);
+  engine.rooms = [20];
   const events = await collect(
     serve(engine).complete(hello, caller, { signal: new AbortController().signal }),
   );
@@ -680,7 +685,7 @@ test("an answer fills no more than the engine's memory, and a prompt that leaves
   assert.ok(header?.kind === "header");
   const promptLength = header.header.promptTokenIds.length;
   assert.equal(engine.requests[0].stopping.maxTokens, 20 - promptLength);
-  engine.state = small(promptLength);
+  engine.rooms = [promptLength];
   const error = await refused(engine);
   assert.equal(error.code, "unsupported");
   assert.match(error.message, /memory for \d+ tokens of prompt and answer/);
@@ -689,8 +694,8 @@ test("an answer fills no more than the engine's memory, and a prompt that leaves
 test("more log-probabilities than an answer may have are refused", async () => {
   const ends = Array.from({ length: 128 }, (_, choice) => finished("length", null, choice));
   const engine = new ScriptedEngine([[prompt], ends]);
-  const limits = { ...engine.limits, contextLength: 4096, positionCountMax: 4096 };
-  engine.state = { kind: "ready", limits };
+  engine.state = { kind: "ready", limits: { ...engine.limits, contextLength: 4096 } };
+  engine.rooms = [4096];
   const ask = (topCount: number, maxTokens: number | null): RequestChanges => ({
     output: { choices: { kind: "sample", count: 128 }, logprobs: { topCount } },
     stopping: { maxTokens },
@@ -789,7 +794,7 @@ test("a prompt that is too long, or that the template refuses, never reaches the
 
 /** Of each feature a request that asks for it, the fields at fault, and what an engine that has it is asked. */
 const features: {
-  readonly [Feature in EngineFeature]: {
+  readonly [Feature in Exclude<EngineFeature, ConstraintFeature>]: {
     readonly asks: RequestChanges;
     readonly fields: readonly string[];
     readonly reaches: (request: GenerationRequest) => unknown;
@@ -845,12 +850,6 @@ const features: {
     reaches: ({ outputs }) => outputs.promptLogprobCount,
     as: 0,
   },
-  constraint: {
-    asks: { constraint: anyJson },
-    fields: ["constraint"],
-    reaches: ({ constraint }) => constraint,
-    as: anyJson,
-  },
   beam: {
     asks: { output: { choices: { kind: "beam", width: 1, lengthPenalty: 2 } } },
     fields: ["output.choices"],
@@ -892,6 +891,63 @@ for (const [feature, { asks, fields, reaches, as }] of Object.entries(features))
     assert.deepEqual(reaches(able.requests[0]), as);
   });
 }
+
+test("each kind of constraint, and how it writes JSON, is refused where the engine lacks it", async () => {
+  const ways = featureRequests(requestOf([1]));
+  for (const feature of constraintFeatures) {
+    for (const { constraint } of ways[feature]) {
+      assert.ok(constraint !== null);
+      const others = constraintFeatures.filter((other) => other !== feature);
+      const error = await refused(new ScriptedEngine([], others), { constraint });
+      assert.deepEqual(
+        [error.code, error.faults.map(({ location }) => location)],
+        ["unsupported", [["constraint"]]],
+      );
+      assert.match(error.message, /does not offer; it offers json/);
+      const able = new ScriptedEngine(
+        oneByOne(idsOf("a"), finished("length")),
+        constraintFeaturesOf(constraint),
+      );
+      const { signal } = new AbortController();
+      await collect(serve(able).complete(chatRequest({ constraint }), caller, { signal }));
+      assert.deepEqual(able.requests[0].constraint, constraint);
+    }
+  }
+});
+
+test("calls, and thoughts before a constraint, are refused by what asks for them where they cannot be held", async () => {
+  const refusedFor = async (asks: RequestChanges): Promise<string> => {
+    const engine = new ScriptedEngine([], ["constraint-json-object"]);
+    const replies = { ...plainReplies, callFormat: callFormats.hermes, thinks: true };
+    const error = await refused(engine, asks, undefined, { replies });
+    assert.deepEqual([error.code, engine.requests.length], ["unsupported", 0]);
+    return error.faults.map(({ location }) => location.join(".")).join();
+  };
+  const tool = { name: "f", parameters: { type: "object" } };
+  const prompt = { tools: [{ type: "function", function: tool }] };
+  const strict = { tools: [{ type: "function", function: { ...tool, strict: true } }] };
+  assert.equal(await refusedFor({ prompt, calls: { choice: { kind: "required" } } }), "calls.choice");
+  assert.equal(await refusedFor({ prompt, calls: { choice: { kind: "named", name: "f" } } }), "calls.choice");
+  assert.equal(await refusedFor({ prompt: strict }), "prompt.tools.0.function.strict");
+  const allowed = { choice: { kind: "auto", allowed: [] } } as const;
+  assert.equal(await refusedFor({ prompt, calls: allowed }), "prompt.tools");
+  assert.equal(await refusedFor({ constraint: anyJson }), "constraint");
+});
+
+test("an engine that is not exact says so to whoever asks for a seed", async () => {
+  const noticeFor = async (isExact: boolean, seed: number | null): Promise<string | null> => {
+    const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
+    engine.capabilities = { ...engine.capabilities, isExact };
+    const { signal } = new AbortController();
+    const [header] = await collect(
+      serve(engine).complete(chatRequest({ sampling: { seed } }), caller, { signal }),
+    );
+    assert.ok(header?.kind === "header");
+    return header.header.notice;
+  };
+  assert.deepEqual(await Promise.all([noticeFor(true, 3), noticeFor(false, null)]), [null, null]);
+  assert.match((await noticeFor(false, 3)) ?? "", /^seed: the engine of this model is not exact/);
+});
 
 test("every field that an engine cannot serve is named at once", async () => {
   const error = await refused(new ScriptedEngine([], ["min-p"]), {

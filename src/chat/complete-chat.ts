@@ -99,7 +99,7 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
           isHeaderSent = true;
           metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
           const { promptLogprobs, choiceCount, notices } = batch;
-          const notice = joinedNotices(plan.header.notice, notices);
+          const notice = [...plan.notices, ...notices].join("; ") || null;
           const header = { ...plan.header, createdAt: clock.now(), promptLogprobs, choiceCount, notice };
           yield { kind: "header", header };
         }
@@ -159,12 +159,6 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
 /** A request's id among all that run: ids belong to their entity, and one entity's say nothing to another. */
 function runningId({ identity }: ChatRequest, { entity }: Caller): string {
   return JSON.stringify([entity, identity.requestId]);
-}
-
-/** What the client should know of its request and of its constraint; null where there is nothing. */
-function joinedNotices(notice: string | null, more: readonly string[]): string | null {
-  const all = notice === null ? more : [notice, ...more];
-  return all.length === 0 ? null : all.join("; ");
 }
 
 function throwIfAborted(signal: AbortSignal): void {

@@ -2,16 +2,20 @@
 // here knows which engine it is.
 import { chatFault, type ChatField, type ChatRequest } from "../domain/chat.ts";
 import {
+  constraintFeaturesOf,
   featuresOf,
+  type ConstraintFeature,
   type EngineCapabilities,
   type EngineFeature,
   type FeatureRequest,
 } from "../domain/generation.ts";
+import type { Constraint } from "../domain/constraint.ts";
 import { plainSampling } from "../domain/sampling.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
+import { calledFault } from "./tools/tool-use.ts";
 
-/** The fields that ask for each feature. */
-const fieldsOf: { readonly [Feature in EngineFeature]: readonly ChatField[] } = {
+/** The fields that ask for each feature; of constraints see {@link constraintFault}. */
+const fieldsOf: { readonly [Feature in Exclude<EngineFeature, ConstraintFeature>]: readonly ChatField[] } = {
   "min-p": ["sampling.minP"],
   penalties: ["sampling.repetitionPenalty", "sampling.frequencyPenalty", "sampling.presencePenalty"],
   "logit-bias": ["sampling.logitBias"],
@@ -20,7 +24,6 @@ const fieldsOf: { readonly [Feature in EngineFeature]: readonly ChatField[] } = 
   "logits-processors": ["sampling.processors"],
   "min-tokens": ["stopping.minTokens"],
   "prompt-logprobs": ["output.promptLogprobCount"],
-  constraint: ["constraint"],
   beam: ["output.choices"],
   priority: ["identity.priority"],
   "cache-salt": ["identity.cacheSalt"],
@@ -32,12 +35,62 @@ export function refuseMissingFeatures(request: ChatRequest, capabilities: Engine
   const { features } = capabilities;
   const faults = featuresOf(featureRequest(request))
     .filter((feature) => !features.has(feature))
-    .flatMap((feature) => fieldsOf[feature])
+    .flatMap((feature) => (isOfConstraint(feature) ? [] : fieldsOf[feature]))
     .filter((field) => asks(request, field))
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
   const unknown = features.has("logits-processors") ? unknownProcessors(request, capabilities) : [];
-  const all = [...request.unserved, ...faults, ...unknown];
+  const held =
+    missingOf(request.constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
+  const all = [...request.unserved, ...faults, ...held, ...unknown];
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
+}
+
+/**
+ * Asked of what a request comes to: calls of tools, and thoughts before a constraint, are held to constraints that the
+ * client did not write.
+ *
+ * @throws ServiceError `unsupported` naming the field that asks for them
+ */
+export function refuseMissingConstraint(
+  request: ChatRequest,
+  constraint: Constraint | null,
+  capabilities: EngineCapabilities,
+): void {
+  if (missingOf(constraint, capabilities).length === 0) return;
+  const fault = request.constraint === null ? calledFault(request) : constraintFault(capabilities);
+  throw new ServiceError({ code: "unsupported", faults: [fault] });
+}
+
+/** What of a constraint an engine does not offer, in words; none where it offers all. */
+export function missingOf(
+  constraint: Constraint | null,
+  { features }: Pick<EngineCapabilities, "features">,
+): readonly string[] {
+  return constraintFeaturesOf(constraint)
+    .filter((feature) => !features.has(feature))
+    .map(wordsOf);
+}
+
+/** What of constraints an engine offers, in words. */
+export function offeredConstraints({ features }: Pick<EngineCapabilities, "features">): string {
+  return [...features].filter(isOfConstraint).map(wordsOf).join(", ");
+}
+
+function constraintFault(capabilities: EngineCapabilities): Fault {
+  const offered = offeredConstraints(capabilities);
+  const message =
+    offered === ""
+      ? "`constraint` is not supported by this server; leave it out or at its default."
+      : `\`constraint\` asks for what the engine of this model does not offer; it offers ${offered}.`;
+  return chatFault("constraint", { message, type: "unsupported" });
+}
+
+function isOfConstraint(feature: EngineFeature): feature is ConstraintFeature {
+  return feature.startsWith("constraint-");
+}
+
+function wordsOf(feature: ConstraintFeature): string {
+  return feature.slice("constraint-".length).replaceAll("-", " ");
 }
 
 function unknownProcessors(

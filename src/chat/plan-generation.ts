@@ -4,12 +4,12 @@ import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from ".
 import { joinedText } from "../domain/content-part.ts";
 import {
   choiceCountOf,
-  positionCountMaxOf,
   type ChoiceRequest,
   type EngineLimits,
   type GenerationRequest,
 } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { refuseMissingConstraint } from "./missing-features.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import { namedTokens } from "./reply/named-tokens.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
@@ -23,7 +23,9 @@ import { refuseStrangeTokens } from "./strange-tokens.ts";
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
   /** What is known of it before anything is computed. */
-  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount">;
+  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "notice">;
+  /** What the client should know, a sentence each. */
+  readonly notices: readonly string[];
   /** The token that is no stop reason when it ends a choice. */
   readonly endOfTextId: number | null;
   readonly reply: ReplyPlan;
@@ -41,7 +43,7 @@ export async function planGeneration(
   options: { readonly client: string; readonly signal: AbortSignal },
 ): Promise<GenerationPlan> {
   const { identity, output } = request;
-  const limits = limitsOf(output.choices, servedLimits(base));
+  const limits = limitsOf(output.choices, base);
   const prompt = await base.prompts.write(
     {
       prompt: request.prompt,
@@ -59,6 +61,7 @@ export async function planGeneration(
   const resolved = { badWordIds: prompt.badWordIds, vocabularySize: limits.vocabularySize };
   refuseStrangeTokens(request, resolved);
   const reply = planReply(request, base, promptTokenIds);
+  refuseMissingConstraint(request, reply.constraint, base.engine.capabilities);
   const logprobs = logprobMode(request, model);
   const topLogprobCount = logprobs === "off" ? null : (output.logprobs?.topCount ?? 0);
   refuseManyLogprobs(request, { topLogprobCount, maxTokens: stopping.maxTokens, promptTokenIds });
@@ -78,7 +81,6 @@ export async function planGeneration(
     transfer: identity.transfer,
   };
   const header = {
-    notice: noticeOf(request, base),
     model: model.name,
     fingerprint: model.fingerprint,
     role: roleOf(request.prompt),
@@ -94,7 +96,17 @@ export async function planGeneration(
       inChoices: model.isTrained && output.logprobs !== null && output.returnTokenIds !== false,
     },
   };
-  return { generation, header, endOfTextId, reply };
+  return { generation, header, notices: noticesOf(request, base), endOfTextId, reply };
+}
+
+function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
+  const isSeeded = request.sampling.seed !== null && !base.engine.capabilities.isExact;
+  return [
+    noticeOf(request, base) ?? [],
+    isSeeded
+      ? "seed: the engine of this model is not exact, and may answer the same request differently"
+      : [],
+  ].flat();
 }
 
 /**
@@ -131,7 +143,7 @@ function refuseManyLogprobs(
 /** How many tokens of the prompt are kept; null keeps all. */
 function keptTokens(
   { prompt: { truncation }, stopping: { maxTokens } }: ChatRequest,
-  { contextLength, positionCountMax }: EngineLimits,
+  { contextLength, positionCountMax }: RequestLimits,
 ): number | null {
   if (truncation === null || (truncation >= 1 && truncation <= contextLength)) return truncation;
   const positionCount = Math.min(contextLength, positionCountMax);
@@ -165,13 +177,21 @@ function logprobMode({ output }: ChatRequest, model: ResolvedModel): ChatHeader[
   return output.logprobs === null ? "off" : "text";
 }
 
-/** With what beams that run side by side leave each of them. */
-function limitsOf(choices: ChoiceRequest, limits: EngineLimits): EngineLimits {
-  const positionCountMax = positionCountMaxOf(limits, choices);
-  if (positionCountMax > 0) return { ...limits, positionCountMax };
+/** What a request must keep to. */
+interface RequestLimits extends EngineLimits {
+  /** Tokens in prompt and answer together that the engine has room for. */
+  readonly positionCountMax: number;
+}
+
+function limitsOf(choices: ChoiceRequest, base: ServedBase): RequestLimits {
+  const limits = servedLimits(base);
+  const positionCountMax = base.engine.roomFor(choices);
+  if (positionCountMax > 0 || choices.kind === "sample") return { ...limits, positionCountMax };
+  let width = choices.width;
+  while (width > 0 && base.engine.roomFor({ ...choices, width }) === 0) width -= 1;
   const message =
-    `\`output.choices\` asks for ${choiceCountOf({ choices })} beams; this server has room for at most ` +
-    `${limits.beamPositionCountsMax.length} side by side. Ask for fewer.`;
+    `\`output.choices\` asks for ${choices.width} beams; this server has room for at most ` +
+    `${width} side by side. Ask for fewer.`;
   const faults = [chatFault("output.choices", { message, type: "value_error" })];
   throw new ServiceError({ code: "unsupported", faults });
 }
@@ -184,7 +204,7 @@ function limitsOf(choices: ChoiceRequest, limits: EngineLimits): EngineLimits {
 function roomLeft(
   { kind }: ChatPrompt,
   promptLength: number,
-  { contextLength, positionCountMax }: EngineLimits,
+  { contextLength, positionCountMax }: RequestLimits,
 ): number {
   const room = Math.min(contextLength, positionCountMax) - promptLength;
   if (room >= 1) return room;

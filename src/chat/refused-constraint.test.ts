@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { constraintFeatures } from "../domain/generation.ts";
 import type { Fault } from "../domain/service-error.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { jsonSchema, structuralTag } from "../grammar/testing/constraints.ts";
@@ -34,7 +35,11 @@ function faultOf(message: string, { thought = "none", format = "hermes", ...chan
           isHeld: true,
           texts: new Set<string>(),
         };
-  const constraint = constrainedReply(request, choice, { thought, calls });
+  const constraint = constrainedReply(request, choice, {
+    thought,
+    calls,
+    features: new Set(constraintFeatures),
+  });
   const error = locateRefusal(new ServiceError({ code: "unsupported", message }), request, {
     constraint,
     form: { thought, calls },

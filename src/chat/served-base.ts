@@ -10,7 +10,7 @@ import type { ReplyAbilities } from "./reply-abilities.ts";
 import type { PromptWriter } from "./prompts/write-prompt.ts";
 
 export interface ServedBase {
-  readonly model: BaseModel;
+  readonly model: Pick<BaseModel, "name" | "folder" | "toolCalls">;
   readonly engine: Engine;
   readonly prompts: PromptWriter;
   /** Of answers alone: what is tokenized may take long, and is a matter of `prompts`. */
@@ -40,7 +40,7 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
 export function servedContextLength({ engine, contextLength }: ServedBase): number {
   const { state } = engine.status();
   if (state.kind !== "ready") return contextLength;
-  return Math.min(contextLength, state.limits.contextLength, state.limits.positionCountMax);
+  return Math.min(contextLength, state.limits.contextLength, engine.roomFor({ kind: "sample", count: 1 }));
 }
 
 /** What a model's makers recommend; each is used where a request says nothing. */

@@ -7,6 +7,7 @@ test("a server that has started says where it is, how one gets in, and how it re
     name,
     contextLength,
     vocabularySize: 1,
+    isExact: true,
     replies: { calls: { format, reason: "" }, thoughts: { areRead, reason: "" } },
   });
   const summary = startSummary(

@@ -35,8 +35,11 @@ export interface ConstraintOptions {
 
 export type Constraint = ConstraintRule & ConstraintOptions;
 
-/** Why a constraint is not served: it is malformed, it asks for what is not expressed exactly, or it costs too much. */
-export type RefusalKind = "malformed" | "not-exact" | "limit" | "unsatisfiable";
+/**
+ * Why a constraint is not served: it is malformed, it asks for what is not expressed exactly, it costs too much, nothing
+ * satisfies it, or the model's engine has nothing of its kind.
+ */
+export type RefusalKind = "malformed" | "not-exact" | "limit" | "unsatisfiable" | "not-offered";
 
 /** What of a constraint is refused, and why. */
 export interface Refusal {

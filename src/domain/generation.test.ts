@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { featuresOf, type GenerationRequest } from "./generation.ts";
+import { constraintFeaturesOf, featuresOf, type GenerationRequest } from "./generation.ts";
 import { plainSampling } from "./sampling.ts";
 import { featureRequests } from "./testing/feature-requests.ts";
 
@@ -23,8 +23,20 @@ test("a plain request asks for no feature", () => {
 
 test("each feature is asked for by its own fields alone", () => {
   for (const [feature, requests] of Object.entries(featureRequests(plain))) {
-    for (const request of requests) assert.deepEqual(featuresOf(request), [feature]);
+    for (const request of requests) {
+      // How JSON is written is asked for beside the JSON.
+      const isOfJson = request.constraint?.kind === "json-object" && feature !== "constraint-json-object";
+      assert.deepEqual(featuresOf(request), isOfJson ? ["constraint-json-object", feature] : [feature]);
+    }
   }
+});
+
+test("how JSON would be written is nothing to ask of a constraint without any", () => {
+  const options = { allowsAnyWhitespace: false, whitespacePattern: " ", allowsAdditionalProperties: false };
+  const constraint = { kind: "regex", pattern: "a", ...options } as const;
+  assert.deepEqual(featuresOf({ ...plain, constraint }), ["constraint-regex"]);
+  assert.deepEqual(constraintFeaturesOf(constraint), ["constraint-regex"]);
+  assert.deepEqual(constraintFeaturesOf(null), []);
 });
 
 test("a request that asks for several names them all", () => {

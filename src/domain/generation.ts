@@ -1,6 +1,6 @@
 // The contract between whoever wants tokens and whoever computes them: token ids in, token ids out.
 // The embedded engine and remote engines implement it. Text never passes here.
-import type { Constraint } from "./constraint.ts";
+import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
 import type { SamplingParameters } from "./sampling.ts";
@@ -8,7 +8,10 @@ import type { JsonObject } from "./trajectory.ts";
 
 /** A LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
 export interface AdapterReference {
-  /** `<model id>:<version>`; never reused for other weights. */
+  /**
+   * `<model id>:<version>`. Requests never come with other weights under it; one that was prepared and never became a
+   * version may be followed by another of the same id, whose hash then differs.
+   */
   readonly id: string;
   /** A PEFT folder. */
   readonly folder: string;
@@ -60,9 +63,12 @@ export interface GenerationRequest {
   readonly transfer: JsonObject | null;
 }
 
+/** The most answers that a request may ask for. */
+export const choiceCountMax = 128;
+
 /** How many answers, and how they are found. */
 export type ChoiceRequest =
-  /** `count` (1 to 128) independent draws; the prompt is computed once for all. */
+  /** `count` (1 to {@link choiceCountMax}) independent draws; the prompt is computed once for all. */
   | { readonly kind: "sample"; readonly count: number }
   /**
    * The `width` best answers that beam search of that width finds, the best first. Nothing is drawn: each step goes on with
@@ -158,8 +164,16 @@ export interface Generation {
   abort(): void;
 }
 
+/** An answer that is held to a constraint of one kind, and how JSON in it is written. */
+export type ConstraintFeature =
+  | `constraint-${ConstraintRule["kind"]}`
+  | "constraint-compact-json"
+  | "constraint-whitespace-pattern"
+  | "constraint-closed-objects";
+
 /** What a request can ask of an engine beyond plain sampling with temperature, top-k, top-p, a seed and stop tokens. */
 export type EngineFeature =
+  | ConstraintFeature
   | "min-p"
   | "penalties"
   | "logit-bias"
@@ -168,7 +182,6 @@ export type EngineFeature =
   | "logits-processors"
   | "min-tokens"
   | "prompt-logprobs"
-  | "constraint"
   | "beam"
   | "priority"
   | "cache-salt"
@@ -183,7 +196,35 @@ export type FeatureRequest = Pick<
   readonly outputs: Pick<GenerationRequest["outputs"], "promptLogprobCount">;
 };
 
+type Constrained = Pick<GenerationRequest, "constraint">;
+
+const holdsTo =
+  (kind: ConstraintRule["kind"]) =>
+  ({ constraint }: Constrained): boolean =>
+    constraint?.kind === kind;
+
+/** How JSON is written is asked for where some is. */
+const writesJson =
+  (isAsked: (options: ConstraintOptions) => boolean) =>
+  ({ constraint }: Constrained): boolean =>
+    constraint !== null &&
+    (constraint.kind.startsWith("json") || constraint.kind === "structural-tag") &&
+    isAsked(constraint);
+
+const constraintRules: Readonly<Record<ConstraintFeature, (request: Constrained) => boolean>> = {
+  "constraint-json-schema": holdsTo("json-schema"),
+  "constraint-json-object": holdsTo("json-object"),
+  "constraint-regex": holdsTo("regex"),
+  "constraint-choice": holdsTo("choice"),
+  "constraint-grammar": holdsTo("grammar"),
+  "constraint-structural-tag": holdsTo("structural-tag"),
+  "constraint-compact-json": writesJson(({ allowsAnyWhitespace }) => !allowsAnyWhitespace),
+  "constraint-whitespace-pattern": writesJson(({ whitespacePattern }) => whitespacePattern !== null),
+  "constraint-closed-objects": writesJson(({ allowsAdditionalProperties }) => !allowsAdditionalProperties),
+};
+
 const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => boolean>> = {
+  ...constraintRules,
   "min-p": ({ sampling }) => sampling.minP > 0,
   penalties: ({ sampling }) =>
     sampling.repetitionPenalty !== 1 || sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0,
@@ -193,7 +234,6 @@ const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => 
   "logits-processors": ({ sampling }) => sampling.processors.length > 0,
   "min-tokens": ({ stopping }) => stopping.minTokens > 0,
   "prompt-logprobs": ({ outputs }) => outputs.promptLogprobCount !== null,
-  constraint: ({ constraint }) => constraint !== null,
   beam: ({ choices }) => choices.kind === "beam",
   priority: ({ priority }) => priority !== 0,
   "cache-salt": ({ cacheSalt }) => cacheSalt !== null,
@@ -202,37 +242,44 @@ const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => 
 
 /** Which features a request asks for. */
 export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
+  return askedFor(featureRules, request);
+}
+
+/** Every way to hold an answer to a constraint. */
+export const constraintFeatures = Object.keys(constraintRules) as readonly ConstraintFeature[];
+
+/** Which features a constraint asks for; none where the answer is free. */
+export function constraintFeaturesOf(constraint: Constraint | null): readonly ConstraintFeature[] {
+  return askedFor(constraintRules, { constraint });
+}
+
+function askedFor<Feature extends string, Request>(
+  rules: Readonly<Record<Feature, (request: Request) => boolean>>,
+  request: Request,
+): readonly Feature[] {
   // The record's keys are the features.
-  const features = Object.keys(featureRules) as EngineFeature[];
-  return features.filter((feature) => featureRules[feature](request));
+  return (Object.keys(rules) as Feature[]).filter((feature) => rules[feature](request));
 }
 
 /** What an engine can do; constant, known before it starts. */
 export interface EngineCapabilities {
   readonly features: ReadonlySet<EngineFeature>;
+  /**
+   * Whether a request is answered by the same tokens with the same log-probabilities each time, to the last bit, whatever
+   * runs beside it; and choice `i` is drawn from the stream of its seed and `i`, however many choices there are. Where it
+   * is false log-probabilities may differ in their last digits, and a draw that is decided by these.
+   */
+  readonly isExact: boolean;
   /** The names of the logits processors that it has; absent where it has none. */
   readonly processors?: readonly string[];
 }
 
-/** What the model and the memory of an engine that is up allow. */
+/** What the model of an engine that is up allows. */
 export interface EngineLimits {
   /** Tokens in prompt and answer together that the model takes. */
   readonly contextLength: number;
   /** How many ids the logits cover. */
   readonly vocabularySize: number;
-  /** Tokens in prompt and answer together that can ever run: at most `contextLength`, less where memory is small. */
-  readonly positionCountMax: number;
-  /**
-   * The same for each of so many beams, which run side by side: at index 1 for two, and so on. Missing where as many can
-   * never run.
-   */
-  readonly beamPositionCountsMax: readonly number[];
-}
-
-/** The most tokens in prompt and answer together that can run for a request; 0 where its beams are too many. */
-export function positionCountMaxOf(limits: EngineLimits, choices: ChoiceRequest): number {
-  if (choices.kind === "sample") return limits.positionCountMax;
-  return limits.beamPositionCountsMax[choices.width - 1] ?? 0;
 }
 
 export type EngineState =
@@ -273,6 +320,19 @@ export interface Engine extends Service {
    * positions than can ever run, `conflict` when the id is running, `overloaded` when the queue is full.
    */
   submit(request: GenerationRequest): Generation;
+  /**
+   * The most tokens in prompt and answer together that can ever run for a request of such choices, all of which fit beside
+   * each other where they must: at most the context length, less where memory is small. 0 where as many can never run, and
+   * while the engine is not up.
+   */
+  roomFor(choices: ChoiceRequest): number;
+  /**
+   * Resolves when requests with the adapter can be answered, at every replica. To be awaited before a version becomes the
+   * newest. It holds up nothing for long, and is no condition of `submit`, which takes adapters that were never prepared.
+   *
+   * @throws ServiceError `conflict` as requests with the adapter would, `unavailable` where the engine is not up
+   */
+  prepareAdapter(reference: AdapterReference): Promise<void>;
   /** Forgets an adapter once nothing uses it; requests already running go on. */
   dropAdapter(id: string): void;
   status(): EngineStatus;

@@ -5,9 +5,13 @@ import type { Page, PageRequest } from "./page.ts";
 export interface BaseModel {
   readonly name: string;
   readonly folder: string;
+  readonly engine: BaseEngine;
   /** `off` where calls of tools are read out of its answers only if the operator asks for it, whatever its template writes. */
   readonly toolCalls?: "off";
 }
+
+/** Who computes the tokens of a base model; the embedded engine, from the folder's weights, is the only kind. */
+export type BaseEngine = { readonly kind: "embedded" };
 
 /** A model under training: (entity, project, name) over a base model. Its version 0 is the base itself. */
 export interface TrainedModel {

@@ -14,7 +14,10 @@ export class AdapterCache {
   readonly #countMax: number;
   readonly #weights: string | undefined;
   /** Least recently used first. */
-  readonly #adapters = new Map<string, LoadedAdapter>();
+  readonly #adapters = new Map<
+    string,
+    { readonly adapter: LoadedAdapter; readonly hash: string | undefined }
+  >();
 
   /** @param weights hex SHA-256 of the base model's: adapters of others are refused */
   constructor(config: ModelConfig, countMax: number, weights?: string) {
@@ -28,12 +31,13 @@ export class AdapterCache {
    *   stored there
    */
   load(reference: AdapterReference): LoadedAdapter {
-    const { id, base } = reference;
+    const { id, base, hash } = reference;
     if (base !== undefined && this.#weights !== undefined && base !== this.#weights)
       throw overOtherWeights(base, this.#weights);
-    const adapter = this.#adapters.get(id) ?? this.#read(reference);
+    const kept = this.#adapters.get(id);
+    const adapter = kept !== undefined && kept.hash === hash ? kept.adapter : this.#read(reference);
     this.#adapters.delete(id);
-    this.#adapters.set(id, adapter);
+    this.#adapters.set(id, { adapter, hash });
     for (const oldest of this.#adapters.keys()) {
       if (this.#adapters.size <= this.#countMax) break;
       this.#adapters.delete(oldest);

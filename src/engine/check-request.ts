@@ -4,7 +4,6 @@ import { assert } from "../domain/assert.ts";
 import {
   choiceCountOf,
   featuresOf,
-  positionCountMaxOf,
   type EngineCapabilities,
   type EngineLimits,
   type GenerationRequest,
@@ -14,19 +13,19 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
 /**
  * Returns when the request can be computed.
  *
+ * @param engine.room what {@link Engine.roomFor} says of the request's choices
  * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more positions than its memory can hold;
  *   asserts what a caller must see to: token ids in the vocabulary, lengths within the context
  */
 export function checkRequest(
   request: GenerationRequest,
   capabilities: EngineCapabilities,
-  limits: EngineLimits,
+  { limits, room }: { readonly limits: EngineLimits; readonly room: number },
 ): void {
   const { tokenIds } = request.prompt;
   const { maxTokens } = request.stopping;
   const { allowedTokenIds, badWords, logitBias } = request.sampling;
   const { contextLength, vocabularySize } = limits;
-  const positionCountMax = positionCountMaxOf(limits, request.choices);
   assert(tokenIds.length > 0, "a prompt has at least one token");
   assert(
     maxTokens >= 1 && choiceCountOf(request) >= 1,
@@ -55,13 +54,13 @@ export function checkRequest(
       `This engine has no logits processor ${quoted(unknown.name)}; it has ${processors.join(", ")}.`,
     );
   }
-  if (tokenIds.length + maxTokens <= positionCountMax) return;
+  if (tokenIds.length + maxTokens <= room) return;
   const beams = request.choices.kind === "beam" ? ` for each of ${request.choices.width} beams` : "";
   throw unsupported(
-    positionCountMax === 0
-      ? `This engine can run at most ${limits.beamPositionCountsMax.length} beams side by side; ask for fewer.`
+    room === 0
+      ? `This engine has no room for ${choiceCountOf(request)} beams side by side; ask for fewer.`
       : `The prompt of ${tokenIds.length} tokens and an answer of up to ${maxTokens} need more memory for keys and values ` +
-          `than this engine has: it holds at most ${positionCountMax} tokens of prompt and answer${beams}. Ask for fewer tokens.`,
+          `than this engine has: it holds at most ${room} tokens of prompt and answer${beams}. Ask for fewer tokens.`,
   );
 }
 

@@ -93,7 +93,8 @@ export class GenerationStream implements Generation {
   }
 
   #takeAll(): readonly GenerationEvent[] {
-    const batch = this.#unread.flat();
+    const [first] = this.#unread;
+    const batch = this.#unread.length === 1 ? first : this.#unread.flat();
     this.#unread = [];
     this.#lastUnread.clear();
     return batch;

@@ -30,15 +30,15 @@ export class Generations {
     return this.#streams.size === 0;
   }
 
-  /** Takes a request, or throws as `submit` of the contract does. */
+  /** Takes a request, or throws as `submit` of the contract does; `room` is what there is for its choices. */
   open(
     request: GenerationRequest,
-    state: EngineState,
+    { state, room }: { readonly state: EngineState; readonly room: number },
     listener: Partial<Omit<StreamOptions, "choiceCount">>,
   ): GenerationStream {
     if (state.kind !== "ready")
       throw unavailable(state.kind === "failed" ? "The engine is down." : state.reason);
-    checkRequest(request, this.#capabilities, state.limits);
+    checkRequest(request, this.#capabilities, { limits: state.limits, room });
     const { id } = request;
     if (this.#streams.has(id)) {
       throw new ServiceError({ code: "conflict", message: `A request with the id ${id} is running.` });

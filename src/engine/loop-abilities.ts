@@ -1,5 +1,5 @@
 // What the embedded engine can do and what it shows of itself, by its settings: known also where it does not run.
-import type { EngineCapabilities, EngineGauge } from "../domain/generation.ts";
+import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
 import type { CacheCounts } from "./constraints/constraint-cache.ts";
 import type { ConstraintSettings } from "./constraints/settings.ts";
 import { processorNames, readRegistrations } from "./processors/registrations.ts";
@@ -7,7 +7,7 @@ import type { EngineSettings } from "./settings.ts";
 
 /** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
 const features = [
-  "constraint",
+  ...constraintFeatures,
   "min-p",
   "penalties",
   "logit-bias",
@@ -25,6 +25,7 @@ export function loopCapabilities({ scheduling, logitsProcessors }: EngineSetting
   const processors = processorNames(readRegistrations(logitsProcessors));
   return {
     features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
+    isExact: true,
     processors,
   };
 }

@@ -8,7 +8,7 @@ import { defaultsOf } from "../domain/settings.ts";
 import { packVocabulary } from "../domain/vocabulary.ts";
 import { silentLogger } from "../telemetry/logger.ts";
 import { constraintSettings } from "./constraints/settings.ts";
-import { limitsOf, modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
+import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { openModelFolder } from "./open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "./settings.ts";
@@ -32,7 +32,7 @@ test("refuses what its memory can never hold, and says how much it can", async (
   // Of this model a position takes 64 bytes.
   const engine = await startedWith({ kvCacheBytesMax: 128 * 64 });
   t.after(() => engine.stop());
-  assert.equal(limitsOf(engine).positionCountMax, 128);
+  assert.equal(engine.roomFor({ kind: "sample", count: 1 }), 128);
   assert.equal((await read(engine.submit(requestOf([1, 2], { maxTokens: 126 })))).ids().length, 126);
   assert.throws(() => engine.submit(requestOf([1, 2], { maxTokens: 127 })), {
     code: "unsupported",

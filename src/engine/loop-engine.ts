@@ -3,9 +3,10 @@
 // recipes use it where they are. A step that fails is a programmer error, after which it stays down.
 import { present } from "../domain/assert.ts";
 import type {
+  AdapterReference,
+  ChoiceRequest,
   Engine,
   EngineCapabilities,
-  EngineLimits,
   EngineState,
   EngineStatus,
   Generation,
@@ -14,13 +15,11 @@ import type {
 import { serviceOf } from "../domain/lifecycle.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { positionBytes } from "./cache/kv-lane.ts";
 import type { ConstraintSettings } from "./constraints/settings.ts";
 import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
-import { Generations } from "./generations.ts";
+import { Generations, unavailable } from "./generations.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
-import { positionsThatFit } from "./loop/scheduler.ts";
 import type { ModelRunner } from "./model-runner.ts";
 import { readRegistrations } from "./processors/registrations.ts";
 import { loadProcessors } from "./processors/registry.ts";
@@ -77,12 +76,27 @@ export class LoopEngine implements Engine {
 
   submit(request: GenerationRequest): Generation {
     let submission: Submission | null = null;
-    const stream = this.#generations.open(request, this.#state, {
-      onStopChoice: (choice) => submission?.stopChoice(choice),
-      onAbort: () => submission?.abort(),
-    });
+    const stream = this.#generations.open(
+      request,
+      { state: this.#state, room: this.roomFor(request.choices) },
+      {
+        onStopChoice: (choice) => submission?.stopChoice(choice),
+        onAbort: () => submission?.abort(),
+      },
+    );
     submission = present(this.#loop, "the loop of an engine that is ready").submit(request, stream);
     return stream;
+  }
+
+  roomFor(choices: ChoiceRequest): number {
+    return this.#state.kind === "ready"
+      ? present(this.#loop, "the loop of an engine that is ready").roomFor(choices)
+      : 0;
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#loop === null) throw unavailable("The engine is not up.");
+    this.#loop.prepareAdapter(reference);
   }
 
   dropAdapter(id: string): void {
@@ -117,7 +131,8 @@ export class LoopEngine implements Engine {
       loop.stop();
       return ended;
     });
-    if (!signal.aborted) this.#state = { kind: "ready", limits: limitsOf(runner, settings), weights };
+    const limits = { contextLength: runner.shape.contextLength, vocabularySize };
+    if (!signal.aborted) this.#state = { kind: "ready", limits, weights };
   }
 
   async #stop(): Promise<void> {
@@ -135,19 +150,4 @@ export class LoopEngine implements Engine {
     this.#generations.failAll("The engine broke down while it computed this request.");
     onStep?.();
   }
-}
-
-function limitsOf(runner: ModelRunner, settings: EngineSettings): EngineLimits {
-  const { contextLength, vocabularySize } = runner.shape;
-  const bytesPerPosition = positionBytes(runner.shape);
-  const counts = Array.from({ length: settings.slotCountMax }, (_, index) =>
-    Math.min(contextLength, positionsThatFit(index + 1, { ...settings, bytesPerPosition })),
-  );
-  const [positionCountMax = 0] = counts;
-  return {
-    contextLength,
-    vocabularySize,
-    positionCountMax,
-    beamPositionCountsMax: counts.filter((count) => count > 0),
-  };
 }

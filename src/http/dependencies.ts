@@ -39,6 +39,8 @@ export interface ListedBase {
   readonly contextLength: number;
   /** Token ids are below it. */
   readonly vocabularySize: number;
+  /** As the engine's capabilities say. */
+  readonly isExact: boolean;
   /** How its answers are read, each with why. */
   readonly replies: {
     /** `off` where no calls are read. */

@@ -1,7 +1,7 @@
 // What attempts at jobs work with.
 import type { Clock } from "../domain/clock.ts";
 import type { JobRunner, JobStore } from "../domain/job.ts";
-import type { ModelStore } from "../domain/model.ts";
+import type { ModelStore, ModelVersion } from "../domain/model.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
 export interface AttemptDependencies {
@@ -11,6 +11,11 @@ export interface AttemptDependencies {
     "find" | "findVersion" | "newestVersion" | "greatestStep" | "dropTrainerStates"
   >;
   readonly runner: JobRunner;
+  /**
+   * Called with a version over a base model before it becomes the newest: resolves when requests for it can be answered
+   * at once. Where it rejects the version is stored all the same.
+   */
+  readonly prepareVersion?: (version: ModelVersion, baseModel: string) => Promise<void>;
   /** Called when a model has a new version; what it does may wait until the next one, or the next start. */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;

@@ -2,6 +2,7 @@
 import { assert } from "../domain/assert.ts";
 import { newUuid } from "../domain/ids.ts";
 import type { JobAssignment, JobOutcome, JobSuccess, TrainingJob } from "../domain/job.ts";
+import type { ModelVersion } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
@@ -190,7 +191,9 @@ export class Attempt {
     switch (ending.kind) {
       case "succeed": {
         assert(assignment !== null, "what ran had an assignment");
-        await jobs.succeed(id, successOf(ending.outcome, assignment, { owner, at: now }));
+        const success = successOf(ending.outcome, assignment, { owner, at: now });
+        await this.#prepare(success.version, assignment.model.baseModel);
+        await jobs.succeed(id, success);
         return;
       }
       case "end":
@@ -217,6 +220,22 @@ export class Attempt {
         return;
       case "leave":
         return;
+    }
+  }
+
+  /**
+   * What was trained is not lost for an engine that is down or refuses it: its files are complete, engines read them when
+   * they are asked for them, and whoever asks is told what is wrong, which may be mended.
+   */
+  async #prepare(version: ModelVersion | null, baseModel: string): Promise<void> {
+    if (version === null) return;
+    try {
+      await this.#dependencies.prepareVersion?.(version, baseModel);
+    } catch (error) {
+      this.#logger.warn(
+        { err: error, step: version.step },
+        "the engine could not load the new version in advance",
+      );
     }
   }
 

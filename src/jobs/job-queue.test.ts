@@ -15,6 +15,7 @@ import { type Logger, silentLogger } from "../telemetry/logger.ts";
 import { rescueNow, storeModel, storeServer } from "../storage/contract/storage-under-test.ts";
 import type { Stores } from "../storage/stores.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
+import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { ServerLease } from "./server-lease.ts";
@@ -110,6 +111,8 @@ class Bench {
   readonly lease = { id: "server" };
   /** What its runner would pin a job to. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
+  /** What its queues do with a version before it is the newest. */
+  prepareVersion: NonNullable<AttemptDependencies["prepareVersion"]> = async () => undefined;
   /** The jobs whose leftovers its runner removed. */
   readonly discarded: string[] = [];
   /** The jobs of which it removed what attempts keep for each other. */
@@ -183,6 +186,7 @@ class Bench {
           discardWork: async (id) => void this.discardedWork.push(id),
           discardState: async (state) => void this.discardedStates.push(state),
         },
+        prepareVersion: (version, baseModel) => this.prepareVersion(version, baseModel),
         clock: this.clock,
         logger: this.#logger,
         lease,
@@ -284,6 +288,24 @@ test("a submitted job runs at once, makes the next version, and emits its events
     [version?.step, version?.jobId, version?.adapterFolder, version?.metrics],
     [2, "b", "adapters/x", { loss: 0.5 }],
   );
+});
+
+test("a version is prepared before it is the newest, and stored where that fails", async (t) => {
+  const bench = await Bench.open(t);
+  const prepared: unknown[] = [];
+  bench.prepareVersion = async ({ modelId, step, adapterHash }, baseModel) => {
+    const newest = await bench.database.models.newestVersion(modelId);
+    prepared.push([baseModel, step, adapterHash, newest?.step]);
+    if (step === 2) throw new ServiceError({ code: "conflict", message: "The engine cannot load it." });
+  };
+  const queue = await bench.start([twoSteps]);
+  for (const id of ["a", "b"]) await bench.submit(queue, id);
+  assert.deepEqual(prepared, [
+    ["tiny", 1, "hash", 0],
+    ["tiny", 2, "hash", 1],
+  ]);
+  assert.deepEqual([await bench.state("a"), await bench.state("b")], ["succeeded", "succeeded"]);
+  assert.equal((await bench.database.models.newestVersion("m"))?.step, 2);
 });
 
 test("each job starts from the newest version", async (t) => {

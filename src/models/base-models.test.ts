@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { BaseModel } from "../domain/model.ts";
 import { listBaseModels } from "./base-models.ts";
 
-const builtIn = { name: "built-in", folder: "/built-in" };
+const builtIn: BaseModel = { name: "built-in", folder: "/built-in", engine: { kind: "embedded" } };
 const qwen = "test/fixtures/goldens/models/qwen3";
 
 const names = (
@@ -18,7 +18,11 @@ test("the default comes first: the one asked for, else the first named, else the
   assert.deepEqual(names([qwen, `b=${qwen}`]), ["qwen3", "b", "built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
   assert.deepEqual(names([qwen], "built-in"), ["built-in", "qwen3"]);
-  assert.equal(listBaseModels({ named: [qwen], defaultModel: null }, builtIn)[0].folder, resolve(qwen));
+  assert.deepEqual(listBaseModels({ named: [qwen], defaultModel: null }, builtIn)[0], {
+    name: "qwen3",
+    folder: resolve(qwen),
+    engine: { kind: "embedded" },
+  });
 });
 
 test("the built-in one may be left out where there is another", () => {

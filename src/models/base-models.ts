@@ -45,7 +45,7 @@ function parseNamed(text: string): BaseModel {
     );
   if (!existsSync(join(folder, "config.json")))
     throw invalid(`${folder} is not a model folder: it has no config.json.`);
-  return { name, folder };
+  return { name, folder, engine: { kind: "embedded" } };
 }
 
 function invalid(message: string): ServiceError {

@@ -178,7 +178,8 @@ function matching(
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
-function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
+/** How engines are told of a version's adapter; null for step 0, which has none. */
+export function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
   const { modelId, step, adapterFolder, base, adapterHash: hash } = version;
   if (adapterFolder === null) return null;
   return {

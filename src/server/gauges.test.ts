@@ -4,7 +4,7 @@ import type { EngineState, EngineStatus } from "../domain/generation.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { exposeGauges } from "./gauges.ts";
 
-const limits = { contextLength: 8, vocabularySize: 8, positionCountMax: 8, beamPositionCountsMax: [] };
+const limits = { contextLength: 8, vocabularySize: 8 };
 const states: Readonly<Record<"ready" | "starting", EngineState>> = {
   ready: { kind: "ready", limits },
   starting: { kind: "starting", reason: "It begins." },

@@ -14,7 +14,12 @@ function packageFolder(): string {
 /** The base model that needs no download. It is too small to be trusted with every client's tools, so calls are off. */
 export function builtInModel(): BaseModel {
   const name = "hone-tiny";
-  return { name, folder: join(packageFolder(), "models", name), toolCalls: "off" };
+  return {
+    name,
+    folder: join(packageFolder(), "models", name),
+    engine: { kind: "embedded" },
+    toolCalls: "off",
+  };
 }
 
 /** The version of this package. */

@@ -1,6 +1,7 @@
 // Base models made ready to serve: tokenizer, template, defaults and an engine each.
 import type { Clock } from "../domain/clock.ts";
-import type { BaseModel } from "../domain/model.ts";
+import type { Engine } from "../domain/generation.ts";
+import type { BaseEngine, BaseModel } from "../domain/model.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
 import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../chat/reply-abilities.ts";
@@ -10,6 +11,7 @@ import { readGenerationDefaults, servedContextLength } from "../chat/served-base
 import { unshownBy, type Unshown } from "../chat/template-abilities.ts";
 import { createEmbeddedEngine } from "../engine/embedded-engine.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
+import { readServedConfig } from "../model/config/served-config.ts";
 import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
@@ -18,7 +20,7 @@ import { withToolsAsText } from "../tokenizer/tools-as-text.ts";
 import type { HoneConfig } from "./config.ts";
 import { vocabularyOf } from "./constraints/vocabularies.ts";
 
-/** A served base whose engine runs in a child process, and whose prompts are made in threads. */
+/** A served base whose prompts are made in threads. */
 export type EngineBase = ServedBase & {
   readonly prompts: PromptThreads;
   readonly vocabulary: TokenVocabulary;
@@ -46,8 +48,8 @@ export async function createServedBases(
   const formats = await loadCallFormats(options.config.chat.toolFormats);
   return Promise.all(
     models.map(async (model) => {
-      const { cacheFolder, config, clock, log, logger } = options;
-      const { contextLength, endOfTextIds, vocabularySize } = readModelConfig(model.folder);
+      const { config, clock, logger } = options;
+      const { contextLength, endOfTextIds, vocabularySize } = readServedConfig(model.folder);
       const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
         loadTokenizer(model.folder),
         readGenerationDefaults(model.folder, endOfTextIds),
@@ -68,21 +70,36 @@ export async function createServedBases(
       tellUnshown(unshownBy(shown), model.name, logger);
       const prompts = createPromptThreads({ folder: model.folder, toolsAsText }, config.chat);
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
-      const engine = createEmbeddedEngine({
-        modelFolder: model.folder,
-        cacheFolder,
-        vocabulary,
-        settings: config.engine,
-        constraints: config.constraints,
-        clock,
-        logger: logger.child({ model: model.name }),
-        log,
-      });
+      const engine = engineMakers[model.engine.kind](model, vocabulary, options);
       const facts = { defaults, replies, contextLength, vocabularySize };
       return { model, engine, prompts, tokenizer, vocabulary, ...facts };
     }),
   );
 }
+
+/** What makes the engine of a base, which is not started yet; each refuses a folder that it cannot serve. */
+const engineMakers: {
+  readonly [Kind in BaseEngine["kind"]]: (
+    model: BaseModel,
+    vocabulary: TokenVocabulary,
+    options: Options,
+  ) => Engine;
+} = {
+  embedded: ({ name, folder }, vocabulary, { cacheFolder, config, clock, log, logger }) => {
+    // Here, and not only in its process, so that a model which cannot be computed ends the start at once.
+    readModelConfig(folder);
+    return createEmbeddedEngine({
+      modelFolder: folder,
+      cacheFolder,
+      vocabulary,
+      settings: config.engine,
+      constraints: config.constraints,
+      clock,
+      logger: logger.child({ model: name }),
+      log,
+    });
+  },
+};
 
 /** What is refused is a warning; many models know no tools, and say nothing of them. */
 function tellUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
@@ -98,6 +115,7 @@ export function listedBase(base: EngineBase): ListedBase {
     name: base.model.name,
     contextLength: servedContextLength(base),
     vocabularySize: base.vocabularySize,
+    isExact: base.engine.capabilities.isExact,
     replies: repliesOf(base.replies),
   };
 }

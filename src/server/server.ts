@@ -1,6 +1,7 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
 import { join } from "node:path";
 import { systemClock } from "../domain/clock.ts";
+import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
@@ -8,7 +9,7 @@ import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Stores } from "../storage/stores.ts";
 import { listBaseModels } from "../models/base-models.ts";
-import { createModelDirectory } from "../models/model-directory.ts";
+import { adapterOf, createModelDirectory } from "../models/model-directory.ts";
 import { createModelService } from "../models/model-service.ts";
 import { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
@@ -41,6 +42,7 @@ import { createQueueCheck } from "./checks/queue-check.ts";
 import { compareAdapters, comparisonFault, type AdapterComparison } from "./data-folder/compare-adapters.ts";
 import { sweepDataFolder } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
+import { unofferedConstraint } from "./constraints/unoffered.ts";
 import { createServedBases, engineHealth, listedBase, type EngineBase } from "./served-bases.ts";
 
 export interface Server extends Service {
@@ -177,9 +179,11 @@ async function construct(
 
   const cacheFolder = join(dataFolder, "cache");
   const bases = await createServedBases(models, { cacheFolder, config, clock, log, logger });
+  const engineOf = (name: string): Engine | undefined =>
+    bases.find(({ model }) => model.name === name)?.engine;
   /** Of the weights that a base's engine computes with. */
   const weightsOf = (name: string): string | null => {
-    const state = bases.find(({ model }) => model.name === name)?.engine.status().state;
+    const state = engineOf(name)?.status().state;
     return state?.kind === "ready" ? (state.weights ?? null) : null;
   };
   const directory = createModelDirectory({
@@ -225,6 +229,10 @@ async function construct(
       jobs: database.jobs,
       models: database.models,
       runner,
+      prepareVersion: async (version, baseModel) => {
+        const adapter = adapterOf(version, dataFolder);
+        if (adapter !== null) await engineOf(baseModel)?.prepareAdapter(adapter);
+      },
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
       clock,
       logger,
@@ -280,8 +288,9 @@ async function construct(
       },
       bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
     },
-    checkConstraint: (base, constraint, { instances, ...options }) =>
-      checker.check(base, constraint, instances, options),
+    checkConstraint: async (base, constraint, { instances, ...options }) =>
+      unofferedConstraint(constraint, engineOf(base)) ??
+      (await checker.check(base, constraint, instances, options)),
     baseModels: () => bases.map(listedBase),
     directory,
     keys: database.keys,

@@ -249,6 +249,10 @@ export const servedModelSchema = Type.Object(
         "Tokens that prompt and answer may have together; null where the base model is not served.",
     }),
     ...adapterWishFields,
+    exact: orNull(Type.Boolean(), {
+      description:
+        "Whether a seeded request has the same tokens and log-probabilities each time, to the last bit, whatever runs beside it; null where the base model is not served.",
+    }),
     tool_calls: orNull(
       Type.Object({
         format: Type.String({ description: "In which calls are read out of answers; `off` where none are." }),

@@ -48,12 +48,13 @@ function generationOf(request: GenerationRequest, behaviour: ChatBehaviour): Gen
 }
 
 function engineOf(behaviour: ChatBehaviour): Engine {
-  const limits = { contextLength: 64, vocabularySize: 512, positionCountMax: 64, beamPositionCountsMax: [] };
-  const state = { kind: "ready", limits } as const;
+  const state = { kind: "ready", limits: { contextLength: 64, vocabularySize: 512 } } as const;
   return {
-    capabilities: { features: new Set() },
+    capabilities: { features: new Set(), isExact: true },
     start: () => Promise.resolve(),
     stop: () => Promise.resolve(),
+    roomFor: () => 64,
+    prepareAdapter: () => Promise.resolve(),
     dropAdapter: () => undefined,
     status: () => ({ state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] }),
     submit: (request) => generationOf(request, behaviour),

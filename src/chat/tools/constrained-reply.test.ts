@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../domain/chat.ts";
+import { constraintFeatures } from "../../domain/generation.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import { choice, grammar, jsonSchema, regex, structuralTag } from "../../grammar/testing/constraints.ts";
 import { accepts, readLanguage } from "../../grammar/language.ts";
@@ -28,6 +29,7 @@ interface Answers {
   readonly refused: readonly string[];
 }
 
+const features = new Set(constraintFeatures);
 const parameters = { properties: { x: { type: "integer" } }, required: ["x"], additionalProperties: false };
 
 function check(answers: Answers): void {
@@ -51,7 +53,7 @@ function check(answers: Answers): void {
     calls: { choice: toolChoice, areParallel, areExempt },
   });
   const calls = format === undefined ? null : { format: callFormats[format], areParallel };
-  const made = constrainedReply(request, toolChoice, { thought, calls });
+  const made = constrainedReply(request, toolChoice, { thought, calls, features });
   assert.ok(made !== null);
   const language = readLanguage(made, defaultGrammarLimits);
   for (const text of answers.allowed) assert.ok(accepts(language, text), `${format}: ${text}`);
@@ -189,8 +191,11 @@ test("nothing holds an answer that may call tools that are not strict, and the r
   const calls = { format: callFormats.hermes, areParallel: true };
   const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
   const auto = { kind: "auto" } as const;
-  assert.equal(constrainedReply(chatRequest({ prompt }), auto, { thought: "possible", calls }), null);
+  assert.equal(
+    constrainedReply(chatRequest({ prompt }), auto, { thought: "possible", calls, features }),
+    null,
+  );
   const constraint = choice("a");
   const request = chatRequest({ prompt, constraint });
-  assert.equal(constrainedReply(request, auto, { thought: "none", calls }), constraint);
+  assert.equal(constrainedReply(request, auto, { thought: "none", calls, features }), constraint);
 });

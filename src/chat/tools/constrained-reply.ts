@@ -3,6 +3,7 @@
 import { unreachable } from "../../domain/assert.ts";
 import type { ChatRequest, ToolChoice } from "../../domain/chat.ts";
 import type { Constraint, ConstraintOptions, ConstraintRule } from "../../domain/constraint.ts";
+import type { EngineCapabilities } from "../../domain/generation.ts";
 import {
   exactJsonText,
   isExactList,
@@ -20,20 +21,34 @@ import { allows, isStrict, toolsOf } from "./tool-use.ts";
 /** What a constraint needs to know of how calls are read. */
 type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 
+interface HeldCalls extends WrittenCalls {
+  /** Whether the engine can hold calls to their form where nobody asked for that. */
+  readonly mayHold: boolean;
+}
+
 /** Null where the answer is free. */
 export function constrainedReply(
   request: ChatRequest,
   choice: ToolChoice,
-  { thought, calls }: { readonly thought: ThoughtStart; readonly calls: WrittenCalls | null },
+  {
+    thought,
+    calls,
+    features,
+  }: {
+    readonly thought: ThoughtStart;
+    readonly calls: WrittenCalls | null;
+    readonly features: EngineCapabilities["features"];
+  },
 ): Constraint | null {
   const { constraint } = request;
-  const withCalls = calls === null ? null : formatWithCalls(request, choice, calls);
+  const mayHold = features.has("constraint-structural-tag");
+  const withCalls = calls === null ? null : formatWithCalls(request, choice, { ...calls, mayHold });
   if (withCalls === null && (constraint === null || thought === "none")) return constraint;
   const format = withCalls ?? (constraint === null ? null : formatOf(constraint));
   const isOwn = constraint !== null && !isForced(choice);
   const { allowsAnyWhitespace, whitespacePattern, allowsAdditionalProperties } = isOwn
     ? constraint
-    : optionsOfCalls;
+    : optionsOfCalls(features);
   return {
     kind: "structural-tag",
     tag: exactJsonText({ type: "structural_tag", format: behindThought(format, thought) }),
@@ -43,20 +58,22 @@ export function constrainedReply(
   };
 }
 
-/** Where nothing but calls is constrained. Templates write a blank behind a sign or none: more would be tokens for nothing. */
-const optionsOfCalls: ConstraintOptions = {
-  allowsAnyWhitespace: true,
-  whitespacePattern: " ?",
-  allowsAdditionalProperties: true,
-};
+/**
+ * Where nothing but calls is constrained. Templates write a blank behind a sign or none: more would be tokens for nothing,
+ * which an engine that cannot be told so may draw.
+ */
+function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
+  const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;
+  return { allowsAnyWhitespace: true, whitespacePattern, allowsAdditionalProperties: true };
+}
 
 function isForced({ kind }: ToolChoice): boolean {
   return kind === "required" || kind === "named";
 }
 
 /** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
-function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: WrittenCalls): ExactJson {
-  const { format, areParallel } = calls;
+function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
+  const { format, areParallel, mayHold } = calls;
   const tools = toolsOf(request);
   const keepingSchema = (tool: JsonObject): CallableTool => callableTool(request, tool);
   const mayBeCalled = (tool: JsonObject): boolean => allows(choice, functionOf(tool).name);
@@ -72,7 +89,7 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: Writte
         if (!request.calls.areExempt) return null;
         return { type: "or", elements: [format.calls(callable, areParallel), formatOf(request.constraint)] };
       }
-      const isHeld = format.isTaught || allowed.length < tools.length || allowed.some(isKept);
+      const isHeld = (format.isTaught && mayHold) || allowed.length < tools.length || allowed.some(isKept);
       return isHeld ? format.textWithCalls(callable, areParallel) : null;
     }
   }

@@ -1,6 +1,7 @@
 // Where a thought stands when an answer begins, and how calls are read.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { constraintFeatures, type ConstraintFeature } from "../../domain/generation.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { ThoughtStart } from "../reply/read-thought.ts";
 import { plainReplies } from "../reply-abilities.ts";
@@ -10,11 +11,12 @@ import { callFormats } from "./call-formats.ts";
 import { planReply, type ReplyPlan } from "./reply-plan.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/tool-model");
+const engine = { capabilities: { features: new Set(constraintFeatures), isExact: true } };
 const replies = { ...plainReplies, thinks: true, callFormat: callFormats.hermes };
 
 function planOf(changes: RequestChanges, prompt = "<|im_start|>assistant\n", thinks = true): ReplyPlan {
   const tokenIds = tokenizer.encode(`${"before ".repeat(40)}${prompt}`, { addSpecialTokens: false });
-  return planReply(chatRequest(changes), { replies: { ...replies, thinks }, tokenizer }, tokenIds);
+  return planReply(chatRequest(changes), { replies: { ...replies, thinks }, tokenizer, engine }, tokenIds);
 }
 
 test("the prompt says whether a thought is open, may come, or is over", () => {
@@ -60,13 +62,19 @@ test("calls are read where tools may be called, and of a named function one", ()
 
 test("an answer that may call tools is held to the form of calls where only the prompt teaches it", () => {
   const tools = [{ type: "function", function: { name: "f" } }];
-  const heldBy = (callFormat: CallFormat): boolean => {
-    const base = { replies: { ...plainReplies, callFormat }, tokenizer };
+  const heldBy = (callFormat: CallFormat, served = engine): boolean => {
+    const base = { replies: { ...plainReplies, callFormat }, tokenizer, engine: served };
     const plan = planReply(chatRequest({ prompt: { tools } }), base, []);
     assert.equal(plan.form.calls?.isHeld, plan.constraint !== null);
     return plan.constraint !== null;
   };
-  assert.deepEqual([callFormats.hermes, callFormats.generic].map(heldBy), [false, true]);
+  assert.deepEqual([heldBy(callFormats.hermes), heldBy(callFormats.generic)], [false, true]);
+  const unable = { capabilities: { features: new Set<ConstraintFeature>(), isExact: true } };
+  assert.equal(
+    heldBy(callFormats.generic, unable),
+    false,
+    "an engine that holds nothing is asked for nothing",
+  );
 });
 
 test("a prompt that is no conversation is answered by text", () => {
@@ -81,5 +89,8 @@ test("a prompt that is no conversation is answered by text", () => {
     } as const,
   };
   const ids = tokenizer.encode("<think>", { addSpecialTokens: false });
-  assert.deepEqual(planReply(request, { replies, tokenizer }, ids).form, { thought: "none", calls: null });
+  assert.deepEqual(planReply(request, { replies, tokenizer, engine }, ids).form, {
+    thought: "none",
+    calls: null,
+  });
 });

@@ -3,6 +3,7 @@
 import { joinedText } from "../../domain/content-part.ts";
 import type { ChatRequest } from "../../domain/chat.ts";
 import type { Constraint } from "../../domain/constraint.ts";
+import type { Engine } from "../../domain/generation.ts";
 import { thoughtMarks, type ThoughtStart } from "../reply/read-thought.ts";
 import type { ReplyForm } from "../reply/reply-reader.ts";
 import type { ServedBase } from "../served-base.ts";
@@ -20,7 +21,7 @@ export interface ReplyPlan {
 /** @param promptTokenIds of the rendered prompt, whose end says whether a thought is open */
 export function planReply(
   request: ChatRequest,
-  base: Pick<ServedBase, "replies" | "tokenizer">,
+  base: Pick<ServedBase, "replies" | "tokenizer"> & { readonly engine: Pick<Engine, "capabilities"> },
   promptTokenIds: readonly number[],
 ): ReplyPlan {
   const choice = toolChoiceOf(request, base);
@@ -34,7 +35,11 @@ export function planReply(
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
-  const constraint = constrainedReply(request, choice, { thought, calls });
+  const constraint = constrainedReply(request, choice, {
+    thought,
+    calls,
+    features: base.engine.capabilities.features,
+  });
   return {
     form: { thought, calls: calls && { ...calls, isHeld: constraint !== null, texts } },
     constraint,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolChoice } from "../../domain/chat.ts";
-import type { Engine, EngineFeature } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { chatRequest } from "../testing/chat-request.ts";
 import { plainReplies, type ReplyAbilities } from "../reply-abilities.ts";
@@ -9,12 +8,10 @@ import type { ServedBase } from "../served-base.ts";
 import { callFormats } from "./call-formats.ts";
 import { noticeOf, refuseCalls } from "./tool-use.ts";
 
-const engine: Pick<Engine, "capabilities"> = { capabilities: { features: new Set(["constraint"]) } };
 const base = baseOf(plainReplies);
 
-/** Of a base no more than what is looked at. */
-function baseOf(replies: ReplyAbilities, served: typeof engine = engine): ServedBase {
-  return { model: { name: "tiny", folder: "" }, engine: served, replies } as unknown as ServedBase;
+function baseOf(replies: ReplyAbilities): Pick<ServedBase, "model" | "replies"> {
+  return { model: { name: "tiny", folder: "" }, replies };
 }
 
 const prompt = { tools: [{ type: "function", function: { name: "f" } }] };
@@ -38,32 +35,23 @@ test("a model that calls no tools refuses every choice but none, naming the sett
     refuseCalls(chatRequest({ prompt, calls: { choice } }), base);
 });
 
-test("calls that must keep a schema are refused where the engine keeps none, or the schema is no object's", () => {
-  const refuses = (
-    served: typeof engine,
-    tool: object,
-    choice: ToolChoice,
-    place: readonly string[],
-  ): void => {
+test("calls that must keep a schema are refused where the schema is no object's", () => {
+  const refuses = (tool: object, choice: ToolChoice): void => {
     const tools = [{ type: "function", function: { name: "f", ...tool } }];
     const request = chatRequest({ prompt: { tools }, calls: { choice } });
     const replies = { ...plainReplies, callFormat: callFormats.hermes };
     assert.throws(
-      () => refuseCalls(request, baseOf(replies, served)),
+      () => refuseCalls(request, baseOf(replies)),
       (error) => {
         assert.ok(error instanceof ServiceError && error.code === "unsupported");
+        const place = ["prompt", "tools", "0", "function", "parameters", "type"];
         assert.deepEqual(error.faults[0]?.location, place);
         return true;
       },
     );
   };
-  const none = { capabilities: { features: new Set<EngineFeature>() } };
-  refuses(none, {}, { kind: "required" }, ["calls", "choice"]);
-  refuses(none, {}, { kind: "named", name: "f" }, ["calls", "choice"]);
-  refuses(none, { strict: true }, { kind: "auto" }, ["prompt", "tools", "0", "function", "strict"]);
-  const place = ["prompt", "tools", "0", "function", "parameters", "type"];
-  refuses(engine, { parameters: { type: "string" } }, { kind: "required" }, place);
-  refuses(engine, { parameters: { type: "array" }, strict: true }, { kind: "auto" }, place);
+  refuses({ parameters: { type: "string" } }, { kind: "required" });
+  refuses({ parameters: { type: "array" }, strict: true }, { kind: "auto" });
 });
 
 test("tools without a choice are told that no calls are read", () => {

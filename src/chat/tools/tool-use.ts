@@ -36,7 +36,10 @@ export function allows(choice: ToolChoice, name: string): boolean {
 }
 
 /** The sentence for a client whose tools the model is shown, but cannot call; null where there is nothing to say. */
-export function noticeOf(request: ChatRequest, { replies, model }: ServedBase): string | null {
+export function noticeOf(
+  request: ChatRequest,
+  { replies, model }: Pick<ServedBase, "model" | "replies">,
+): string | null {
   const isTold = request.calls.choice !== undefined || replies.callFormat !== null;
   if (isTold || toolsOf(request).length === 0) return null;
   return `tools are shown to the model, but no calls are read from its answer: chat.toolCalls is off for ${model.name}`;
@@ -44,20 +47,17 @@ export function noticeOf(request: ChatRequest, { replies, model }: ServedBase): 
 
 /**
  * @throws ServiceError `invalid` for a choice that asks a model for calls that makes none, `unsupported` for calls that must
- * keep a schema where the engine keeps none, or one that is no object's
+ * keep a schema which is no object's
  */
-export function refuseCalls(request: ChatRequest, base: ServedBase): void {
+export function refuseCalls(request: ChatRequest, base: Pick<ServedBase, "model" | "replies">): void {
   const { choice } = request.calls;
-  const { model, replies, engine } = base;
+  const { model, replies } = base;
   if (replies.callFormat === null && choice !== undefined && choice.kind !== "none") {
     const message = `The model ${model.name} calls no tools (chat.toolCalls is off for it), so \`calls.choice\` can only be "none"; send that, or leave it out.`;
     const faults = [chatFault("calls.choice", { message, type: "value_error" })];
     throw new ServiceError({ code: "invalid", faults });
   }
-  const wanted = toolChoiceOf(request, base);
-  const faults = engine.capabilities.features.has("constraint")
-    ? argumentFaults(request, wanted, replies.callFormat)
-    : schemaFaults(request, wanted.kind);
+  const faults = argumentFaults(request, toolChoiceOf(request, base), replies.callFormat);
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
@@ -91,18 +91,21 @@ function argumentFaults(
   });
 }
 
-/** The fields that ask for calls which keep a schema. */
-function schemaFaults(request: ChatRequest, kind: ToolChoice["kind"]): readonly Fault[] {
+/** The fault of a request whose calls are held to what its model's engine does not offer. */
+export function calledFault(request: ChatRequest): Fault {
   const type = "unsupported";
-  if (kind === "required" || kind === "named") {
+  const { choice } = request.calls;
+  if (choice?.kind === "required" || choice?.kind === "named") {
     const message =
-      '`calls.choice` asks for calls that keep a schema, which this server does not support; send "auto" or "none".';
-    return [chatFault("calls.choice", { message, type })];
+      '`calls.choice` asks for calls that keep a schema, which the engine of this model does not offer; send "auto" or "none".';
+    return chatFault("calls.choice", { message, type });
   }
-  if (kind === "none") return [];
-  const message = "strict is not supported by this server; leave it out, or send false.";
-  return toolsOf(request).flatMap((tool, index) => {
-    if (!isStrict(tool)) return [];
-    return [chatFault("prompt.tools", { message, type, below: [String(index), "function", "strict"] })];
-  });
+  const strict = toolsOf(request).findIndex(isStrict);
+  if (strict < 0) {
+    const message =
+      "`prompt.tools` asks for calls of a form that the engine of this model cannot hold them to; leave them out.";
+    return chatFault("prompt.tools", { message, type });
+  }
+  const message = "strict is not offered by the engine of this model; leave it out, or send false.";
+  return chatFault("prompt.tools", { message, type, below: [String(strict), "function", "strict"] });
 }

@@ -1,14 +1,28 @@
 // For tests: requests that each ask for one feature. A new feature without an entry does not compile.
+import type { ConstraintOptions, ConstraintRule } from "../constraint.ts";
 import type { EngineFeature, GenerationRequest } from "../generation.ts";
 import type { SamplingParameters } from "../sampling.ts";
 
-/** For each feature the ways to ask for it, and for nothing else beyond the plain request given. */
+/**
+ * For each feature the ways to ask for it, and for nothing else beyond the plain request given; how JSON is written is
+ * asked for beside the JSON.
+ */
 export function featureRequests(
   plain: GenerationRequest,
 ): Readonly<Record<EngineFeature, readonly GenerationRequest[]>> {
   const sampling = (more: Partial<SamplingParameters>): GenerationRequest => ({
     ...plain,
     sampling: { ...plain.sampling, ...more },
+  });
+  const held = (rule: ConstraintRule, options: Partial<ConstraintOptions> = {}): GenerationRequest => ({
+    ...plain,
+    constraint: {
+      ...rule,
+      allowsAnyWhitespace: true,
+      whitespacePattern: null,
+      allowsAdditionalProperties: true,
+      ...options,
+    },
   });
   return {
     "min-p": [sampling({ minP: 0.1 })],
@@ -23,17 +37,15 @@ export function featureRequests(
     "logits-processors": [sampling({ processors: [{ name: "p", args: [], kwargs: {} }] })],
     "min-tokens": [{ ...plain, stopping: { ...plain.stopping, minTokens: 1 } }],
     "prompt-logprobs": [{ ...plain, outputs: { ...plain.outputs, promptLogprobCount: 0 } }],
-    constraint: [
-      {
-        ...plain,
-        constraint: {
-          kind: "json-object",
-          allowsAnyWhitespace: true,
-          whitespacePattern: null,
-          allowsAdditionalProperties: true,
-        },
-      },
-    ],
+    "constraint-json-schema": [held({ kind: "json-schema", schema: "{}" })],
+    "constraint-json-object": [held({ kind: "json-object" })],
+    "constraint-regex": [held({ kind: "regex", pattern: "a" })],
+    "constraint-choice": [held({ kind: "choice", choices: ["a"] })],
+    "constraint-grammar": [held({ kind: "grammar", text: 'root ::= "a"' })],
+    "constraint-structural-tag": [held({ kind: "structural-tag", tag: "{}" })],
+    "constraint-compact-json": [held({ kind: "json-object" }, { allowsAnyWhitespace: false })],
+    "constraint-whitespace-pattern": [held({ kind: "json-object" }, { whitespacePattern: " " })],
+    "constraint-closed-objects": [held({ kind: "json-object" }, { allowsAdditionalProperties: false })],
     beam: [{ ...plain, choices: { kind: "beam", width: 2, lengthPenalty: 1 } }],
     priority: [
       { ...plain, priority: -1 },

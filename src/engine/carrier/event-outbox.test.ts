@@ -14,7 +14,7 @@ const setUp = (intervalMs: number) => {
 };
 
 const nameOf = (output: CallOutput): string => {
-  if (output.kind === "failed") return "failed";
+  if (output.kind !== "event") return output.kind;
   return output.event.kind === "tokens" ? String(output.event.tokens[0].id) : output.event.kind;
 };
 

@@ -8,6 +8,7 @@ import type { Failure } from "../../processes/protocol.ts";
 /** What came of a call. */
 export type CallOutput =
   | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
+  | { readonly kind: "prepared"; readonly call: number }
   | ({ readonly kind: "failed"; readonly call: number } & Failure);
 
 export interface PackedOutputs {

@@ -4,23 +4,26 @@
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type {
+  AdapterReference,
+  ChoiceRequest,
   Engine,
   EngineCapabilities,
   EngineGauge,
   EngineState,
   EngineStatus,
   Generation,
+  GenerationEvent,
   GenerationRequest,
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
+import type { ServiceError } from "../../domain/service-error.ts";
 import { startChild, type Child } from "../../processes/child.ts";
 import { errorOf } from "../../processes/failure.ts";
 import type { Logger } from "../../telemetry/logger.ts";
-import type { GenerationStream } from "../generation-stream.ts";
-import { Generations } from "../generations.ts";
+import { Generations, unavailable } from "../generations.ts";
 import type { EngineSettings } from "../settings.ts";
 import { unpackOutputs } from "./packed-outputs.ts";
-import type { CarrierEvents, CarrierProtocol } from "./protocol.ts";
+import type { CarrierEvents, CarrierProtocol, CarrierRequest } from "./protocol.ts";
 import { restartDelayMs } from "./restart-policy.ts";
 
 export interface ProcessEngineOptions {
@@ -40,19 +43,29 @@ export interface ProcessEngineOptions {
   readonly logger: Logger;
 }
 
+/** What is done with what comes of a call. */
+interface Call {
+  push(event: GenerationEvent): void;
+  fail(error: ServiceError): void;
+  /** Of one that generates nothing. */
+  end?(): void;
+}
+
 /** Nothing runs until `start`. */
 export class ProcessEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly #options: ProcessEngineOptions;
   readonly #logger: Logger;
   readonly #generations: Generations;
-  readonly #calls = new Map<number, GenerationStream>();
+  readonly #calls = new Map<number, Call>();
   readonly #restartedAtMs: number[] = [];
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #process: Child<CarrierProtocol> | null = null;
   #lastCall = 0;
   /** The values of the engine's gauges; none while it is not up. */
   #gauges: readonly number[] = [];
+  /** As the protocol has them; none while it is not up. */
+  #rooms: readonly number[] = [];
   #restarting: Promise<void> = Promise.resolve();
   readonly #life = serviceOf("engine", {
     start: (signal) => this.#start(signal),
@@ -80,21 +93,33 @@ export class ProcessEngine implements Engine {
   }
 
   submit(request: GenerationRequest): Generation {
-    const child = this.#process;
     const call = ++this.#lastCall;
-    const stream = this.#generations.open(request, this.#state, {
-      onStopChoice: (choice) => child?.send({ kind: "stop-choice", call, choice }),
-      onAbort: () => child?.send({ kind: "abort", call }),
-      onEnd: () => {
-        this.#calls.delete(call);
-        child?.setWorking(this.#calls.size > 0);
+    const child = this.#process;
+    const room = this.roomFor(request.choices);
+    const stream = this.#generations.open(
+      request,
+      { state: this.#state, room },
+      {
+        onStopChoice: (choice) => child?.send({ kind: "stop-choice", call, choice }),
+        onAbort: () => child?.send({ kind: "abort", call }),
+        onEnd: () => this.#end(call),
       },
-    });
-    this.#calls.set(call, stream);
-    const engineProcess = present(child, "the process of an engine that is ready");
-    engineProcess.setWorking(true);
-    engineProcess.send({ kind: "submit", call, request });
+    );
+    this.#begin(call, stream, { kind: "submit", call, request });
     return stream;
+  }
+
+  roomFor(choices: ChoiceRequest): number {
+    return this.#rooms[choices.kind === "beam" ? choices.width : 0] ?? 0;
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
+    const call = ++this.#lastCall;
+    await new Promise<void>((resolve, reject) => {
+      const asked: Call = { push: () => undefined, fail: reject, end: resolve };
+      this.#begin(call, asked, { kind: "prepare-adapter", call, reference });
+    }).finally(() => this.#end(call));
   }
 
   dropAdapter(id: string): void {
@@ -114,12 +139,29 @@ export class ProcessEngine implements Engine {
     ]);
   }
 
+  #begin(number: number, call: Call, request: CarrierRequest): void {
+    const child = present(this.#process, "the process of an engine that is ready");
+    this.#calls.set(number, call);
+    child.setWorking(true);
+    child.send(request);
+  }
+
+  #end(number: number): void {
+    this.#calls.delete(number);
+    this.#process?.setWorking(this.#calls.size > 0);
+  }
+
+  #failAll(message: string): void {
+    for (const call of this.#calls.values()) call.fail(unavailable(message));
+  }
+
   #receive({ outputs, gauges }: CarrierEvents): void {
     this.#gauges = gauges;
     for (const output of unpackOutputs(outputs)) {
-      const stream = this.#calls.get(output.call);
-      if (output.kind === "event") stream?.push(output.event);
-      else stream?.fail(errorOf(output));
+      const call = this.#calls.get(output.call);
+      if (output.kind === "event") call?.push(output.event);
+      else if (output.kind === "failed") call?.fail(errorOf(output));
+      else call?.end?.();
     }
   }
 
@@ -148,18 +190,20 @@ export class ProcessEngine implements Engine {
       { signal },
     );
     this.#process = launched;
-    this.#enter(launched.ready);
+    this.#rooms = launched.ready.rooms;
+    this.#enter(launched.ready.state);
     void launched.exited.then((how) => this.#lose(how, signal));
   }
 
   #lose(how: string, signal: AbortSignal): void {
     this.#process = null;
     this.#gauges = [];
+    this.#rooms = [];
     if (signal.aborted) return;
     this.#logger.error({ how, requestCount: this.#calls.size }, "the engine's process was lost");
     const reason = `The engine's process ${how} and is being started again.`;
     this.#enter({ kind: "restarting", reason });
-    this.#generations.failAll("The engine broke down while it computed this request; try again.");
+    this.#failAll("The engine broke down while it computed this request; try again.");
     this.#restarting = this.#restart(reason, signal);
   }
 
@@ -187,7 +231,7 @@ export class ProcessEngine implements Engine {
 
   async #stop(): Promise<void> {
     this.#enter({ kind: "stopped", reason: "The engine is stopped." });
-    this.#generations.failAll("The engine is being stopped.");
+    this.#failAll("The engine is being stopped.");
     await this.#restarting;
     await this.#process?.stop(this.#options.settings.stopDeadlineMs);
     this.#process = null;

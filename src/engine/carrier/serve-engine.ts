@@ -2,7 +2,7 @@
 // back. Whatever engine it is; it must be up when it is given.
 import { assert } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
-import type { Engine, Generation } from "../../domain/generation.ts";
+import { choiceCountMax, type Engine, type Generation } from "../../domain/generation.ts";
 import { failureOf } from "../../processes/failure.ts";
 import { serveParent } from "../../processes/serve-parent.ts";
 import { EventOutbox } from "./event-outbox.ts";
@@ -42,7 +42,7 @@ export function serveEngine(make: (load: unknown, onStep: () => void) => Carried
     const { state } = engine.status();
     assert(state.kind === "ready", "an engine that has started is ready");
     return {
-      ready: state,
+      ready: { state, rooms: roomsOf(engine) },
       receive: (request) => calls.receive(request),
       stop: async () => {
         await engine.stop();
@@ -50,6 +50,13 @@ export function serveEngine(make: (load: unknown, onStep: () => void) => Carried
       },
     };
   });
+}
+
+/** As many beams as a request may ask for are asked about. */
+function roomsOf(engine: Engine): readonly number[] {
+  return Array.from({ length: choiceCountMax + 1 }, (_, width) =>
+    engine.roomFor(width === 0 ? { kind: "sample", count: 1 } : { kind: "beam", width, lengthPenalty: 1 }),
+  );
 }
 
 /** The calls that the parent has made and that have not ended. */
@@ -72,10 +79,16 @@ class Calls {
         void this.#follow(request.call, () => this.#submit(request));
         return;
       case "abort":
-        this.#running.get(request.call)?.abort();
+        this.#giveUp(request.call);
         return;
       case "stop-choice":
         this.#running.get(request.call)?.stopChoice(request.choice);
+        return;
+      case "prepare-adapter":
+        void this.#follow(request.call, async () => {
+          await this.#engine.prepareAdapter(request.reference);
+          this.put([{ kind: "prepared", call: request.call }]);
+        });
         return;
       case "drop-adapter":
         this.#engine.dropAdapter(request.id);
@@ -101,9 +114,18 @@ class Calls {
     try {
       for await (const batch of generation.events)
         this.put(batch.map((event) => ({ kind: "event", call, event })));
+    } catch (error) {
+      // Nobody listens to what was given up.
+      if (this.#running.has(call)) throw error;
     } finally {
       this.#running.delete(call);
     }
+  }
+
+  #giveUp(call: number): void {
+    const generation = this.#running.get(call);
+    this.#running.delete(call);
+    generation?.abort();
   }
 
   /** Says why a call has failed. */

@@ -2,7 +2,7 @@
 // probabilities, and they come whole, ranked, and with all that other answers carry.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine, GenerationRequest } from "../../domain/generation.ts";
+import { choiceCountMax, type Engine, type GenerationRequest } from "../../domain/generation.ts";
 import { choice, regex } from "../../grammar/testing/constraints.ts";
 import { searchPlainly, type PlainAnswer } from "../testing/plain-beams.ts";
 import { requestOf, type ShortRequest, type Transcript } from "../testing/run-loop.ts";
@@ -10,6 +10,7 @@ import {
   adapter,
   answerOf,
   ask,
+  checkSameTokens,
   endTokenId,
   idle,
   limitsOf,
@@ -20,7 +21,7 @@ import {
   textOf,
   type EngineUnderTest,
 } from "./engine-under-test.ts";
-import { checkAnswer, checkSameTokens } from "./events.ts";
+import { checkAnswer } from "./events.ts";
 
 const vocabularySize = 512;
 const seeded = { temperature: 1.2, seed: 9 };
@@ -156,10 +157,10 @@ export function checkBeams(under: EngineUnderTest): void {
       answerOf(engine, searched("c")),
     ]);
     for (let rank = 0; rank < 4; rank++) {
-      checkSameTokens(one, alone[0], rank);
-      checkSameTokens(three, alone[0], rank);
+      checkSameTokens(engine, one, alone[0], rank);
+      checkSameTokens(engine, three, alone[0], rank);
     }
-    for (let index = 0; index < 3; index++) checkSameTokens(two, alone[1], index);
+    for (let index = 0; index < 3; index++) checkSameTokens(engine, two, alone[1], index);
   });
 
   test(`${name}: choices of a search that nobody wants are left out, and the others stay`, async () => {
@@ -184,16 +185,17 @@ export function checkBeams(under: EngineUnderTest): void {
 
   test(`${name}: takes as many beams as its limits say, and no more`, async () => {
     const engine = await shared();
-    const { beamPositionCountsMax: counts, positionCountMax } = limitsOf(engine);
-    assert.equal(counts[0], positionCountMax);
+    const roomFor = (width: number) => engine.roomFor({ kind: "beam", width, lengthPenalty: 1 });
     const wide = (width: number, maxTokens: number) =>
       requestOf([5], { beams: { width, lengthPenalty: 1 }, maxTokens });
-    assert.equal(refusalOf(engine, wide(counts.length + 1, 1)), "unsupported");
-    const last = counts[counts.length - 1];
-    if (last < limitsOf(engine).contextLength)
-      assert.equal(refusalOf(engine, wide(counts.length, last)), "unsupported");
-    const widest = await answerOf(engine, wide(Math.min(counts.length, 16), 2));
-    assert.equal(widest.finishes().length, Math.min(counts.length, 16));
+    assert.equal(roomFor(1), engine.roomFor({ kind: "sample", count: 1 }));
+    const widths = Array.from({ length: choiceCountMax }, (_, index) => index + 1);
+    const most = widths.findLast((width) => roomFor(width) > 0) ?? 0;
+    if (most < choiceCountMax) assert.equal(refusalOf(engine, wide(most + 1, 1)), "unsupported");
+    if (roomFor(most) < limitsOf(engine).contextLength)
+      assert.equal(refusalOf(engine, wide(most, roomFor(most))), "unsupported");
+    const widest = await answerOf(engine, wide(Math.min(most, 16), 2));
+    assert.equal(widest.finishes().length, Math.min(most, 16));
     await idle(engine);
   });
 }

@@ -1,4 +1,5 @@
-// The engines of this project under the one contract: the embedded one, in this process, and the naive twin.
+// The engines of this project under the one contract: the embedded one, in this process, and the naive twin; and what is
+// reached over HTTP, with what vLLM offers, and with nothing but sampling.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +10,7 @@ import { constraintSettings } from "../constraints/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { openModelFolder } from "../open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
+import { HttpEngine } from "../testing/http-engine.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
 import { modelFolder, vocabulary } from "./engine-under-test.ts";
@@ -54,3 +56,32 @@ checkEngine({
     make: () => new NaiveEngine({ modelFolder: emptyFolder, vocabulary, waitingCountMax: 1 }),
   },
 });
+
+for (const [name, features] of [
+  [
+    "engine over HTTP",
+    [
+      "min-p",
+      "penalties",
+      "logit-bias",
+      "allowed-token-ids",
+      "bad-words",
+      "min-tokens",
+      "prompt-logprobs",
+      "cache-salt",
+      "constraint-json-schema",
+      "constraint-json-object",
+      "constraint-regex",
+      "constraint-choice",
+    ],
+  ],
+  ["engine over HTTP that samples", []],
+] as const) {
+  const make = (waitingCountMax: number, isDown: boolean): HttpEngine =>
+    new HttpEngine({ features, waitingCountMax, behind: embedded(modelFolder, 1000), isDown });
+  checkEngine({
+    name,
+    make: ({ waitingCountMax }) => make(waitingCountMax, false),
+    failing: { code: "unavailable", make: () => make(1, true) },
+  });
+}

@@ -1,5 +1,6 @@
-// The contract of every Engine as a suite.
-import type { EngineUnderTest } from "./engine-under-test.ts";
+// The contract of every Engine as a suite: each is asked for what it says that it can do, and refuses the rest by name.
+import { capabilitiesOf, type EngineUnderTest } from "./engine-under-test.ts";
+import { checkAdapters } from "./adapters.ts";
 import { checkBeams } from "./beams.ts";
 import { checkConstraints } from "./constraints.ts";
 import { checkEnding } from "./ending.ts";
@@ -13,14 +14,16 @@ import { checkSampling } from "./sampling.ts";
 
 /** Registers the tests that an engine must pass. */
 export function checkEngine(under: EngineUnderTest): void {
+  const { features } = capabilitiesOf(under);
   checkEvents(under);
   checkSampling(under);
+  checkAdapters(under);
   checkRestrictions(under);
   checkConstraints(under);
-  checkPromptLogprobs(under);
-  checkProcessors(under);
-  checkBeams(under);
+  if (features.has("prompt-logprobs")) checkPromptLogprobs(under);
+  if (features.has("logits-processors")) checkProcessors(under);
+  if (features.has("beam")) checkBeams(under);
   checkEnding(under);
-  checkPriorities(under);
+  if (features.has("priority")) checkPriorities(under);
   checkRefusals(under);
 }

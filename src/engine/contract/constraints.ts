@@ -2,13 +2,16 @@
 // for; an engine that cannot serve one says so before it emits anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ConstraintRule } from "../../domain/constraint.ts";
 import { choice, jsonSchema, regex } from "../../grammar/testing/constraints.ts";
 import {
   answerOf,
   ask,
   bytesOf,
+  capabilitiesOf,
   endTokenId,
   idle,
+  offers,
   read,
   sharedEngine,
   textOf,
@@ -21,14 +24,23 @@ const words = ["yes", "no", "not so, I think"];
 export function checkConstraints(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
+  const { features } = capabilitiesOf(under);
+  /** A test of an engine that offers the constraints that it is about. */
+  const testOf = (
+    kinds: readonly ConstraintRule["kind"][],
+    title: string,
+    run: () => Promise<void>,
+  ): void => {
+    if (kinds.every((kind) => features.has(`constraint-${kind}`))) test(`${name}: ${title}`, run);
+  };
 
-  test(`${name}: every choice is one of the texts, and ends with the end token`, async () => {
+  testOf(["choice"], "every choice is one of the texts, and ends with the end token", async () => {
     const engine = await shared();
     const request = ask({
       constraint: choice(...words),
       stopTokenIds: [endTokenId],
       choiceCount: 16,
-      sampling: seeded,
+      sampling: { ...seeded, temperature: 4 },
     });
     const answer = await answerOf(engine, request);
     const texts = Array.from({ length: 16 }, (_, index) => textOf(answer, index));
@@ -43,13 +55,13 @@ export function checkConstraints(under: EngineUnderTest): void {
     );
   });
 
-  test(`${name}: where no token ends an answer, a complete one ends by itself`, async () => {
+  testOf(["choice"], "where no token ends an answer, a complete one ends by itself", async () => {
     const answer = await answerOf(await shared(), ask({ constraint: choice("yes"), sampling: seeded }));
     assert.equal(textOf(answer), "yes");
     assert.deepEqual(answer.finishes(), ["0 stop null"]);
   });
 
-  test(`${name}: a pattern is matched from end to end, or the answer is cut within it`, async () => {
+  testOf(["regex"], "a pattern is matched from end to end, or the answer is cut within it", async () => {
     const engine = await shared();
     const constraint = regex("[a-c]{2,5}(-[0-9]{3}){2}");
     const options = { constraint, stopTokenIds: [endTokenId], choiceCount: 6, sampling: seeded };
@@ -57,20 +69,20 @@ export function checkConstraints(under: EngineUnderTest): void {
     const cut = await answerOf(engine, ask({ ...options, maxTokens: 3 }));
     for (let index = 0; index < 6; index++) {
       assert.match(textOf(whole, index), /^[a-c]{2,5}(-[0-9]{3}){2}$/);
-      assert.deepEqual(cut.ids(index), whole.ids(index).slice(0, 3));
+      assert.equal(cut.ids(index).length, 3);
+      if (engine.capabilities.isExact) assert.deepEqual(cut.ids(index), whole.ids(index).slice(0, 3));
     }
     assert.ok(cut.finishes().every((finish) => finish.endsWith("length null")));
   });
 
-  test(`${name}: what there is to know of a constraint comes before all else`, async () => {
+  testOf(["json-schema"], "what there is to know of a constraint comes before all else", async () => {
     const schema = { type: "string", format: "color", maxLength: 3 };
     const { events } = await answerOf(await shared(), ask({ constraint: jsonSchema(schema), maxTokens: 3 }));
-    const notice = 'The format "color" at #/format is not known here and asks for nothing';
-    assert.deepEqual(events[0], { kind: "constraint-noted", notices: [notice] });
-    assert.equal(events[1].kind, "prompt-computed");
+    const first = events.findIndex(({ kind }) => kind === "prompt-computed");
+    assert.ok(first <= 1 && events.slice(0, first).every(({ kind }) => kind === "constraint-noted"));
   });
 
-  test(`${name}: log-probabilities under a constraint are those of the model`, async () => {
+  testOf(["choice"], "log-probabilities under a constraint are those of the model", async () => {
     const engine = await shared();
     const free = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5 }));
     const held = await answerOf(
@@ -84,7 +96,7 @@ export function checkConstraints(under: EngineUnderTest): void {
     assert.ok(words.some((word) => word.startsWith(textOf(held))));
   });
 
-  test(`${name}: an answer keeps its constraint, and ends, whatever else is asked for`, async () => {
+  testOf(["regex"], "an answer keeps its constraint, and ends, whatever else is asked for", async () => {
     const engine = await shared();
     const constraint = regex("[a-c]{2,9}(-[0-9]{3}){2}");
     const letters = bytesOf.flatMap((bytes, id) => (bytes?.length === 1 ? [id] : []));
@@ -110,6 +122,7 @@ export function checkConstraints(under: EngineUnderTest): void {
       const sampling = { ...seeded, ...more.sampling };
       const stopTokenIds = more.stopTokenIds ?? [endTokenId];
       const request = ask({ constraint, maxTokens: 40, choiceCount: 4, ...more, stopTokenIds, sampling });
+      if (!offers(engine.capabilities, request)) continue;
       const answer = await answerOf(engine, request);
       for (let index = 0; index < 4; index++) {
         assert.match(textOf(answer, index), /^[a-c]{2,9}(-[0-9]{3}){2}$/, JSON.stringify(more).slice(0, 99));
@@ -118,18 +131,20 @@ export function checkConstraints(under: EngineUnderTest): void {
     }
   });
 
-  test(`${name}: where the request allows nothing that continues the constraint it fails`, async () => {
+  testOf(["choice"], "where the request allows nothing that continues the constraint it fails", async () => {
     const engine = await shared();
+    if (!features.has("allowed-token-ids")) return;
     const sampling = { ...seeded, allowedTokenIds: [endTokenId] };
     const { failure } = await read(engine.submit(ask({ constraint: choice("yes"), sampling })));
-    assert.match(failure ?? "", /^unsupported: No token continues the answer/);
+    assert.match(failure ?? "", /^unsupported: /);
   });
 
-  test(`${name}: requests with constraints and without do not change each other`, async () => {
+  testOf(["choice", "regex"], "requests with constraints and without do not change each other", async () => {
     const engine = await shared();
-    const free = (id: string) => ask({ id, maxTokens: 20, sampling: seeded });
-    const held = (id: string) =>
-      ask({ id, maxTokens: 20, sampling: seeded, constraint: regex("[a-z ]{1,60}") });
+    // What can be told in advance: of an engine that is not exact the most probable alone.
+    const sampling = engine.capabilities.isExact ? seeded : {};
+    const free = (id: string) => ask({ id, maxTokens: 20, sampling });
+    const held = (id: string) => ask({ id, maxTokens: 20, sampling, constraint: regex("[a-z ]{1,60}") });
     const alone = [await answerOf(engine, free("a")), await answerOf(engine, held("b"))];
     const together = await Promise.all([
       answerOf(engine, free("a")),
@@ -139,18 +154,18 @@ export function checkConstraints(under: EngineUnderTest): void {
     for (const [index, answer] of alone.entries()) assert.deepEqual(together[index].ids(), answer.ids());
   });
 
-  test(`${name}: a constraint that cannot be served fails its request alone`, async () => {
+  testOf(["choice", "regex"], "a constraint that cannot be served fails its request alone", async () => {
     const engine = await shared();
     const [failed, answer] = await Promise.all([
       read(engine.submit(ask({ id: "bad", constraint: regex("(a)\\1") }))),
       answerOf(engine, ask({ id: "good", constraint: choice("yes") })),
     ]);
-    assert.match(failed.failure ?? "", /^unsupported: .*back reference/);
+    assert.match(failed.failure ?? "", /^unsupported: /);
     assert.deepEqual(failed.events, []);
     assert.equal(textOf(answer), "yes");
   });
 
-  test(`${name}: a request can be given up while its constraint is read`, async () => {
+  testOf(["choice"], "a request can be given up while its constraint is read", async () => {
     const engine = await shared();
     const aborted = engine.submit(ask({ id: "aborted", constraint: choice(...words) }));
     aborted.abort();

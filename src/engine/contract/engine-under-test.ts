@@ -5,7 +5,14 @@ import { readFileSync } from "node:fs";
 import { after } from "node:test";
 import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
-import type { AdapterReference, Engine, Generation, GenerationRequest } from "../../domain/generation.ts";
+import {
+  featuresOf,
+  type AdapterReference,
+  type Engine,
+  type EngineCapabilities,
+  type Generation,
+  type GenerationRequest,
+} from "../../domain/generation.ts";
 import { ServiceError, type ErrorCode } from "../../domain/service-error.ts";
 import { packVocabulary, unpackVocabulary } from "../../domain/vocabulary.ts";
 import { tokensOfFile } from "../../grammar/testing/vocabularies.ts";
@@ -47,12 +54,45 @@ export interface EngineUnderTest {
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
 }
 
-/** An engine that many tests use, started at its first use and stopped when the file's tests are done. */
-export function sharedEngine({ make }: EngineUnderTest): () => Promise<Engine> {
-  let engine: Engine | null = null;
-  after(() => engine?.stop());
+/** What an engine says that it can do, which is all that it is asked for. */
+export function capabilitiesOf({ make }: EngineUnderTest): EngineCapabilities {
+  return make({ waitingCountMax: 1 }).capabilities;
+}
+
+/** Whether an engine of these capabilities offers all that a request asks for. */
+export function offers({ features }: EngineCapabilities, request: GenerationRequest): boolean {
+  return featuresOf(request).every((feature) => features.has(feature));
+}
+
+/** Ids are the same; log-probabilities too, of an engine that is not exact as good as the same. */
+export function checkSameTokens(
+  { capabilities: { isExact } }: Engine,
+  actual: Transcript,
+  expected: Transcript,
+  choice = 0,
+): void {
+  assert.deepEqual(actual.ids(choice), expected.ids(choice));
+  const others = expected.logprobs(choice);
+  if (isExact) assert.deepEqual(actual.logprobs(choice), others);
+  else checkClose(actual.logprobs(choice), others);
+}
+
+function checkClose(actual: readonly number[], expected: readonly number[]): void {
+  assert.equal(actual.length, expected.length);
+  for (const [index, logprob] of actual.entries()) {
+    const isClose = Math.abs(logprob - expected[index]) < 1e-4;
+    assert.ok(isClose || Object.is(logprob, expected[index]), `${logprob} is not ${expected[index]}`);
+  }
+}
+
+const shared = new Map<EngineUnderTest, Engine>();
+after(() => Promise.all([...shared.values()].map((engine) => engine.stop())));
+
+/** The engine that the tests of one share, started at its first use and stopped when all are done. */
+export function sharedEngine(under: EngineUnderTest): () => Promise<Engine> {
   return async () => {
-    engine ??= make({ waitingCountMax: 100 });
+    const engine = shared.get(under) ?? under.make({ waitingCountMax: 100 });
+    shared.set(under, engine);
     await engine.start();
     return engine;
   };

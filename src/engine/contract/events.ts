@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
-import { requestOf, withAdapter, type Transcript } from "../testing/run-loop.ts";
+import { requestOf, type Transcript } from "../testing/run-loop.ts";
 import {
   adapter,
   answerOf,
   ask,
+  checkSameTokens,
   idle,
   read,
   recorded,
@@ -47,16 +48,6 @@ export function checkAnswer(request: GenerationRequest, { events, failure }: Tra
   }
 }
 
-/** Ids are the same, log-probabilities as good as the same. */
-export function checkSameTokens(actual: Transcript, expected: Transcript, choice = 0): void {
-  assert.deepEqual(actual.ids(choice), expected.ids(choice));
-  const others = expected.logprobs(choice);
-  actual.logprobs(choice).forEach((logprob, index) => {
-    if (Number.isNaN(logprob) && Number.isNaN(others[index])) return;
-    assert.ok(Math.abs(logprob - others[index]) < 1e-5, `${logprob} is not ${others[index]}`);
-  });
-}
-
 const randomRequest = (seed: number): GenerationRequest => {
   const random = seededRandom("contract", seed);
   const tokenIds = Array.from({ length: 1 + random.index(40) }, () => random.index(512));
@@ -75,16 +66,17 @@ export function checkEvents(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
 
-  test(`${name}: emits what it must in order for every kind of request, in a crowd the same as alone`, async () => {
+  test(`${name}: emits what it must in order for every kind of request, and if it is exact in a crowd the same as alone`, async () => {
     const engine = await shared();
     const requests = Array.from({ length: 24 }, (_, seed) => randomRequest(seed));
     const transcripts = await Promise.all(requests.map((request) => read(engine.submit(request))));
     await idle(engine);
     for (const [index, request] of requests.entries()) {
       checkAnswer(request, transcripts[index]);
+      if (!engine.capabilities.isExact) continue;
       const alone = await answerOf(engine, request);
       for (let choice = 0; choice < choiceCountOf(request); choice++) {
-        checkSameTokens(transcripts[index], alone, choice);
+        checkSameTokens(engine, transcripts[index], alone, choice);
       }
     }
   });
@@ -120,20 +112,6 @@ export function checkEvents(under: EngineUnderTest): void {
     assert.equal(answer.ids().length, 6);
   });
 
-  test(`${name}: an adapter gives its own answers, also after it was dropped`, async () => {
-    const engine = await shared();
-    const base = ask({ maxTokens: 8, topLogprobCount: 0 });
-    const adapted = withAdapter({ ...base, id: "adapted" }, adapter);
-    const before = await answerOf(engine, adapted);
-    const [plain, beside] = await Promise.all([answerOf(engine, base), answerOf(engine, adapted)]);
-    assert.notDeepEqual(plain.logprobs(), before.logprobs());
-    const running = read(engine.submit({ ...adapted, id: "running" }), () => engine.dropAdapter(adapter.id));
-    engine.dropAdapter("never loaded");
-    const dropped = await running;
-    const again = await answerOf(engine, adapted);
-    for (const answer of [beside, dropped, again]) checkSameTokens(answer, before);
-  });
-
   test(`${name}: an answer goes on as it would if its beginning were part of the prompt`, async () => {
     const engine = await shared();
     for (const own of [null, adapter]) {
@@ -148,22 +126,5 @@ export function checkEvents(under: EngineUnderTest): void {
         assert.ok(Math.abs(next.logprobs()[0] - whole.logprobs()[count]) < 1e-4);
       }
     }
-  });
-
-  test(`${name}: an adapter that cannot be read fails its own request`, async () => {
-    const engine = await shared();
-    const missing = { id: "missing:1", folder: "test/fixtures/goldens/models/llama" };
-    const [failed, fine] = await Promise.all([
-      read(engine.submit(withAdapter(ask({ choiceCount: 2 }), missing))),
-      read(engine.submit(ask({ id: "fine", maxTokens: 4 }))),
-    ]);
-    assert.match(
-      failed.failure ?? "",
-      /^conflict: The adapter on disk is not the one that was stored: it cannot be read/,
-    );
-    assert.doesNotMatch(failed.failure ?? "", /fixtures/);
-    assert.deepEqual(failed.events, []);
-    assert.deepEqual(fine.ids(), recorded.answer.slice(0, 4));
-    await idle(engine);
   });
 }

@@ -3,8 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Transcript } from "../testing/run-loop.ts";
-import { answerOf, ask, read, sharedEngine, type EngineUnderTest } from "./engine-under-test.ts";
-import { checkSameTokens } from "./events.ts";
+import {
+  answerOf,
+  ask,
+  checkSameTokens,
+  read,
+  sharedEngine,
+  type EngineUnderTest,
+} from "./engine-under-test.ts";
 
 const seeded = { temperature: 1, seed: 33 };
 
@@ -51,9 +57,9 @@ export function checkPriorities(under: EngineUnderTest): void {
       if (events.length === 40) interruptions.push(answerOf(engine, better));
     });
     const [interruption] = await Promise.all(interruptions);
-    for (let choice = 0; choice < 5; choice++) checkSameTokens(interruption, betterAlone, choice);
+    for (let choice = 0; choice < 5; choice++) checkSameTokens(engine, interruption, betterAlone, choice);
     assert.equal(interrupted.failure, null);
-    for (let choice = 0; choice < 12; choice++) checkSameTokens(interrupted, alone, choice);
+    for (let choice = 0; choice < 12; choice++) checkSameTokens(engine, interrupted, alone, choice);
     assert.deepEqual(interrupted.finishes().toSorted(), alone.finishes().toSorted());
   });
 }

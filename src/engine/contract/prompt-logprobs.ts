@@ -6,7 +6,15 @@ import { present } from "../../domain/assert.ts";
 import type { PromptLogprob } from "../../domain/generation.ts";
 import { choice } from "../../grammar/testing/constraints.ts";
 import { requestOf, type Transcript } from "../testing/run-loop.ts";
-import { adapter, answerOf, ask, recorded, sharedEngine, type EngineUnderTest } from "./engine-under-test.ts";
+import {
+  adapter,
+  answerOf,
+  ask,
+  offers,
+  recorded,
+  sharedEngine,
+  type EngineUnderTest,
+} from "./engine-under-test.ts";
 
 const vocabularySize = 512;
 const { tokenIds: scoredIds, logprobs: scoredLogprobs } = recorded.scored;
@@ -104,6 +112,7 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
       requestOf(scoredIds, { promptLogprobCount: 2, maxTokens: 4, constraint: choice("yes", "no") }),
       requestOf(scoredIds, { promptLogprobCount: 2, maxTokens: 4, topLogprobCount: 5 }),
     ]) {
+      if (!offers(engine.capabilities, request)) continue;
       const answer = await answerOf(engine, request);
       checkOrder(answer);
       checkSame(answer.promptLogprobs(), expected);

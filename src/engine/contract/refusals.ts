@@ -21,6 +21,8 @@ const underTest = (engine: Engine): ServiceUnderTest => ({
   upCount: () => (engine.status().state.kind === "ready" ? 1 : 0),
 });
 
+const one = { kind: "sample", count: 1 } as const;
+
 /** What no caller may send: each breaks one thing that the contract asks of a request. */
 const nonsense: Readonly<Record<string, GenerationRequest>> = {
   "a prompt without tokens": requestOf([]),
@@ -58,12 +60,14 @@ export function checkRefusals(under: EngineUnderTest): void {
     const kindOf = (): string => engine.status().state.kind;
     assert.equal(kindOf(), "starting");
     assert.equal(refusalOf(engine, ask()), "unavailable");
+    assert.equal(engine.roomFor(one), 0);
     const gauges = engine.status().gauges.map((gauge) => gauge.name);
     await engine.start();
     assert.equal(kindOf(), "ready");
-    const { contextLength, vocabularySize, positionCountMax } = limitsOf(engine);
-    assert.deepEqual([contextLength, vocabularySize], [256, 512]);
-    assert.ok(positionCountMax >= 1 && positionCountMax <= contextLength);
+    assert.deepEqual(limitsOf(engine), { contextLength: 256, vocabularySize: 512 });
+    const room = engine.roomFor(one);
+    assert.ok(room >= 1 && room <= 256);
+    assert.equal(engine.roomFor({ kind: "sample", count: 128 }), room, "choices may run in turns");
     const running = read(engine.submit(ask({ maxTokens: 200, choiceCount: 8 })));
     await engine.stop();
     assert.match((await running).failure ?? "", /^unavailable: /);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { present } from "../../domain/assert.ts";
-import type { GenerationRequest } from "../../domain/generation.ts";
+import type { EngineFeature, GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
 import { openNaiveModel, type NaiveModel } from "../testing/naive-model.ts";
@@ -11,7 +11,9 @@ import { drawPlainly } from "../testing/plain-sampler.ts";
 import {
   answerOf,
   ask,
+  capabilitiesOf,
   modelFolder,
+  offers,
   read,
   recorded,
   sharedEngine,
@@ -49,6 +51,14 @@ const parameters: readonly Partial<SamplingParameters>[] = [
 export function checkRestrictions(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
+  const capabilities = capabilitiesOf(under);
+  const { features, isExact } = capabilities;
+  /** A test of an engine that offers all that it asks for. */
+  const testOf = (needed: readonly EngineFeature[], title: string, run: () => Promise<void>): void => {
+    if (needed.every((feature) => features.has(feature))) test(`${name}: ${title}`, run);
+  };
+  /** What is drawn can be foretold of exact engines alone. */
+  const temperatures = isExact ? [0, 1] : [0];
   let model: NaiveModel | null = null;
   after(() => model?.close());
 
@@ -69,9 +79,10 @@ export function checkRestrictions(under: EngineUnderTest): void {
   test(`${name}: draws what the definitions draw, each choice with its own counts`, async () => {
     const engine = await shared();
     for (const given of parameters) {
-      for (const temperature of [0, 1]) {
-        const sampling = { temperature, seed: 12, ...given };
+      for (const temperature of temperatures) {
+        const sampling = { ...given, temperature: temperature * (given.temperature ?? 1), seed: 12 };
         const request = ask({ maxTokens: 14, choiceCount: 2, stopTokenIds: [recorded.answer[3]], sampling });
+        if (!offers(capabilities, request)) continue;
         const answer = await answerOf(engine, request);
         for (const choice of [0, 1]) {
           const context = `${JSON.stringify(sampling).slice(0, 200)}, choice ${choice}`;
@@ -81,16 +92,20 @@ export function checkRestrictions(under: EngineUnderTest): void {
     }
   });
 
-  test(`${name}: raw log-probabilities stay what they are`, async () => {
+  testOf(["logit-bias", "penalties"], "raw log-probabilities stay what they are", async () => {
     const engine = await shared();
     const plain = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5 }));
     const sampling = { logitBias: [[banned, -100] as const], repetitionPenalty: 2 };
     const shifted = await answerOf(engine, ask({ maxTokens: 1, topLogprobCount: 5, sampling }));
-    assert.deepEqual(shifted.alternatives(), plain.alternatives());
+    for (const [place, { id, logprob }] of plain.alternatives()[0].entries()) {
+      const other = shifted.alternatives()[0][place];
+      assert.ok(other.id === id && Math.abs(other.logprob - logprob) <= (isExact ? 0 : 1e-4));
+    }
     assert.notEqual(shifted.ids()[0], plain.ids()[0]);
   });
 
-  test(`${name}: forces, bans and allows the tokens that it is told to`, async () => {
+  const shifting = ["logit-bias", "allowed-token-ids", "bad-words", "penalties"] as const;
+  testOf(shifting, "forces, bans and allows the tokens that it is told to", async () => {
     const engine = await shared();
     const draw = async (sampling: Partial<SamplingParameters>): Promise<readonly number[]> => {
       const request = ask({ maxTokens: 40, sampling: { temperature: 2, seed: 4, ...sampling } });
@@ -118,10 +133,10 @@ export function checkRestrictions(under: EngineUnderTest): void {
     assert.ok(new Set(once).size > 20, "repeating costs more and more");
   });
 
-  test(`${name}: no stop token comes before the least length`, async () => {
+  testOf(["min-tokens", "allowed-token-ids"], "no stop token comes before the least length", async () => {
     const engine = await shared();
     const stopTokenIds = ids(0, 250);
-    for (const temperature of [0, 1]) {
+    for (const temperature of temperatures) {
       const request = ask({
         maxTokens: 60,
         minTokens: 12,
@@ -149,15 +164,16 @@ export function checkRestrictions(under: EngineUnderTest): void {
     assert.deepEqual([only.ids(), only.finishes()], [[7], ["0 stop 7"]]);
   });
 
-  test(`${name}: where nothing is left to draw the request fails, and says why`, async () => {
+  const forbidding = ["allowed-token-ids", "bad-words"] as const;
+  testOf(forbidding, "where nothing is left to draw the request fails, and says why", async () => {
     const engine = await shared();
     const sampling = { allowedTokenIds: [4, 5], badWords: [[4], [5]] };
     const failed = await read(engine.submit(ask({ id: "failed", choiceCount: 2, sampling })));
-    assert.match(failed.failure ?? "", /^unsupported: No token continues the answer/);
+    assert.match(failed.failure ?? "", /^unsupported: /);
     // The first token may still be drawn.
     const later = { allowedTokenIds: [4], badWords: [[4, 4]] };
     const broken = await read(engine.submit(ask({ id: "broken", sampling: later })));
-    assert.match(broken.failure ?? "", /^unsupported: No token continues the answer/);
+    assert.match(broken.failure ?? "", /^unsupported: /);
     assert.deepEqual(broken.ids(), [4]);
     assert.equal((await answerOf(engine, ask())).ids().length, 16);
   });

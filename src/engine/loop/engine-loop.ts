@@ -5,7 +5,7 @@
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../domain/assert.ts";
 import type { Constraint } from "../../domain/constraint.ts";
-import type { AdapterReference, GenerationRequest } from "../../domain/generation.ts";
+import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
@@ -20,6 +20,7 @@ import {
   choosePreempted,
   compareRanks,
   planStep,
+  positionsThatFit,
   slotsThatFit,
   type PlannedCall,
   type PromptChunk,
@@ -171,6 +172,12 @@ export class EngineLoop {
     this.#requests.add(running);
     this.#waiting = [...this.#waiting, ...leaders].sort(compareRanks);
     this.#wake();
+  }
+
+  /** As `roomFor` of the engine's contract. */
+  roomFor(choices: ChoiceRequest): number {
+    const slotCount = choices.kind === "beam" ? choices.width : 1;
+    return Math.min(this.#runner.shape.contextLength, positionsThatFit(slotCount, this.#budget));
   }
 
   /**

@@ -5,9 +5,10 @@ import { setImmediate } from "node:timers/promises";
 import { present } from "../../domain/assert.ts";
 import {
   choiceCountOf,
+  constraintFeatures,
+  type AdapterReference,
   type Engine,
   type EngineCapabilities,
-  type EngineLimits,
   type EngineState,
   type EngineStatus,
   type GeneratedToken,
@@ -50,7 +51,7 @@ interface Job {
 export class NaiveEngine implements Engine {
   readonly capabilities: EngineCapabilities = {
     features: new Set([
-      "constraint",
+      ...constraintFeatures,
       "min-p",
       "penalties",
       "logit-bias",
@@ -63,6 +64,7 @@ export class NaiveEngine implements Engine {
       "prompt-logprobs",
       "beam",
     ]),
+    isExact: true,
     processors: processorNames([]),
   };
   readonly #options: NaiveOptions;
@@ -76,10 +78,10 @@ export class NaiveEngine implements Engine {
   readonly #life = serviceOf("naive engine", {
     start: async (signal) => {
       this.#model = await openNaiveModel(this.#options.modelFolder);
-      const { vocabularySize } = this.#model.config;
+      const { vocabularySize, contextLength } = this.#model.config;
       const { vocabulary } = this.#options;
       this.#processors = await loadProcessors([], { vocabulary, vocabularySize });
-      if (!signal.aborted) this.#state = { kind: "ready", limits: limitsOf(this.#model) };
+      if (!signal.aborted) this.#state = { kind: "ready", limits: { contextLength, vocabularySize } };
     },
     stop: async () => {
       this.#state = { kind: "stopped", reason: "The engine is stopped." };
@@ -104,16 +106,29 @@ export class NaiveEngine implements Engine {
 
   submit(request: GenerationRequest): Generation {
     const wanted = new Set(Array.from({ length: choiceCountOf(request) }, (_, choice) => choice));
-    const stream = this.#generations.open(request, this.#state, {
-      onStopChoice: (choice) => wanted.delete(choice),
-      onAbort: () => wanted.clear(),
-      onEnd: () => this.#jobs.splice(this.#jobs.indexOf(job), 1),
-    });
+    const stream = this.#generations.open(
+      request,
+      { state: this.#state, room: this.roomFor() },
+      {
+        onStopChoice: (choice) => wanted.delete(choice),
+        onAbort: () => wanted.clear(),
+        onEnd: () => this.#jobs.splice(this.#jobs.indexOf(job), 1),
+      },
+    );
     const job: Job = { request, stream, wanted };
     this.#jobs.push(job);
     const model = present(this.#model, "the model of an engine that is ready");
     this.#working = this.#working.then(() => this.#answerNext(model));
     return stream;
+  }
+
+  roomFor(): number {
+    return this.#state.kind === "ready" ? this.#state.limits.contextLength : 0;
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#model === null) throw unavailable("The engine is not up.");
+    this.#model.loadAdapter(reference);
   }
 
   dropAdapter(id: string): void {
@@ -231,12 +246,6 @@ function allowances(
 
 function noticesOf({ constraint }: GenerationRequest): readonly string[] {
   return constraint === null ? [] : readLanguage(constraint, defaultGrammarLimits).notices;
-}
-
-function limitsOf({ config }: NaiveModel): EngineLimits {
-  const { contextLength, vocabularySize } = config;
-  const beamPositionCountsMax = Array.from({ length: 128 }, () => contextLength);
-  return { contextLength, vocabularySize, positionCountMax: contextLength, beamPositionCountsMax };
 }
 
 function tokenOf(id: number, logits: readonly number[], topLogprobCount: number | null): GeneratedToken {

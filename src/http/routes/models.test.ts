@@ -386,6 +386,7 @@ test("lists what a key can chat with: bases, and its entity's models with each o
     lora_rank: null,
     lora_alpha: null,
     target_modules: null,
+    exact: true,
     tool_calls: { format: "off", reason: "it is a fake" },
     thoughts: { read: false, reason: "it is a fake" },
   });

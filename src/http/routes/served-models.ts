@@ -114,6 +114,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       parent,
       max_model_len: listed?.contextLength ?? null,
       ...adapterWishBody(adapter),
+      exact: listed?.isExact ?? null,
       ...servedRepliesBody(listed?.replies ?? null),
     };
   };

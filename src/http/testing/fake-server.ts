@@ -160,7 +160,13 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         clock: new FakeClock(),
       }),
     baseModels: () =>
-      baseModels.map((name) => ({ name, contextLength: 1024, vocabularySize: 512, replies: listedReplies })),
+      baseModels.map((name) => ({
+        name,
+        contextLength: 1024,
+        vocabularySize: 512,
+        isExact: true,
+        replies: listedReplies,
+      })),
     directory,
     keys: database.keys,
     models: createModelService({

@@ -1,9 +1,7 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig.
 // What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { ServiceError } from "../../domain/service-error.ts";
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
+import { readConfigFiles, readEndOfTextIds } from "./config-files.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 import { activations, families, type FamilyRule } from "./families.ts";
 import { readLayers } from "./read-layers.ts";
@@ -15,14 +13,8 @@ import { readLayers } from "./read-layers.ts";
  * field and value that is not computed here, with the cure
  */
 export function readModelConfig(folder: string): ModelConfig {
-  const config = readJson(folder, "config.json");
-  if (config === null) {
-    throw new ServiceError({
-      code: "not_found",
-      message: `${folder} has no config.json; a model is a folder in the Hugging Face layout.`,
-    });
-  }
-  return parseModelConfig(config, readJson(folder, "generation_config.json") ?? {}, folder);
+  const { config, generation } = readConfigFiles(folder);
+  return parseModelConfig(config, generation, folder);
 }
 
 /** As {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
@@ -137,25 +129,4 @@ function readActivation(
     `${Object.keys(activations).join(" and ")} are computed; use a model with one of these`,
   );
   return "silu";
-}
-
-function readJson(folder: string, name: string): JsonObject | null {
-  const file = join(folder, name);
-  if (!existsSync(file)) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, "utf8"));
-  } catch (cause) {
-    throw new ServiceError({ code: "invalid", message: `${file} is not valid JSON; copy it again.`, cause });
-  }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new ServiceError({ code: "invalid", message: `${file} is not a JSON object; copy it again.` });
-  }
-  return value as JsonObject;
-}
-
-/** One id or a list of them; config.json counts where generation_config.json names none. */
-function readEndOfTextIds(config: JsonObject, generation: JsonObject): readonly number[] {
-  const ids = generation["eos_token_id"] ?? config["eos_token_id"];
-  return (Array.isArray(ids) ? ids : [ids]).filter((id) => Number.isInteger(id));
 }

@@ -68,7 +68,8 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   seed: {
-    about: "Makes the answer reproducible, whatever else is being answered.",
+    about:
+      "Makes the answer reproducible, whatever else is being answered, where the model is `exact` in `/v1/models`; of others the header `x-hone-notice` says that it does not.",
     otherwise: "a fresh one",
     example: 7,
   },

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { readModelConfig } from "./read-config.ts";
+import { readServedConfig } from "./served-config.ts";
+
+function folderOf(t: TestContext, config: object, generation?: object): string {
+  const folder = mkdtempSync(join(tmpdir(), "hone-served-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "config.json"), JSON.stringify(config));
+  if (generation !== undefined)
+    writeFileSync(join(folder, "generation_config.json"), JSON.stringify(generation));
+  return folder;
+}
+
+test("says of every model here what its whole configuration says", () => {
+  for (const name of ["qwen3", "llama", "gemma3", "mistral-sliding"]) {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    const { vocabularySize, contextLength, endOfTextIds } = readModelConfig(folder);
+    assert.deepEqual(readServedConfig(folder), { vocabularySize, contextLength, endOfTextIds });
+  }
+});
+
+test("knows also a mixture of experts, which is not computed here, and a model of more than text", (t) => {
+  // Of Qwen/Qwen3-30B-A3B, as far as it is about this.
+  const experts = {
+    architectures: ["Qwen3MoeForCausalLM"],
+    max_position_embeddings: 40_960,
+    num_experts: 128,
+    vocab_size: 151_936,
+    eos_token_id: 151_645,
+  };
+  const folder = folderOf(t, experts, { eos_token_id: [151_645, 151_643] });
+  assert.throws(() => readModelConfig(folder), { code: "unsupported" });
+  assert.deepEqual(readServedConfig(folder), {
+    vocabularySize: 151_936,
+    contextLength: 40_960,
+    endOfTextIds: [151_645, 151_643],
+  });
+  const nested = { text_config: { max_position_embeddings: 8, vocab_size: 9 }, eos_token_id: 1 };
+  assert.deepEqual(readServedConfig(folderOf(t, nested)), {
+    vocabularySize: 9,
+    contextLength: 8,
+    endOfTextIds: [1],
+  });
+});
+
+test("names every fact that lacks", (t) => {
+  assert.throws(() => readServedConfig(folderOf(t, { vocab_size: "many" })), {
+    code: "unsupported",
+    message: /vocab_size.*max_position_embeddings/s,
+  });
+  assert.throws(() => readServedConfig("test/fixtures"), {
+    code: "not_found",
+    message: /has no config\.json/,
+  });
+});

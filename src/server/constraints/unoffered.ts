@@ -1,0 +1,18 @@
+// What a check says of a constraint that the engine of a model does not offer: nothing of it is read then.
+import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
+import type { Engine } from "../../domain/generation.ts";
+import { missingOf, offeredConstraints } from "../../chat/missing-features.ts";
+
+/** Null where the engine offers it, or there is none. */
+export function unofferedConstraint(
+  constraint: Constraint,
+  engine: Pick<Engine, "capabilities"> | undefined,
+): ConstraintCheck | null {
+  const missing = engine === undefined ? [] : missingOf(constraint, engine.capabilities);
+  if (engine === undefined || missing.length === 0) return null;
+  const subject = missing.join(", ");
+  const offered = offeredConstraints(engine.capabilities) || "none";
+  const message = `The engine of this model does not offer ${subject}; it offers ${offered}.`;
+  const refusal = { kind: "not-offered", subject, place: "", message } as const;
+  return { refusal, instances: [], notices: [], compileMs: 0 };
+}
