@@ -6,10 +6,15 @@ import type { EmbeddedLoad } from "./embedded-engine.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { openModelFolder } from "./open-model-folder.ts";
 
-serveEngine((given, onStep) => {
+serveEngine((given, progress) => {
   // Sent by `createEmbeddedEngine` alone.
   const load = given as EmbeddedLoad;
   const logger = createLogger(load.log).child({ component: "engine" });
-  const engine = new LoopEngine({ ...load, openModel: () => openModelFolder(load, logger), logger, onStep });
+  const engine = new LoopEngine({
+    ...load,
+    openModel: () => openModelFolder(load, logger),
+    logger,
+    ...progress,
+  });
   return { engine, intervalMs: load.settings.eventIntervalMs };
 });

@@ -35,7 +35,7 @@ export class GenerationStream implements Generation {
   constructor(options: StreamOptions) {
     this.#options = options;
     this.#liveChoices = new Set(Array.from({ length: options.choiceCount }, (_, choice) => choice));
-    this.events = { [Symbol.asyncIterator]: () => this.#read() };
+    this.events = { [Symbol.asyncIterator]: () => this.#reader() };
   }
 
   /** Whether anything came of it yet. */
@@ -114,17 +114,23 @@ export class GenerationStream implements Generation {
     this.#options.onEnd?.();
   }
 
-  async *#read(): AsyncGenerator<readonly GenerationEvent[], void, undefined> {
-    try {
-      for (;;) {
-        if (this.#unread.length > 0) yield this.#takeAll();
-        else if (this.#error !== null) throw this.#error;
-        else if (this.#hasEnded) return;
-        else await new Promise<void>((resolve) => (this.#wake = resolve));
-      }
-    } finally {
-      // A reader that leaves its loop early wants no more.
-      this.abort();
-    }
+  /** Without a generator, whose turns a token a step would pay for. A reader that leaves its loop early wants no more. */
+  #reader(): AsyncIterator<readonly GenerationEvent[], undefined> {
+    return {
+      next: () => this.#next(),
+      return: () => {
+        this.abort();
+        return Promise.resolve(over);
+      },
+    };
+  }
+
+  #next(): Promise<IteratorResult<readonly GenerationEvent[], undefined>> {
+    if (this.#unread.length > 0) return Promise.resolve({ done: false, value: this.#takeAll() });
+    if (this.#error !== null) return Promise.reject(this.#error);
+    if (this.#hasEnded) return Promise.resolve(over);
+    return new Promise<void>((resolve) => (this.#wake = resolve)).then(() => this.#next());
   }
 }
+
+const over = { done: true, value: undefined } as const;

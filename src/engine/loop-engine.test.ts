@@ -50,17 +50,21 @@ test("takes priorities only where it is set to schedule by them", async (t) => {
 });
 
 test("a step that throws fails what runs, and the engine stays down", async (t) => {
-  let stepCount = 0;
-  const engine = createFakeEngine(() => stepCount++);
+  const heard: string[] = [];
+  const engine = createFakeEngine({
+    onStep: () => void heard.push("step"),
+    onBreakdown: () => void heard.push("breakdown"),
+  });
   t.after(() => engine.stop());
   await engine.start();
+  assert.equal((await read(engine.submit(requestOf([1], { maxTokens: 2 })))).failure, null);
   const fine = read(engine.submit(requestOf([1], { id: "fine", maxTokens: 500 })));
   const fatal = await read(engine.submit(requestOf([fatalTokenId], { id: "fatal" })));
   assert.match(fatal.failure ?? "", /^unavailable: The engine broke down/);
   assert.match((await fine).failure ?? "", /^unavailable: The engine broke down/);
   assert.equal(engine.status().state.kind, "failed");
   assert.equal(refusalOf(engine, requestOf([1])), "unavailable");
-  assert.ok(stepCount > 0);
+  assert.deepEqual([heard[0], heard.at(-1)], ["step", "breakdown"]);
 });
 
 test("a fault that nobody foresaw fails the start, and is said in the log alone", async (t) => {

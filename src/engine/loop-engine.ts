@@ -42,8 +42,10 @@ export interface LoopEngineOptions {
   /** What constraints on answers may cost. */
   readonly constraints: ConstraintSettings;
   readonly logger: Logger;
-  /** Called at the end of each step, and when the engine has broken down. */
+  /** Called at the end of each step. */
   readonly onStep?: () => void;
+  /** Called when a step has thrown. */
+  readonly onBreakdown?: () => void;
 }
 
 export class LoopEngine implements Engine {
@@ -144,10 +146,10 @@ export class LoopEngine implements Engine {
   }
 
   #breakDown(error: unknown): void {
-    const { logger, onStep } = this.#options;
+    const { logger, onBreakdown } = this.#options;
     logger.error({ err: error }, "the engine broke down");
     this.#state = { kind: "failed", reason: "The engine broke down; the log says why." };
     this.#generations.failAll("The engine broke down while it computed this request.");
-    onStep?.();
+    onBreakdown?.();
   }
 }

@@ -16,17 +16,24 @@ export interface CarriedEngine {
   readonly intervalMs: number;
 }
 
+/** What an engine that is carried tells of itself. */
+export interface EngineProgress {
+  readonly onStep: () => void;
+  /** It has failed, and whatever it runs too. */
+  readonly onBreakdown: () => void;
+}
+
 /**
  * Serves the parent of this process. To be called once, when the module is loaded.
  *
- * @param make makes the engine, which is started here. `onStep` is to be called whenever it got on: an engine that has work
- *   and does not is ended, and started again, as is one that has failed then
+ * @param make makes the engine, which is started here, and tells of its progress: one that has work and does not is ended,
+ *   and started again
  */
-export function serveEngine(make: (load: unknown, onStep: () => void) => CarriedEngine): void {
+export function serveEngine(make: (load: unknown, progress: EngineProgress) => CarriedEngine): void {
   serveParent<CarrierProtocol>(async (load, emit) => {
-    const { engine, intervalMs } = make(load, () => {
-      if (engine.status().state.kind === "failed") process.exit(1);
-      calls.put([]);
+    const { engine, intervalMs } = make(load, {
+      onStep: () => calls.put(),
+      onBreakdown: () => process.exit(1),
     });
     const outbox = new EventOutbox({
       intervalMs,
@@ -87,7 +94,7 @@ class Calls {
       case "prepare-adapter":
         void this.#follow(request.call, async () => {
           await this.#engine.prepareAdapter(request.reference);
-          this.put([{ kind: "prepared", call: request.call }]);
+          this.put({ kind: "prepared", call: request.call });
         });
         return;
       case "drop-adapter":
@@ -96,7 +103,7 @@ class Calls {
   }
 
   /** Hands over what comes in one turn together, so that a step is a message and not each of its requests. */
-  put(outputs: readonly CallOutput[]): void {
+  put(...outputs: readonly CallOutput[]): void {
     this.#gathered.push(...outputs);
     if (this.#isGathering) return;
     this.#isGathering = true;
@@ -113,7 +120,7 @@ class Calls {
     this.#running.set(call, generation);
     try {
       for await (const batch of generation.events)
-        this.put(batch.map((event) => ({ kind: "event", call, event })));
+        for (const event of batch) this.put({ kind: "event", call, event });
     } catch (error) {
       // Nobody listens to what was given up.
       if (this.#running.has(call)) throw error;
@@ -133,7 +140,7 @@ class Calls {
     try {
       await run();
     } catch (error) {
-      this.put([{ kind: "failed", call, ...failureOf(error, "The engine failed; the log says why.") }]);
+      this.put({ kind: "failed", call, ...failureOf(error, "The engine failed; the log says why.") });
     }
   }
 }

@@ -2,6 +2,7 @@
 import { defaultsOf } from "../../domain/settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import { silentLogger } from "../../telemetry/logger.ts";
+import type { EngineProgress } from "../carrier/serve-engine.ts";
 import { constraintSettings } from "../constraints/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import type { PromptPart } from "../model-runner.ts";
@@ -20,13 +21,13 @@ class FragileRunner extends FakeRunner {
 }
 
 /** The same engine in this process. */
-export function createFakeEngine(onStep?: () => void): LoopEngine {
+export function createFakeEngine(progress: Partial<EngineProgress> = {}): LoopEngine {
   return new LoopEngine({
     openModel: () => Promise.resolve({ runner: new FragileRunner() }),
     vocabulary: packVocabulary([new Uint8Array([0x61])]),
     settings: { ...defaultsOf(engineSettings), kvCacheBytesMax: 2 ** 26 },
     constraints: defaultsOf(constraintSettings),
     logger: silentLogger,
-    ...(onStep && { onStep }),
+    ...progress,
   });
 }

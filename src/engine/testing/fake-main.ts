@@ -2,4 +2,4 @@
 import { serveEngine } from "../carrier/serve-engine.ts";
 import { createFakeEngine } from "./fake-engine.ts";
 
-serveEngine((_load, onStep) => ({ engine: createFakeEngine(onStep), intervalMs: 5 }));
+serveEngine((_load, progress) => ({ engine: createFakeEngine(progress), intervalMs: 5 }));
