@@ -108,8 +108,7 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
     ...defaultsOf(jobSettings),
     startsMax: 1000,
     attemptsMax: 4,
-    leaseMs: 10_000,
-    heartbeatMs: 2000,
+    leaseMs: 8000,
     concurrency,
   };
   const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"] }, settings);

@@ -19,7 +19,7 @@ import { newJob } from "./new-job.ts";
 import { Notifier } from "./notifier.ts";
 import { requireRepeatable } from "./replay.ts";
 import type { ServerLease } from "./server-lease.ts";
-import type { JobSettings } from "./settings.ts";
+import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 interface RunningAttempt {
   readonly attempt: Attempt;
@@ -275,7 +275,7 @@ export class JobQueue implements Service {
     const { clock, logger } = this.#dependencies;
     const notifier = new Notifier(clock);
     while (!signal.aborted) {
-      await notifier.wait(this.#settings.heartbeatMs, { signal });
+      await notifier.wait(heartbeatMs(this.#settings), { signal });
       if (signal.aborted) return;
       try {
         for (const { attempt } of this.#attempts.values()) await attempt.look();

@@ -5,7 +5,7 @@ import { newUuid } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { JobSettings } from "./settings.ts";
+import { heartbeatMs, type JobSettings } from "./settings.ts";
 
 export interface LeaseDependencies {
   readonly servers: ServerStore;
@@ -17,7 +17,7 @@ export interface LeaseDependencies {
 
 export class ServerLease implements Service {
   readonly #dependencies: LeaseDependencies;
-  readonly #settings: Pick<JobSettings, "leaseMs" | "heartbeatMs">;
+  readonly #settings: Pick<JobSettings, "leaseMs">;
   readonly #life = serviceOf("server's lease", {
     start: async (signal) => {
       // A disk that is full now keeps nobody from being served.
@@ -31,7 +31,7 @@ export class ServerLease implements Service {
   #id = newUuid();
   #renewing: Promise<void> = Promise.resolve();
 
-  constructor(dependencies: LeaseDependencies, settings: Pick<JobSettings, "leaseMs" | "heartbeatMs">) {
+  constructor(dependencies: LeaseDependencies, settings: Pick<JobSettings, "leaseMs">) {
     this.#dependencies = dependencies;
     this.#settings = settings;
   }
@@ -74,7 +74,7 @@ export class ServerLease implements Service {
     const { clock, logger } = this.#dependencies;
     while (!signal.aborted) {
       // A sleep rejects only when it is cut short, which the stop does.
-      await clock.sleep(this.#settings.heartbeatMs, { signal }).catch(() => undefined);
+      await clock.sleep(heartbeatMs(this.#settings), { signal }).catch(() => undefined);
       if (signal.aborted) return;
       await this.#renew().catch((error: unknown) => logger.warn({ err: error }, notRenewed));
     }

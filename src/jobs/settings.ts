@@ -78,14 +78,6 @@ export const jobSettings = {
     max: 3_600_000,
     about: "How long a server that is not heard from keeps the jobs that it runs, in milliseconds.",
   },
-  heartbeatMs: {
-    kind: "integer",
-    default: 15_000,
-    min: 100,
-    max: 600_000,
-    about:
-      "How often a server says that it runs, and looks for others that do not any more, in milliseconds; well under leaseMs.",
-  },
   pollMs: {
     kind: "integer",
     default: 1000,
@@ -103,3 +95,8 @@ export const jobSettings = {
 } as const satisfies SettingsSchema;
 
 export type JobSettings = SettingsOf<typeof jobSettings>;
+
+/** How often a server renews its lease, and looks for what others left and did, in milliseconds. */
+export function heartbeatMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
+  return leaseMs / 4;
+}

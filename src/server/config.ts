@@ -43,6 +43,7 @@ const replaced: readonly (Pick<SettingSpelling, "section" | "name"> & { readonly
     name: "minibatchTokens",
     by: "training.batchTokens (tokens of a step) and training.microbatchTokens (tokens computed at once)",
   },
+  { section: "jobs", name: "heartbeatMs", by: "a quarter of jobs.leaseMs" },
 ];
 
 /** The flags of names that settings had. */
