@@ -185,7 +185,6 @@ async function runLoop(runner: ModelRunner, { streams, chats, answers }: ChatLoa
       choices: { kind: "sample", count: 1 },
       priority: 0,
       cacheSalt: null,
-      transfer: null,
     };
   });
   const tokensPerSecond = await loopTokensPerSecond(runner, requests, streams);

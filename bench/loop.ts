@@ -122,6 +122,5 @@ function requestsOf(
     choices: { kind: "sample", count: 1 },
     priority: 0,
     cacheSalt: null,
-    transfer: null,
   }));
 }

@@ -868,12 +868,6 @@ const features: {
     reaches: ({ cacheSalt }) => cacheSalt,
     as: "s",
   },
-  transfer: {
-    asks: { identity: { transfer: { a: 1 } } },
-    fields: ["identity.transfer"],
-    reaches: ({ transfer }) => transfer,
-    as: { a: 1 },
-  },
 };
 
 for (const [feature, { asks, fields, reaches, as }] of Object.entries(features)) {

@@ -27,7 +27,6 @@ const fieldsOf: { readonly [Feature in Exclude<EngineFeature, ConstraintFeature>
   beam: ["output.choices"],
   priority: ["identity.priority"],
   "cache-salt": ["identity.cacheSalt"],
-  transfer: ["identity.transfer"],
 };
 
 /** @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do */
@@ -119,7 +118,6 @@ function featureRequest({ identity, sampling, constraint, stopping, output }: Ch
     choices: output.choices,
     priority: identity.priority,
     cacheSalt: identity.cacheSalt,
-    transfer: identity.transfer,
   };
 }
 

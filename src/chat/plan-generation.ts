@@ -78,7 +78,6 @@ export async function planGeneration(
     choices: output.choices,
     priority: identity.priority,
     cacheSalt: identity.cacheSalt,
-    transfer: identity.transfer,
   };
   const header = {
     model: model.name,

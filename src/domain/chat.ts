@@ -142,8 +142,6 @@ export interface ChatIdentity {
   /** Lower is earlier. */
   readonly priority: number;
   readonly cacheSalt: string | null;
-  /** Parameters of disaggregated serving. */
-  readonly transfer: JsonObject | null;
 }
 
 /**

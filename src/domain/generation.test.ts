@@ -14,7 +14,6 @@ const plain: GenerationRequest = {
   choices: { kind: "sample", count: 3 },
   priority: 0,
   cacheSalt: null,
-  transfer: null,
 };
 
 test("a plain request asks for no feature", () => {

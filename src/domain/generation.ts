@@ -4,7 +4,6 @@ import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
 import type { SamplingParameters } from "./sampling.ts";
-import type { JsonObject } from "./trajectory.ts";
 
 /** A LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
 export interface AdapterReference {
@@ -59,8 +58,6 @@ export interface GenerationRequest {
   readonly priority: number;
   /** Prompts share cached work only with prompts of the same salt; null shares with all that have none. */
   readonly cacheSalt: string | null;
-  /** Parameters of disaggregated serving, for the engine as they came. */
-  readonly transfer: JsonObject | null;
 }
 
 /** The most answers that a request may ask for. */
@@ -184,13 +181,12 @@ export type EngineFeature =
   | "prompt-logprobs"
   | "beam"
   | "priority"
-  | "cache-salt"
-  | "transfer";
+  | "cache-salt";
 
 /** What of a request asks for features. */
 export type FeatureRequest = Pick<
   GenerationRequest,
-  "sampling" | "constraint" | "choices" | "priority" | "cacheSalt" | "transfer"
+  "sampling" | "constraint" | "choices" | "priority" | "cacheSalt"
 > & {
   readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;
   readonly outputs: Pick<GenerationRequest["outputs"], "promptLogprobCount">;
@@ -237,7 +233,6 @@ const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => 
   beam: ({ choices }) => choices.kind === "beam",
   priority: ({ priority }) => priority !== 0,
   "cache-salt": ({ cacheSalt }) => cacheSalt !== null,
-  transfer: ({ transfer }) => transfer !== null,
 };
 
 /** Which features a request asks for. */

@@ -4,10 +4,8 @@ import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
-import { readModelConfig } from "../model/config/read-config.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
 import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
-import { readModelWeights } from "../model/weights.ts";
 import { AdapterCache } from "./adapter-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
@@ -15,38 +13,6 @@ import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
 import { ServingSessions, type GraphKind, type SessionsOptions } from "./serving-sessions.ts";
-import type { EngineSettings } from "./settings.ts";
-
-export interface FolderRunnerOptions {
-  readonly modelFolder: string;
-  readonly cacheFolder: string;
-  /** With the zeros that mean "by the machine" replaced. */
-  readonly settings: EngineSettings;
-  readonly clock: Clock;
-  /** Hex SHA-256 of the folder's weights. */
-  readonly weightsHash: string;
-}
-
-/**
- * A runner for a model folder.
- *
- * @throws ServiceError when the folder does not hold a model that can be served
- */
-export async function openGraphRunner(options: FolderRunnerOptions): Promise<ModelRunner> {
-  const { modelFolder, cacheFolder, settings, clock, weightsHash } = options;
-  const stored = readModelConfig(modelFolder);
-  const contextLength = Math.min(stored.contextLength, settings.contextLengthMax);
-  const config = { ...stored, contextLength };
-  const weights = readModelWeights(modelFolder, config, { cacheFolder });
-  return createGraphRunner({
-    config,
-    weights,
-    threads: settings.threads,
-    adapterCountMax: settings.adapterCountMax,
-    clock,
-    weightsHash,
-  });
-}
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;

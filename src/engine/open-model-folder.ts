@@ -1,10 +1,12 @@
 // A model folder made ready to compute.
 import { systemClock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { readModelConfig } from "../model/config/read-config.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
+import { readModelWeights } from "../model/weights.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { EmbeddedLoad } from "./embedded-engine.ts";
-import { openGraphRunner } from "./graph-runner.ts";
+import { createGraphRunner } from "./graph-runner.ts";
 import type { OpenModel } from "./loop-engine.ts";
 
 /** @throws ServiceError for a folder that holds no model which can be computed; what nobody foresaw is said in the log alone */
@@ -14,8 +16,18 @@ export async function openModelFolder(
 ): Promise<OpenModel> {
   try {
     const { weights } = await baseHashes(modelFolder, cacheFolder);
-    const model = { modelFolder, cacheFolder, weightsHash: weights };
-    return { runner: await openGraphRunner({ ...model, settings, clock: systemClock }), weights };
+    const stored = readModelConfig(modelFolder);
+    const contextLength = Math.min(stored.contextLength, settings.contextLengthMax);
+    const config = { ...stored, contextLength };
+    const runner = await createGraphRunner({
+      config,
+      weights: readModelWeights(modelFolder, config, { cacheFolder }),
+      threads: settings.threads,
+      adapterCountMax: settings.adapterCountMax,
+      clock: systemClock,
+      weightsHash: weights,
+    });
+    return { runner, weights };
   } catch (error) {
     logger.error({ err: error, modelFolder }, "the model cannot be loaded");
     if (error instanceof ServiceError) throw error;

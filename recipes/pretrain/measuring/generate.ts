@@ -71,7 +71,6 @@ async function answer(
       choices: { kind: "sample", count: 1 },
       priority: 0,
       cacheSalt: null,
-      transfer: null,
     };
     loop.submit(request, output);
   }

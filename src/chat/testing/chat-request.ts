@@ -10,7 +10,7 @@ import {
 import type { Constraint } from "../../domain/constraint.ts";
 
 const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
-  identity: { requestId: "r1", model: null, user: null, priority: 0, cacheSalt: null, transfer: null },
+  identity: { requestId: "r1", model: null, user: null, priority: 0, cacheSalt: null },
   prompt: {
     kind: "conversation",
     messages: [{ role: "user", content: "hi" }],

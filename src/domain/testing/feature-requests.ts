@@ -52,6 +52,5 @@ export function featureRequests(
       { ...plain, priority: 1 },
     ],
     "cache-salt": [{ ...plain, cacheSalt: "s" }],
-    transfer: [{ ...plain, transfer: {} }],
   };
 }

@@ -44,7 +44,6 @@ export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}):
     choices: more.beams ? { kind: "beam", ...more.beams } : { kind: "sample", count: choiceCount },
     priority,
     cacheSalt: null,
-    transfer: null,
   };
 }
 

@@ -1,7 +1,7 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig.
 // What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
-import { readConfigFiles, readEndOfTextIds } from "./config-files.ts";
+import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 import { activations, families, type FamilyRule } from "./families.ts";
 import { readLayers } from "./read-layers.ts";

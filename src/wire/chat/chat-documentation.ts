@@ -322,10 +322,9 @@ const fields: { readonly [Field in keyof ChatRequestBody]-?: FieldRow } = {
     isEngines: true,
   },
   kv_transfer_params: {
-    about: "Parameters of disaggregated serving, for engines that have it.",
+    about: "Parameters of disaggregated serving, which no engine here takes part in.",
     default: {},
     example: { do_remote_prefill: true },
-    isEngines: true,
   },
   vendor_xargs: {
     about: "Further arguments, which every logits processor of the request is given.",

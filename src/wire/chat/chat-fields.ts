@@ -2,7 +2,7 @@
 // written, accepted without use, or refused because chat cannot do it. What only an engine cannot do is read; chat
 // refuses it by what the engine says of itself.
 import type { ChatField } from "../../domain/chat.ts";
-import { useOf, type BodyForm, type FieldRule } from "../body.ts";
+import { isEmpty, useOf, type BodyForm, type FieldRule } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
 import { checkCombinations } from "./chat-combinations.ts";
 import { unservedConstraint } from "./chat-constraint.ts";
@@ -20,7 +20,8 @@ export const chatForm: BodyForm<typeof chatRequestSchema, ChatField | "answer fo
     user: "identity.user",
     priority: "identity.priority",
     cache_salt: "identity.cacheSalt",
-    kv_transfer_params: "identity.transfer",
+    // No engine here takes part in disaggregated serving.
+    kv_transfer_params: { refusedUnless: isEmpty },
 
     messages: "prompt.messages",
     tools: "prompt.tools",

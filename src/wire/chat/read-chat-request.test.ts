@@ -174,7 +174,7 @@ test("null is refused on every field that is not nullable", () => {
 
 test("reads every field into its place", () => {
   reads(
-    { model: "m", request_id: "r", user: "me", priority: 3, cache_salt: "s", kv_transfer_params: { a: 1 } },
+    { model: "m", request_id: "r", user: "me", priority: 3, cache_salt: "s" },
     {
       identity: {
         model: "m",
@@ -182,7 +182,6 @@ test("reads every field into its place", () => {
         user: "me",
         priority: 3,
         cacheSalt: "s",
-        transfer: { a: 1 },
       },
     },
   );

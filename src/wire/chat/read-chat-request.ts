@@ -125,7 +125,6 @@ export function readGeneration(
       user: body.user ?? null,
       priority: body.priority ?? 0,
       cacheSalt: body.cache_salt ?? null,
-      transfer: jsonUnlessEmpty(body.kv_transfer_params),
     },
     sampling: samplingOf(body),
     constraint,
@@ -231,7 +230,6 @@ function outputOf(body: GenerationBody): GenerationParts["output"] {
 
 /** What came out of JSON as JSON; an empty list or object asks for as much as none. */
 function jsonUnlessEmpty(value: readonly object[] | null | undefined): readonly JsonObject[] | null;
-function jsonUnlessEmpty(value: object | null | undefined): JsonObject | null;
 function jsonUnlessEmpty(value: object | null | undefined): unknown {
   return value === null || value === undefined || Object.keys(value).length === 0 ? null : value;
 }
