@@ -68,7 +68,9 @@ test("an adapter that cannot be read is named by the system check, and a chat on
   // What was trained just now is in the engine's memory, and a copy is not.
   const copy = { project: "p", name: "cut", base_model: "tiny", from: { model: "p/whole" } };
   const { id: modelId } = (await call(server, "POST", "/v1/preview/models", { body: copy })).body;
-  truncateSync(join(dataFolder, "adapters", modelId, "1", "adapter_model.safetensors"), 100);
+  for (const id of [trained, modelId])
+    truncateSync(join(dataFolder, "adapters", id, "1", "adapter_model.safetensors"), 100);
+  assert.equal((await chat(server, "p/whole")).status, 200, "it was prepared before it was the newest");
   const red = await systemCheck(server);
   assert.equal(red.status, 503);
   assert.match(red.body.adapters, new RegExp(`${modelId}:step1`));

@@ -3,6 +3,7 @@
 import { chatFault, type ChatHeader, type ChatPrompt, type ChatRequest } from "../domain/chat.ts";
 import { joinedText } from "../domain/content-part.ts";
 import {
+  choiceCountMax,
   choiceCountOf,
   type ChoiceRequest,
   type EngineLimits,
@@ -112,7 +113,7 @@ function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
  * Log-probabilities that an answer may have, each of which is some 60 bytes of it: as many as 128 choices of 32,768 tokens
  * have without alternatives.
  */
-const logprobsMax = 128 * 32_768;
+const logprobsMax = choiceCountMax * 32_768;
 
 function refuseManyLogprobs(
   { output }: ChatRequest,

@@ -2,6 +2,7 @@
 // bodies and documents them, with the fields of objects in fields; the fields themselves have their rows beside
 // (`chat-documentation.ts`), and which of them we can honour is said there too (`chat-fields.ts`).
 import { Type, type Static } from "typebox";
+import { choiceCountMax } from "../../domain/generation.ts";
 import { nullable } from "../nullable.ts";
 import { foreignSchemas } from "./fields/foreign-fields.ts";
 
@@ -207,7 +208,7 @@ export const chatRequestSchema = Type.Object(
     top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
     max_tokens: nullable(Type.Integer({ minimum: 1 })),
     max_completion_tokens: nullable(Type.Integer({ minimum: 1 })),
-    n: nullable(Type.Integer({ minimum: 1, maximum: 128 })),
+    n: nullable(Type.Integer({ minimum: 1, maximum: choiceCountMax })),
     presence_penalty: nullable(Type.Number({ minimum: -2, maximum: 2 })),
     response_format: nullable(responseFormatSchema),
     seed: nullable(Type.Integer({ minimum: -seedMax, maximum: seedMax })),
