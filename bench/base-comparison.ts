@@ -73,7 +73,10 @@ async function measure(
   { rounds, threads }: { readonly rounds: number; readonly threads: number },
 ): Promise<Measurement> {
   const trainers = benchTrainers(folder, { rows, length }, { rank: 8, threads });
-  const trainer = await trainers.open({ from: null, seed: "bench" });
+  const trainer = await trainers.open(
+    { kind: "new", seed: "bench" },
+    { id: "bench", signal: new AbortController().signal },
+  );
   const batch = randomRows({ rows, length }, readModelConfig(folder).vocabularySize);
   const comparedCounts = [0, Math.floor(usualShare * rows), rows];
   const best = comparedCounts.map(() => Infinity);

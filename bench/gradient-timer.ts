@@ -32,7 +32,10 @@ export class GradientTimer {
   }
 
   async time(batch: readonly TrainingSequence[]): Promise<void> {
-    const trainer = await this.#trainers.open({ from: null, seed: "bench" });
+    const trainer = await this.#trainers.open(
+      { kind: "new", seed: "bench" },
+      { id: "bench", signal: new AbortController().signal },
+    );
     const call = { id: `${this.#count++}`, signal: new AbortController().signal };
     const startMs = systemClock.monotonicMs();
     await trainer.forwardBackward(batch, { kind: "policy", config: resolveTrainingConfig({}) }, call);

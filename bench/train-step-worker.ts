@@ -12,7 +12,10 @@ import type { StepJob } from "./step-process.ts";
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 // What `StepProcess` writes.
 const job = JSON.parse((await lines.next()).value as string) as StepJob;
-const trainer = await benchTrainers(job.folder, job, job).open({ from: null, seed: "bench" });
+const trainer = await benchTrainers(job.folder, job, job).open(
+  { kind: "new", seed: "bench" },
+  { id: "bench", signal: new AbortController().signal },
+);
 const batch = randomRows(job, job.config.vocab_size);
 let stepCount = 0;
 for (let line = await lines.next(); line.value === "step"; line = await lines.next()) {

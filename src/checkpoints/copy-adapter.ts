@@ -2,8 +2,9 @@
 // copy is marked as nobody's, so that the next start sweeps it where the server dies in between.
 import { constants, existsSync } from "node:fs";
 import { copyFile, readdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { adapterFolderOf, type ModelVersion } from "../domain/model.ts";
+import { stateOf, storedState } from "../domain/trainer.ts";
 import { deletionMark } from "../models/model-service.ts";
 import type { CopiedAdapter } from "../models/register-model.ts";
 import { makeFolder, writeWholeFolder } from "./whole-folder.ts";
@@ -39,12 +40,10 @@ export async function copyAdapter(
       await discard();
       return null;
     }
-    const trainerState = movedState(source, adapterFolder);
-    const hasState = trainerState !== null && existsSync(join(dataFolder, trainerState));
     return {
       adapterFolder,
       adapterHash,
-      trainerState: hasState ? trainerState : null,
+      trainerState: movedState(source, { dataFolder, folder: adapterFolder }),
       keep: () => rm(mark, { force: true }),
       discard,
     };
@@ -62,10 +61,14 @@ async function copyFolder(source: string, folder: string): Promise<void> {
   });
 }
 
-/** A state that lies with its adapter goes along; one that a trainer keeps elsewhere is that version's alone. */
-function movedState({ adapterFolder, trainerState }: ModelVersion, folder: string): string | null {
-  if (trainerState === null || adapterFolder === null) return null;
-  return trainerState.startsWith(`${adapterFolder}/`)
-    ? `${folder}${trainerState.slice(adapterFolder.length)}`
-    : null;
+/** A state that lies with its adapter went along; one that a trainer keeps elsewhere is that version's alone. */
+function movedState(
+  { adapterFolder, trainerState }: ModelVersion,
+  { dataFolder, folder }: { readonly dataFolder: string; readonly folder: string },
+): string | null {
+  if (trainerState === null) return null;
+  const { trainer, state } = stateOf(trainerState);
+  if (!state.startsWith(`${adapterFolder}/`)) return null;
+  const moved = `${folder}/${basename(state)}`;
+  return existsSync(join(dataFolder, moved)) ? storedState(trainer, moved) : null;
 }

@@ -56,8 +56,8 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-/** A process whose parent died has a successor by now, or soon. */
-function refuseOrphan(): void {
+/** @throws ServiceError `cancelled`: a process whose parent died has a successor by now, or soon. */
+export function refuseOrphan(): void {
   if (process.send === undefined || process.connected) return;
   throw new ServiceError({
     code: "cancelled",

@@ -2,6 +2,7 @@
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
+import type { TrainerProfile } from "./trainer.ts";
 import type { TrainingConfig } from "./training-config.ts";
 import type { JsonObject } from "./trajectory.ts";
 
@@ -392,6 +393,8 @@ export interface JobOutcome {
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
 export interface JobRunner {
+  /** Who trains; jobs that it cannot do are refused as they come. */
+  readonly trainer: TrainerProfile;
   /** What a job of this model that begins now, from this version, is pinned to. Throws a ServiceError as `run` does. */
   pinsFor(model: TrainedModel, from: ModelVersion): Promise<RunnerPins>;
   /**
@@ -408,6 +411,9 @@ export interface JobRunner {
   discard(assignment: JobAssignment): Promise<void>;
   /** Removes what attempts at a job keep for the next one; called when the job has ended. */
   discardWork(jobId: string): Promise<void>;
-  /** Removes a trainer's state that no version has any more; one that is gone is no error. */
+  /**
+   * Has the trainer remove a state of its own that no version has any more; one that is gone is no error, and one of another
+   * trainer stays, which the log says.
+   */
   discardState(trainerState: string): Promise<void>;
 }

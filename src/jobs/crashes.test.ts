@@ -13,6 +13,7 @@ import { storeModel } from "../storage/contract/storage-under-test.ts";
 import type { Stores } from "../storage/stores.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { silentLogger } from "../telemetry/logger.ts";
+import { embeddedProfile } from "../training/embedded/profile.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { ServerLease } from "./server-lease.ts";
@@ -188,6 +189,7 @@ function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobR
     };
   };
   return {
+    trainer: embeddedProfile,
     discard: async () => undefined,
     discardWork: async () => undefined,
     discardState: async () => undefined,

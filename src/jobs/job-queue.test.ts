@@ -9,12 +9,14 @@ import type { JobEvent, JobOutcome, JobPins, JobReport, JobRunner, JobStore } fr
 import type { ServerStore } from "../domain/server-store.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
-import { resolveTrainingConfig } from "../domain/training-config.ts";
+import type { TrainerProfile } from "../domain/trainer.ts";
+import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
 import { type Logger, silentLogger } from "../telemetry/logger.ts";
 import { rescueNow, storeModel, storeServer } from "../storage/contract/storage-under-test.ts";
 import type { Stores } from "../storage/stores.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { embeddedProfile } from "../training/embedded/profile.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
@@ -109,6 +111,7 @@ class Bench {
   readonly clock = new FakeClock();
   readonly database: Stores;
   readonly lease = { id: "server" };
+  trainer: TrainerProfile = embeddedProfile;
   /** What its runner would pin a job to. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
   /** What its queues do with a version before it is the newest. */
@@ -180,6 +183,7 @@ class Bench {
         jobs: bounded(jobs),
         models,
         runner: {
+          trainer: this.trainer,
           pinsFor: (model, from) => this.pinsFor(model, from),
           run,
           discard: async ({ job }) => void this.discarded.push(job.id),
@@ -235,6 +239,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
       jobs: { ...database.jobs, ...jobs },
       models: database.models,
       runner: {
+        trainer: embeddedProfile,
         pinsFor,
         run: twoSteps,
         discard: async () => undefined,
@@ -656,6 +661,59 @@ test("of much that is prepared every tenth is an event, once, whichever attempt 
   assert.deepEqual(await bench.events("many"), [...preparing, ...rest(1)]);
   await bench.submit(queue, "few");
   assert.deepEqual(await bench.events("few"), rest(2));
+});
+
+test("a job that the trainer cannot do is refused as it comes, with what it lacks and the cure", async (t) => {
+  const bench = await Bench.open(t);
+  const refusal = async (
+    trainer: Partial<TrainerProfile>,
+    config: TrainingConfigInput = {},
+  ): Promise<unknown> => {
+    bench.trainer = { ...embeddedProfile, name: "remote", ...trainer };
+    const task = { kind: "rl", config: resolveTrainingConfig(config) } as const;
+    const draft = newJob({ id: "x", modelId: "m", task, configNotApplied: [], createdAt: bench.clock.now() });
+    const fault = await bench
+      .build(twoSteps)
+      .submit(draft, [], null)
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
+    assert.ok(fault === null || (fault instanceof ServiceError && fault.code === "invalid"), String(fault));
+    return fault === null ? null : [fault.faults[0].location.join(), fault.message];
+  };
+  const [place, message] = (await refusal({ losses: ["cross-entropy"] })) as readonly string[];
+  assert.equal(place, "model");
+  assert.match(
+    message,
+    /^Jobs of kind rl need the loss policy, and the trainer .* remote, computes cross-entropy alone/,
+  );
+  const [option, advice] = (await refusal(
+    { hasBasePass: false },
+    { klPenaltyCoefficient: 0.1 },
+  )) as readonly string[];
+  assert.equal(option, "klPenaltyCoefficient");
+  assert.match(
+    advice,
+    /is 0\.1, and the trainer .* remote, does not compute the base .*; leave it out, or set it to 0/,
+  );
+  // The newest version is the base itself: there is no adapter yet.
+  assert.equal(await refusal({ takesAdapters: false, hasBasePass: false }), null);
+});
+
+test("a trainer that takes no adapters is given jobs from versions whose state it keeps itself, and no others", async (t) => {
+  const bench = await Bench.open(t);
+  bench.trainer = { ...embeddedProfile, name: "remote", takesAdapters: false };
+  const made =
+    (trainerState: string): Run =>
+    async () => ({ ...outcome, trainerState });
+  const queue = await bench.start([made("remote:a"), made("embedded:b")]);
+  for (const id of ["a", "b"]) await bench.submit(queue, id);
+  assert.deepEqual([await bench.state("a"), await bench.state("b")], ["succeeded", "succeeded"]);
+  await assert.rejects(
+    bench.submit(queue, "c"),
+    /keeps no state, and it takes no adapters\. Train a new model, or/,
+  );
 });
 
 test("a new version takes the trainer's state from those before it, but for as many as are kept", async (t) => {

@@ -11,6 +11,7 @@ import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
+import { requireTrainerFor } from "../domain/trainer.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { backoffMs } from "./ending.ts";
@@ -74,6 +75,8 @@ export class JobQueue implements Service {
   /**
    * Stores a job durably; it runs when its turn comes. See {@link JobStore.create} for idempotency, limit and errors.
    * Works also before `start` and after `stop`: the next queue that starts runs the job.
+   *
+   * @throws ServiceError `invalid` when the runner's trainer cannot do it
    */
   async submit(
     job: JobDraft,
@@ -81,10 +84,18 @@ export class JobQueue implements Service {
     idempotency: IdempotencyKey | null,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
+    await this.#requireTrainer(job);
     const limits = { queuedMax, queuedPerEntityMax };
     const created = await this.#dependencies.jobs.create(job, lines, idempotency, limits);
     this.#wake();
     return created;
+  }
+
+  /** A replay is asked for itself; what else would start from the newest version may find another one by then. */
+  async #requireTrainer({ modelId, task, replayOf }: JobDraft): Promise<void> {
+    const { models, runner } = this.#dependencies;
+    const newest = replayOf === null ? await models.newestVersion(modelId) : null;
+    if (newest !== null) requireTrainerFor(runner.trainer, task, newest);
   }
 
   /**

@@ -13,11 +13,13 @@ import {
   storeServer,
 } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { embeddedProfile } from "../training/embedded/profile.ts";
 import { planReplay } from "./replay.ts";
 
 /** Model `m` with versions 1 to 4, each made by the job of its number from the one before. */
 class Bench {
   readonly database = memoryStorage()();
+  trainer: JobRunner["trainer"] = embeddedProfile;
   runner: Pick<JobRunner, "pinsFor"> = { pinsFor: async () => samplePins };
 
   static async open(): Promise<Bench> {
@@ -52,7 +54,7 @@ class Bench {
     const { jobs, models } = this.database;
     const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "" };
     const model = (await models.find("m")) ?? assert.fail("there is a model");
-    const dependencies = { jobs, models, runner: { ...unused, ...this.runner } };
+    const dependencies = { jobs, models, runner: { ...unused, ...this.runner, trainer: this.trainer } };
     const plan = await planReplay(dependencies, { replayJobsMax }, { job, model });
     assert.equal(plan.job, job);
     const earlier = plan.replay?.earlier.map((run) => run.job.id) ?? [];
@@ -117,4 +119,13 @@ test("another build or base model, and other settings of a job that is repeated 
   const missing = notFound("base model", "tiny");
   bench.runner = { pinsFor: () => Promise.reject(missing) };
   await assert.rejects(bench.plan("1"), missing);
+});
+
+test("refuses where the trainer does not give the same bytes again", async () => {
+  const bench = await Bench.open();
+  bench.trainer = { ...embeddedProfile, name: "remote", isRepeatable: false };
+  await assert.rejects(
+    bench.plan("4"),
+    refused(/The trainer of this server, remote, does not give the same bytes/),
+  );
 });

@@ -48,6 +48,9 @@ async function repetitionOf(
   { job, model }: { readonly job: TrainingJob; readonly model: TrainedModel },
 ): Promise<Repetition> {
   const { jobs, models } = dependencies;
+  const { trainer } = dependencies.runner;
+  if (!trainer.isRepeatable)
+    throw refusal(`The trainer of this server, ${trainer.name}, does not give the same bytes again.`);
   if (job.replayOf !== null)
     throw refusal(`It is a replay itself; replay ${job.replayOf}, which it repeated.`);
   if (job.state !== "succeeded")

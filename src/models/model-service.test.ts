@@ -111,6 +111,7 @@ async function open(
       onDrop(dataFolder);
     },
     weightsOf: (base) => (base === "tiny" ? "newer weights" : null),
+    discardState: async (state) => void log.push(`discard ${state}`),
     adaptersInUse: () => inUse,
     dataFolder,
     settings: { checkpointsKept },
@@ -387,5 +388,6 @@ test("deletes a model with its jobs, its versions and their adapters", async (t)
   assert.equal(await service.delete(model), 3);
   assert.equal(await store.find(model.id), null);
   assert.deepEqual(folders.map(existsSync), [false, false]);
-  assert.deepEqual(log, [`cancel ${model.id}`, `drop ${model.id}:1`, `drop ${model.id}:2`]);
+  const states = [2, 1].map((step) => `discard state of ${model.id}:${step}`);
+  assert.deepEqual(log, [`cancel ${model.id}`, ...states, `drop ${model.id}:1`, `drop ${model.id}:2`]);
 });

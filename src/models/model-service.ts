@@ -28,6 +28,8 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
   /** Has engines forget an adapter. Requests that run on it go on: an engine reads an adapter once. */
   readonly dropAdapter: (adapterId: string) => void;
+  /** Has the trainer give up a state of its own. */
+  readonly discardState: (state: string) => Promise<void>;
   /** The adapters that requests run on, or are about to. */
   readonly adaptersInUse: () => Iterable<string>;
   /** Adapters lie in it. */
@@ -131,7 +133,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       await markDeleted(dependencies, id);
       const steps: number[] = [];
       for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
+      const states = await store.dropTrainerStates(id, 0);
       await store.delete(id);
+      for (const state of states) await dependencies.discardState(state);
       await removeAdapters(dependencies, id, steps);
       await rm(modelFolder(dependencies, id), { recursive: true, force: true });
       return steps.length;

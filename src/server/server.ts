@@ -250,6 +250,7 @@ async function construct(
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
     weightsOf,
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
+    discardState: (state) => runner.discardState(state),
     adaptersInUse: () => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()],
     dataFolder,
     settings: config.models,
@@ -317,7 +318,7 @@ async function construct(
   const { optimizerStatesKept } = config.jobs;
   const sweep = async (): Promise<void> => {
     await modelService.deleteAllOlderVersions();
-    await sweepDataFolder({ dataFolder, models: modelStore, jobs, optimizerStatesKept, logger });
+    await sweepDataFolder({ dataFolder, models: modelStore, jobs, runner, optimizerStatesKept, logger });
     compared = await compareAdapters({ dataFolder, models: modelStore, jobs });
     const fault = comparisonFault(compared, dataFolder);
     if (fault !== null) logger.error(compared, fault.message);

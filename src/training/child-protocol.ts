@@ -2,7 +2,7 @@
 import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domain/job.ts";
 import type { Failure } from "../processes/protocol.ts";
 import type { JobSettings } from "./settings.ts";
-import type { TrainerStart } from "./trainer.ts";
+import type { StartVersion } from "./run-training-job.ts";
 
 /** What holds for every job of a process: it works for one base model, with one set of settings. */
 export interface TrainingLoad {
@@ -36,7 +36,7 @@ export interface RunDescription {
   /** How many lines those are. */
   readonly lineCount: number;
   /** The version to go on from; null for the base model. */
-  readonly from: TrainerStart["from"];
+  readonly from: StartVersion | null;
   /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
   readonly fromHash: string | null;
   /** That version's number. */

@@ -251,7 +251,7 @@ test("trains, publishes a version, and reports every step", async (t) => {
   const bench = new Bench(t);
   const { outcome, started, steps } = await bench.run(1);
   assert.equal(outcome.adapterFolder, join("adapters", "m", "1"));
-  assert.equal(outcome.trainerState, join("adapters", "m", "1", "optimizer.safetensors"));
+  assert.equal(outcome.trainerState, `embedded:${join("adapters", "m", "1", "optimizer.safetensors")}`);
   assert.deepEqual(outcome.counts, {
     groupsSubmitted: 2,
     groupsTrainable: 2,

@@ -13,6 +13,7 @@ import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError, missingFilesError, waitsForWeights } from "../domain/obstacles/missing-base.ts";
 import type { BaseHashes, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
+import { ownState } from "../domain/trainer.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";
@@ -23,8 +24,10 @@ import {
   resultFolderOf,
   workFolderOf,
 } from "./folders/run-request.ts";
-import { removeTrainerState, removeUnfinished, removeUnpublished } from "./folders/publish.ts";
+import { discardState, embeddedProfile } from "./embedded/profile.ts";
+import { removeUnfinished, removeUnpublished } from "./folders/publish.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
+import { snapshotStates } from "./steps/job-snapshots.ts";
 import { TrainingProcess } from "./training-process.ts";
 
 export interface ChildJobRunnerOptions {
@@ -54,6 +57,7 @@ export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRu
 }
 
 class ProcessJobRunner implements ChildJobRunner {
+  readonly trainer = embeddedProfile;
   readonly #options: ChildJobRunnerOptions;
   /** Processes without a job, by base model; at most one each. */
   readonly #idle = new Map<string, TrainingProcess>();
@@ -109,11 +113,18 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   async discardWork(jobId: string): Promise<void> {
-    await rm(join(this.#options.dataFolder, workFolderOf(jobId)), { recursive: true, force: true });
+    const folder = join(this.#options.dataFolder, workFolderOf(jobId));
+    for (const state of await snapshotStates(folder)) await this.discardState(state);
+    await rm(folder, { recursive: true, force: true });
   }
 
-  discardState(trainerState: string): Promise<void> {
-    return removeTrainerState(this.#options.dataFolder, trainerState);
+  async discardState(stored: string): Promise<void> {
+    const state = ownState(this.trainer, stored);
+    if (state !== null) return await discardState(this.#options.dataFolder, state);
+    this.#options.logger.warn(
+      { state: stored },
+      "a state of another trainer is not wanted any more; it stays there",
+    );
   }
 
   processIds(): readonly number[] {

@@ -55,6 +55,8 @@ interface Given {
 /** Three steps of the groups, none compared with the base model. */
 const few = { batchTokens: 12, baseComparisonShare: 0 };
 
+const run = { id: "check", signal: new AbortController().signal };
+
 /** A data folder, a trainer that is recorded, and all that a job reported. */
 class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
@@ -139,12 +141,24 @@ test("opens, takes a step per batch, publishes and closes, each call with an id 
   const outcome = await bench.run();
   const steps = bench.steps.flatMap(() => ["forwardBackward", "optimStep"]);
   // One look before the first step, one at what comes of the last.
-  assert.deepEqual(bench.kinds, ["open", "forward", ...steps, "forward", "save", "close"]);
+  assert.deepEqual(bench.kinds, [
+    "open",
+    "forward",
+    ...steps,
+    "forward",
+    "exportAdapter",
+    "saveState",
+    "close",
+  ]);
   assert.equal(new Set(bench.trainers.ids).size, bench.trainers.ids.length);
-  assert.deepEqual(bench.trainers.calls[0], { kind: "open", start: { from: null, seed: "seed" } });
+  assert.deepEqual(bench.trainers.calls[0], {
+    kind: "open",
+    start: { kind: "new", seed: "seed" },
+    run: "jobs/job",
+  });
   assert.deepEqual(bench.published, ["1"]);
   assert.equal(outcome.adapterFolder, "adapters/m/1");
-  assert.equal(outcome.trainerState, "adapters/m/1/naive-state.json");
+  assert.equal(outcome.trainerState, "naive:adapters/m/1/naive-state.json");
   assert.equal(bench.steps.length, 3);
 });
 
@@ -344,7 +358,7 @@ test("recorded log-probabilities that serving cannot have given are warned of, o
   await bench.run();
   const [, probe] = bench.trainers.calls;
   assert.ok(probe.kind === "forward");
-  const trainer = await bench.trainers.open({ from: null, seed: "seed" });
+  const trainer = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
   const computed = await trainer.forward(probe.data, { id: "check", signal: new AbortController().signal });
   const difference = greatestDifference(probe.data, computed).nats;
   assert.ok(difference > 0.05, "the recorded ones are made up");
@@ -400,7 +414,7 @@ test("precalculated log-probabilities take the place of the recorded ones before
   const [, recorded] = bench.trainers.calls;
   const gradient = bench.trainers.calls[5];
   assert.ok(recorded.kind === "forward" && gradient.kind === "forwardBackward");
-  const trainer = await bench.trainers.open({ from: null, seed: "seed" });
+  const trainer = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
   const { signal } = new AbortController();
   const { logprobs } = await trainer.forward(recorded.data, { id: "check", signal });
   gradient.data.forEach((sequence, row) => {
@@ -451,14 +465,22 @@ test("with a KL penalty every step compares with the base model, whatever the jo
   const bench = new Bench(t);
   const first = await bench.run({ config: { klPenaltyCoefficient: 0.1 } });
   const steps = bench.steps.flatMap(() => ["forward of the base", "forwardBackward", "optimStep"]);
-  assert.deepEqual(bench.kinds, ["open", "forward", ...steps, "forward", "save", "close"]);
+  assert.deepEqual(bench.kinds, [
+    "open",
+    "forward",
+    ...steps,
+    "forward",
+    "exportAdapter",
+    "saveState",
+    "close",
+  ]);
   const [, , , gradient] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward");
   const referencesOf = (data: readonly TrainingSequence[]): readonly number[] =>
     data.flatMap((sequence) =>
       trainedIndices(sequence).map((index) => sequence.referenceLogprobs?.[index] ?? NaN),
     );
-  const base = await bench.trainers.open({ from: null, seed: "seed" });
+  const base = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
   const { logprobs } = await base.forward(gradient.data, {
     id: "check",
     signal: new AbortController().signal,
@@ -485,7 +507,7 @@ test("a job in which nothing can train takes no step and publishes what it start
   bench.trainers.calls.length = 0;
   const input = { from, adapterFolder: "adapters/m/2", seed: "another" };
   const { counts, metrics } = await bench.run({ groups, input });
-  assert.deepEqual(bench.kinds, ["open", "save", "close"]);
+  assert.deepEqual(bench.kinds, ["open", "exportAdapter", "saveState", "close"]);
   assert.equal(bench.started[1]["num_sequences"], 0);
   assert.deepEqual(counts.skipped, { zero_variance: 2 });
   assert.equal("loss/train" in metrics, false);
@@ -505,8 +527,8 @@ test("a cancelled job stops between two steps, publishes nothing and closes its 
   assert.throws(() => bench.published, "there is not even a folder");
 });
 
-test("a job that is cancelled after its last step, or while it is saved, leaves nothing behind", async (t) => {
-  for (const when of ["forward", "save"]) {
+test("a job that is cancelled after its last step, or while it is exported, leaves nothing behind", async (t) => {
+  for (const when of ["forward", "exportAdapter"]) {
     const bench = new Bench(t);
     const aborting = new AbortController();
     // Not the look before the first step.
@@ -515,7 +537,7 @@ test("a job that is cancelled after its last step, or while it is saved, leaves 
     await assert.rejects(bench.run({ input: { signal: aborting.signal } }), rejectsWith("cancelled"));
     assert.deepEqual(bench.kinds.slice(-2), [when, "close"]);
     assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 3);
-    assert.deepEqual(when === "save" ? bench.published : [], []);
+    assert.deepEqual(when === "exportAdapter" ? bench.published : [], []);
   }
 });
 
@@ -602,13 +624,14 @@ function inCall(bench: Bench, kind: string, wanted: number): Partial<JobReport> 
 const deaths: readonly (readonly [when: string, kept: number, on: (bench: Bench) => Partial<JobReport>])[] = [
   ["before the first step", 0, (bench) => inCall(bench, "forwardBackward", 1)],
   ["before the first step is told", 0, () => atReport("stepped", 1)],
-  ["while the first snapshot is written", 0, (bench) => inCall(bench, "save", 1)],
+  ["while the first snapshot is written", 0, (bench) => inCall(bench, "saveState", 1)],
   ["behind the first snapshot", 1, () => atReport("saved", 1)],
   ["in the second step", 1, (bench) => inCall(bench, "optimStep", 2)],
-  ["while the second snapshot is written", 1, (bench) => inCall(bench, "save", 2)],
+  ["while the second snapshot is written", 1, (bench) => inCall(bench, "saveState", 2)],
   ["behind the second snapshot", 2, () => atReport("saved", 2)],
   ["before the last step is told", 2, () => atReport("stepped", 3)],
-  ["while the version is written", 2, (bench) => inCall(bench, "save", 3)],
+  ["while the version is written", 2, (bench) => inCall(bench, "exportAdapter", 1)],
+  ["while the version's state is saved", 2, (bench) => inCall(bench, "saveState", 3)],
 ];
 
 for (const precalculateLogprobs of [false, true]) {
@@ -656,10 +679,10 @@ test("steps whose reports are stored are not told again by the attempt that goes
 test("a snapshot that cannot be gone on from costs the steps before it, and nothing else", async (t) => {
   const undisturbed = new Bench(t);
   await undisturbed.run();
-  const damages: readonly ((folder: string) => void)[] = [
-    (folder) => truncateSync(join(folder, "adapter_model.safetensors"), 100),
-    (folder) => rmSync(join(folder, "naive-state.json")),
-    (folder) => truncateSync(join(folder, "snapshot.json"), 10),
+  const damages: readonly ((snapshot: string) => void)[] = [
+    (snapshot) => truncateSync(join(snapshot, "naive-state.json"), 100),
+    (snapshot) => rmSync(join(snapshot, "naive-state.json")),
+    (snapshot) => truncateSync(`${snapshot}.json`, 10),
   ];
   for (const damage of damages) {
     const bench = new Bench(t);

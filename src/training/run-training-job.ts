@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { ownState, requireTrainerFor, stateOf, storedState, type TrainerProfile } from "../domain/trainer.ts";
 import { adapterHash, requireAdapter } from "../model/hashes/adapter-hash.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
@@ -17,7 +18,7 @@ import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import { readBatch } from "./data/planned-sequence.ts";
 import { PreparedLines } from "./prepared/prepared-lines.ts";
 import { preparedFileName, TokenFile } from "./prepared/token-file.ts";
-import { publishAdapter } from "./folders/publish.ts";
+import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
 import { neededArrays, takeSteps, tellAgain } from "./steps/take-steps.ts";
@@ -38,7 +39,7 @@ export interface TrainingJobInput {
   readonly work: JobWork;
   readonly settings: PinnedSettings;
   /** The version to go on from; null for the base model. */
-  readonly from: TrainerStart["from"];
+  readonly from: StartVersion | null;
   /** Hex SHA-256 of that version's adapter; null where it was not recorded, and for the base model. */
   readonly fromHash: string | null;
   /** Hex SHA-256 of the base model's weights. */
@@ -51,7 +52,7 @@ export interface TrainingJobInput {
   readonly dataFolder: string;
   /** Where the result goes, relative to the data folder; replaced when a lost attempt left it. */
   readonly adapterFolder: string;
-  /** What attempts at this job keep for each other, relative to the data folder. */
+  /** What attempts at this job keep for each other, relative to the data folder; the run goes by this name at its trainer. */
   readonly workFolder: string;
   /** Which part of the job's time may go into that; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
@@ -59,6 +60,14 @@ export interface TrainingJobInput {
   readonly stepsTold: number;
   /** Aborted, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
+}
+
+/** A version that training goes on from. */
+export interface StartVersion {
+  /** In the PEFT layout, relative to the data folder. */
+  readonly adapterFolder: string;
+  /** As it is stored: with the name of the trainer that keeps it. */
+  readonly trainerState: string | null;
 }
 
 /**
@@ -104,15 +113,18 @@ function sequenceLengthMaxOf(trainers: TrainerProvider, settings: PinnedSettings
 
 function planJob(
   { trainers, tokenizer, clock, report }: TrainingJobDependencies,
-  { work, settings, seed, startStep }: TrainingJobInput,
+  { work, settings, seed, startStep, from }: TrainingJobInput,
   file: TokenFile,
 ): Promise<TrainingPlan> {
+  const { profile } = trainers;
+  // It was asked when the job came; another trainer may have come since.
+  requireTrainerFor(profile, work, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
   const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
     new PreparedLines(file, lines, { clock, report: (...told) => report.prepared(...told) });
   const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
   return work.kind === "rl"
-    ? planReinforcement(work, prepared(work.groups), model, { settings, seed, startStep, read })
+    ? planReinforcement(work, prepared(work.groups), model, { profile, settings, seed, startStep, read })
     : planSupervised(work, prepared(work.conversations), model, { seed, read });
 }
 
@@ -125,14 +137,13 @@ async function carryOut(
   const { trainers, report, clock } = dependencies;
   const { adapterFolder, secondsSpent, signal } = input;
   const { batches, counts, told } = plan;
-  await trainers.requireMemory(batchesOf(plan), plan.loss);
+  await trainers.requireMemory?.(batchesOf(plan), plan.loss);
   await report.started(batches.length, counts, told.start);
-  for (const warning of plan.warnings) await report.warned(warning);
-  const start = startOf(input);
-  if (start.freshBecause !== null) await report.warned(start.freshBecause);
-  const snapshots = snapshotsOf(dependencies, input, { start, plan });
-  const opened = () => openTrainer(trainers, start, input);
-  const { trainer, past } = await openWhereLeft(trainers, snapshots, { start, plan, opened });
+  const start = startOf(trainers.profile, input);
+  for (const warning of [...plan.warnings, ...start.warnings]) await report.warned(warning);
+  const snapshots = snapshotsOf(dependencies, input, { start: start.start, plan });
+  const opened = () => openTrainer(trainers, start.start, input);
+  const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
   try {
     const context = { report, clock, snapshots, secondsSpent, signal };
     await tellAgain(past, plan, { report, toldCount: input.stepsTold });
@@ -141,7 +152,8 @@ async function carryOut(
     if (warning !== null) await report.warned(warning);
     await report.entered("publishing");
     if (batches.length > 0) await requireServable(trainer, plan, input);
-    const { trainerState } = await publishAdapter(trainer, input, callOf("save", input));
+    const state = await publishVersion(trainer, input, { signal });
+    const trainerState = storedState(trainers.profile.name, state);
     const metrics = told.version(steps.metrics, past.seconds + secondsSpent());
     const hash = adapterHash(join(input.dataFolder, adapterFolder));
     return { adapterFolder, trainerState, base: input.base, adapterHash: hash, counts, metrics };
@@ -155,33 +167,45 @@ function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, 
   for (const batch of batches) yield read(batch);
 }
 
-/** Where the trainer starts, and why its optimizer starts anew though the version is not the base; null when it does not. */
-function startOf({ from, fromKind, seed, work }: TrainingJobInput): TrainerStart & {
-  readonly freshBecause: string | null;
-} {
-  if (from === null) return { from, seed, freshBecause: null };
-  const goesOn = "Training goes on from this version's weights with a fresh optimizer: ";
-  if (fromKind !== null && fromKind !== work.kind) {
-    const freshBecause = `${goesOn}the version was made by a job of kind ${fromKind}, and this one is of kind ${work.kind}.`;
-    return { from: { ...from, trainerState: null }, seed, freshBecause };
-  }
+/** Where the trainer starts, and what whoever sent the job should know of it. */
+function startOf(
+  profile: TrainerProfile,
+  { from, fromKind, seed, work, dataFolder }: TrainingJobInput,
+): { readonly start: TrainerStart; readonly warnings: readonly string[] } {
+  if (from === null) return { start: { kind: "new", seed }, warnings: [] };
+  const state = ownState(profile, from.trainerState);
+  const folder = join(dataFolder, from.adapterFolder);
+  const fresh = freshOptimizerReason(profile, { from, fromKind, work });
+  const warnings =
+    fresh === null ? [] : [`Training goes on from this version's weights with a fresh optimizer: ${fresh}`];
+  if (state === null || (fresh !== null && profile.takesAdapters))
+    return { start: { kind: "adapter", folder }, warnings };
+  return { start: { kind: "state", state, keepsOptimizer: fresh === null }, warnings };
+}
+
+/** Why the optimizer starts anew though the version is not the base; null when it does not, or never was one. */
+function freshOptimizerReason(
+  { name }: TrainerProfile,
+  { from, fromKind, work }: Pick<TrainingJobInput, "fromKind" | "work"> & { readonly from: StartVersion },
+): string | null {
   // What no job made, such as an imported adapter, never had an optimizer.
-  const freshBecause =
-    from.trainerState === null && fromKind !== null
-      ? `${goesOn}the state of its optimizer is not kept any more.`
-      : null;
-  return { from, seed, freshBecause };
+  if (fromKind === null) return null;
+  if (fromKind !== work.kind)
+    return `the version was made by a job of kind ${fromKind}, and this one is of kind ${work.kind}.`;
+  if (from.trainerState === null) return "the state of its optimizer is not kept any more.";
+  const { trainer } = stateOf(from.trainerState);
+  return trainer === name ? null : `its state was kept by the trainer ${trainer}, and this one is ${name}.`;
 }
 
 function snapshotsOf(
-  { clock, report }: TrainingJobDependencies,
-  { dataFolder, workFolder, snapshotShare }: TrainingJobInput,
+  { clock, report, trainers }: TrainingJobDependencies,
+  { dataFolder, workFolder, snapshotShare, seed, from: version }: TrainingJobInput,
   { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
 ): JobSnapshots {
-  const from = JSON.stringify(start.from);
-  const key = { algorithm: trainerAlgorithm, seed: start.seed, stepCount: plan.batches.length, from };
+  const from = JSON.stringify([start.kind, version]);
+  const key = { algorithm: trainerAlgorithm, seed, stepCount: plan.batches.length, from };
   const note = (message: string): Promise<void> => report.noted(message);
-  return new JobSnapshots({ dataFolder, workFolder, share: snapshotShare, key, clock, note });
+  return new JobSnapshots({ trainers, dataFolder, workFolder, share: snapshotShare, key, clock, note });
 }
 
 /** A trainer behind the last step that an earlier attempt kept, and those steps; else one on the version to start from. */
@@ -189,23 +213,26 @@ async function openWhereLeft(
   trainers: TrainerProvider,
   snapshots: JobSnapshots,
   {
-    start,
     plan,
     opened,
+    input,
   }: {
-    readonly start: TrainerStart;
     readonly plan: TrainingPlan;
     /** A trainer on the version to start from. */
     readonly opened: () => Promise<Trainer>;
+    readonly input: TrainingJobInput;
   },
 ): Promise<{ readonly trainer: Trainer; readonly past: PastSteps }> {
   const snapshot = await snapshots.newest(neededArrays(plan));
   if (snapshot === null) return { trainer: await opened(), past: noSteps };
-  const { from, past } = snapshot;
+  const { state, past } = snapshot;
   try {
-    return { trainer: await trainers.open({ from, seed: start.seed }), past };
+    return {
+      trainer: await trainers.open({ kind: "state", state, keepsOptimizer: true }, runOf(input)),
+      past,
+    };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || error.code === "cancelled") throw error;
     await snapshots.discard(`The steps taken before are taken again: ${error.message}`);
     return { trainer: await opened(), past: noSteps };
   }
@@ -214,14 +241,16 @@ async function openWhereLeft(
 /** What cannot be read of a version is this server's own: whoever sent the job is told no more than which it is. */
 async function openTrainer(
   trainers: TrainerProvider,
-  { from, seed }: TrainerStart,
-  { dataFolder, fromHash, startStep }: TrainingJobInput,
+  start: TrainerStart,
+  input: TrainingJobInput,
 ): Promise<Trainer> {
+  const { dataFolder, from, fromHash, startStep } = input;
   try {
     if (from !== null) requireAdapter(join(dataFolder, from.adapterFolder), fromHash);
-    return await trainers.open({ from, seed });
+    return await trainers.open(start, runOf(input));
   } catch (cause) {
-    if (from === null || !(cause instanceof ServiceError)) throw cause;
+    const isOfVersion = from !== null && cause instanceof ServiceError && cause.code !== "cancelled";
+    if (!isOfVersion) throw cause;
     throw new ServiceError({
       code: "internal",
       message:
@@ -230,6 +259,11 @@ async function openTrainer(
       cause,
     });
   }
+}
+
+/** The run as its trainer knows it, whichever attempt at the job goes on with it. */
+function runOf({ workFolder, signal }: TrainingJobInput): TrainerCall {
+  return { id: workFolder, signal };
 }
 
 /** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */

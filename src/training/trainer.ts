@@ -2,6 +2,7 @@
 // A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
 // jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
 import { ServiceError } from "../domain/service-error.ts";
+import type { TrainerProfile } from "../domain/trainer.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
 
@@ -56,7 +57,7 @@ export interface TrainerCall {
 }
 
 export interface ForwardOptions {
-  /** False leaves the adapter out: the base model's log-probabilities. */
+  /** False leaves the adapter out: the base model's log-probabilities. `unsupported` where the trainer has no base pass. */
   readonly hasAdapter?: boolean;
 }
 
@@ -92,18 +93,6 @@ export interface OptimizerStepResult {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-export interface SaveTarget {
-  /** An existing folder, empty, that takes the adapter in the PEFT layout. */
-  readonly folder: string;
-  /** Where that folder will lie once it is published, relative to the data folder. */
-  readonly adapterFolder: string;
-}
-
-export interface SavedVersion {
-  /** What `open` needs beside the adapter to go on exactly from here; null when that is nothing. Only its trainer reads it. */
-  readonly trainerState: string | null;
-}
-
 /**
  * Calls may overlap; they take effect in the order in which they were made. Every method rejects with a ServiceError:
  * `invalid` for data or calls that make no sense, `unsupported` for what this trainer cannot do or numbers that stop
@@ -129,42 +118,55 @@ export interface Trainer {
   /** Changes the adapter by the accumulated gradient and clears it; `invalid` when nothing is accumulated. */
   optimStep(step: OptimizerStep, call: TrainerCall): Promise<OptimizerStepResult>;
   /**
-   * Writes the adapter and keeps the optimizer's state; what is accumulated belongs to no version and is not saved.
-   * `unsupported` when a number of the adapter is not finite: such a version could not answer.
+   * Keeps all that `open` needs to go on exactly from here; what is accumulated belongs to no version and is not kept.
+   *
+   * @param name of the version's or snapshot's folder, such as `adapters/<model>/<step>`, relative to the data folder: no
+   *   other state has it, and saved under it again the earlier one is gone. A trainer that keeps files puts them there.
+   * @returns its own word for the state, which `open` and `discard` take; nobody else reads it
    */
-  save(target: SaveTarget, call: TrainerCall): Promise<SavedVersion>;
-  /** Frees what it holds; idempotent. */
+  saveState(name: string, call: TrainerCall): Promise<string>;
+  /**
+   * Writes the adapter alone, in the PEFT layout, for whoever serves it. `unsupported` when a number of it is not finite:
+   * such a version could not answer.
+   *
+   * @param folder an existing one, empty
+   */
+  exportAdapter(folder: string, call: TrainerCall): Promise<void>;
+  /** Frees what it holds; idempotent. States that it saved stay. */
   close(): Promise<void>;
 }
 
 /** Where a trainer starts. */
-export interface TrainerStart {
-  /** The version it goes on from; null for the base model. Without a state the optimizer starts anew. */
-  readonly from: {
-    /** In the PEFT layout, relative to the data folder. */
-    readonly adapterFolder: string;
-    readonly trainerState: string | null;
-  } | null;
-  /** Decides the first adapter of a model; the same seed gives the same. */
-  readonly seed: string;
-}
+export type TrainerStart =
+  /** From the base model, with an adapter that changes nothing yet; the seed decides it. */
+  | { readonly kind: "new"; readonly seed: string }
+  /** From an adapter's folder in the PEFT layout, with a new optimizer. `unsupported` where the trainer takes none. */
+  | { readonly kind: "adapter"; readonly folder: string }
+  /** Where a state was saved; with a new optimizer where the old one is not kept. */
+  | { readonly kind: "state"; readonly state: string; readonly keepsOptimizer: boolean };
 
 export interface TrainerProvider {
-  readonly capabilities: {
-    /** The losses its trainers compute; any other is `unsupported`. */
-    readonly losses: readonly Loss["kind"][];
-  };
+  readonly profile: TrainerProfile;
   /** Longest sequence that can train, in tokens. */
   readonly sequenceLengthMax: number;
   /**
-   * Refuses batches whose gradients would need more memory than trainers may take, before anything is computed.
+   * Refuses batches whose gradients would need more memory than trainers may take, before anything is computed. Absent of
+   * trainers that cannot know.
    *
    * @param batches read once, one in memory at a time
    * @throws ServiceError `unsupported` with what is too large, the estimate, the limit and the cure
    */
-  requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void>;
-  /** Throws `invalid`, `not_found` or `unsupported` when the version's files or state cannot be used. */
-  open(start: TrainerStart): Promise<Trainer>;
+  readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;
+  /**
+   * Throws `invalid`, `not_found` or `unsupported` when the adapter or the state cannot be used, `cancelled` when the signal
+   * aborted.
+   *
+   * @param run its id outlives processes: whoever takes up a run that another process lost opens it under the same id, and
+   *   what that one had opened is given up
+   */
+  open(start: TrainerStart, run: TrainerCall): Promise<Trainer>;
+  /** Removes a state of its own; one that is gone is no error. No trainer may be open on it. */
+  discard(state: string): Promise<void>;
 }
 
 /**

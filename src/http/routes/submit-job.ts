@@ -63,9 +63,15 @@ export async function submitJob(
   try {
     return (await jobQueue.submit(job, linesIn(lines), idempotency)).id;
   } catch (error) {
-    throw locate(error, keyPlace);
+    throw locate(error, { ...keyPlace, ...trainerPlaces });
   }
 }
+
+/** Where a job asks for what a trainer may lack. */
+const trainerPlaces = {
+  model: modelPlace,
+  klPenaltyCoefficient: ["body", "experimental_config", "kl_penalty_coef"],
+};
 
 /** Of so many options one by one. */
 const warnedMax = 20;

@@ -31,6 +31,7 @@ import { createModelService } from "../../models/model-service.ts";
 import { modelSettings } from "../../models/settings.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
+import { embeddedProfile } from "../../training/embedded/profile.ts";
 import type { ApiDocument } from "../documentation/api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
@@ -184,6 +185,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       clock,
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
       dropAdapter: (id) => void droppedAdapters.push(id),
+      discardState: async () => undefined,
       adaptersInUse: () => [],
       weightsOf: () => "weights",
       dataFolder: "test/fixtures/no-such-folder",
@@ -287,6 +289,7 @@ function fileOf(name: string, text: string): ExportedFile {
 
 /** The queue is never started. */
 const noRunner: JobRunner = {
+  trainer: embeddedProfile,
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),

@@ -52,17 +52,23 @@ async function open(t: TestContext) {
     }
   };
   const there = (...names: readonly string[]) => names.filter((name) => existsSync(join(dataFolder, name)));
+  /** What the trainer was told to give up. */
+  const discarded: string[] = [];
+  const runner = {
+    discardWork: async (jobId: string) => void discarded.push(`work of ${jobId}`),
+    discardState: async (state: string) => void discarded.push(state),
+  };
   const sweep = () =>
-    sweepDataFolder({ dataFolder, models, jobs, optimizerStatesKept: 2, logger: silentLogger });
-  return { make, there, sweep, publish, jobs };
+    sweepDataFolder({ dataFolder, models, jobs, runner, optimizerStatesKept: 2, logger: silentLogger });
+  return { make, there, sweep, publish, jobs, discarded };
 }
 
 test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
-  const { make, there, sweep } = await open(t);
+  const { make, there, sweep, discarded } = await open(t);
   const going = [
     "jobs/4/trajectories.jsonl",
-    "jobs/4/.step-3.tmp-7/snapshot.json",
-    "jobs/3/step-2/snapshot.json",
+    "jobs/4/step-3.json.tmp",
+    "jobs/3/step-2/optimizer.safetensors",
     ".disk-check-7",
     "imports/0190/adapter_model.safetensors",
     "cache/weights.7.partial",
@@ -75,9 +81,10 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   ];
   const staying = [
     "hone.json",
-    "jobs/4/step-2/snapshot.json",
+    "jobs/4/step-2.json",
+    "jobs/4/step-2/optimizer.safetensors",
     "jobs/4/current-logprobs.safetensors",
-    "jobs/unknown/step-2/snapshot.json",
+    "jobs/unknown/step-2/optimizer.safetensors",
     "jobs/unknown/lines.jsonl",
     "cache/weights.safetensors",
     "adapters/m/1/adapter_config.json",
@@ -89,11 +96,12 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   make(...going, ...staying);
   await sweep();
   assert.deepEqual(there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2", "jobs/3"), []);
+  assert.deepEqual(discarded, ["work of 3", "state of m:2"], "of what ended, and of what was deleted");
   assert.deepEqual(there(...staying), staying);
 });
 
 test("versions that are not among the newest lose their optimizer's state, and nothing else", async (t) => {
-  const { make, there, sweep, publish, jobs } = await open(t);
+  const { make, there, sweep, publish, jobs, discarded } = await open(t);
   await jobs.end("4", "cancelled", "cancelled", moment(1));
   for (const step of [5, 6]) await publish(step);
   const files = [1, 5, 6].flatMap((step) => [
@@ -106,6 +114,7 @@ test("versions that are not among the newest lose their optimizer's state, and n
     there(...files),
     files.filter((file) => file !== "adapters/m/1/optimizer.safetensors"),
   );
+  assert.deepEqual(discarded, ["state of m:2", "state of m:1"]);
 });
 
 test("a data folder that holds nothing yet is left as it is", async (t) => {

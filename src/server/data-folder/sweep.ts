@@ -3,12 +3,12 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { importsFolder } from "../../checkpoints/import-adapter.ts";
-import { isTerminal, type JobState, type JobStore } from "../../domain/job.ts";
+import { isTerminal, type JobRunner, type JobState, type JobStore } from "../../domain/job.ts";
 import type { ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { deletionMark } from "../../models/model-service.ts";
 import type { Logger } from "../../telemetry/logger.ts";
-import { optimizerFileName } from "../../training/embedded/optimizer-file.ts";
+import { stateFileName } from "../../training/embedded/profile.ts";
 import { isUnfinished } from "../../training/folders/publish.ts";
 import { isKeptForAttempts } from "../../training/steps/job-snapshots.ts";
 
@@ -16,6 +16,8 @@ export interface SweepDependencies {
   readonly dataFolder: string;
   readonly models: Pick<ModelStore, "find" | "findVersion" | "greatestStep" | "dropTrainerStates">;
   readonly jobs: Pick<JobStore, "find" | "list">;
+  /** Its trainer may keep states elsewhere. */
+  readonly runner: Pick<JobRunner, "discardWork" | "discardState">;
   /** Of how many of a model's newest versions the optimizer's state stays. */
   readonly optimizerStatesKept: number;
   readonly logger: Logger;
@@ -43,7 +45,7 @@ type Remove = (...parts: readonly string[]) => Promise<void>;
 
 /** What attempts work with goes, since none runs; what the next one goes on from stays, if there is to be one. */
 async function sweepJob(
-  { dataFolder, jobs, logger }: SweepDependencies,
+  { dataFolder, jobs, runner, logger }: SweepDependencies,
   jobId: string,
   remove: Remove,
 ): Promise<void> {
@@ -53,13 +55,16 @@ async function sweepJob(
     logger.warn({ folder }, "the database does not know this job; its folder is left alone");
     return;
   }
-  if (isTerminal(job.state)) return remove("jobs", jobId);
+  if (isTerminal(job.state)) {
+    await runner.discardWork(jobId);
+    return remove("jobs", jobId);
+  }
   for (const name of await namesIn(join(dataFolder, "jobs", jobId)))
     if (!isKeptForAttempts(name)) await remove("jobs", jobId, name);
 }
 
 async function sweepModel(dependencies: SweepDependencies, modelId: string, remove: Remove): Promise<void> {
-  const { dataFolder, models, optimizerStatesKept, logger } = dependencies;
+  const { dataFolder, models, runner, optimizerStatesKept, logger } = dependencies;
   const folder = join(dataFolder, "adapters", modelId);
   const names = await namesIn(folder);
   if ((await models.find(modelId)) === null) {
@@ -73,7 +78,8 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string, remo
     if (!isGone) logger.warn({ folder }, "the database does not know this model; its folder is left alone");
     return;
   }
-  await models.dropTrainerStates(modelId, optimizerStatesKept);
+  for (const state of await models.dropTrainerStates(modelId, optimizerStatesKept))
+    await runner.discardState(state);
   const greatestStep = await models.greatestStep(modelId);
   for (const name of names) {
     const step = Number(name);
@@ -85,8 +91,8 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string, remo
       version === null && (step <= greatestStep || (await isOfEndedJob(dependencies, modelId, step)));
     if (isNobodys) await remove("adapters", modelId, name);
     const isStateDropped = version !== null && version.trainerState === null;
-    if (isStateDropped && (await namesIn(join(folder, name))).includes(optimizerFileName))
-      await remove("adapters", modelId, name, optimizerFileName);
+    if (isStateDropped && (await namesIn(join(folder, name))).includes(stateFileName))
+      await remove("adapters", modelId, name, stateFileName);
   }
 }
 

@@ -271,6 +271,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await models.deleteVersions("m", [4]);
     assert.deepEqual(await models.dropTrainerStates("m", 1), ["state of m:4"]);
     assert.deepEqual(await statesOf(), [null, null, null, third]);
+    assert.deepEqual(await models.dropTrainerStates("m", 0), ["state of m:3"]);
     assert.deepEqual(await models.dropTrainerStates("nobody", 1), []);
   });
 

@@ -108,7 +108,10 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
     dropTrainerStates: (modelId, keptCount) =>
       exclusively((tables) => {
         const withState = allVersions(tables, modelId).filter(({ trainerState }) => trainerState !== null);
-        const kept = withState.filter(({ isDeleted }) => !isDeleted).slice(-keptCount);
+        const kept = withState
+          .filter(({ isDeleted }) => !isDeleted)
+          .toReversed()
+          .slice(0, keptCount);
         const dropped = withState.filter((version) => !kept.includes(version)).toReversed();
         tables.versions = tables.versions.map((version) =>
           dropped.includes(version) ? { ...version, trainerState: null } : version,

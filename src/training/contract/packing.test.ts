@@ -127,13 +127,13 @@ async function compute(
 ): Promise<Computed> {
   let count = 0;
   const call = (): TrainerCall => ({ id: `${count++}`, signal: new AbortController().signal });
-  const trainer = await trainers.open({ from: { adapterFolder: "start", trainerState: null }, seed: "" });
+  const trainer = await trainers.open({ kind: "adapter", folder: join(dataFolder, "start") }, call());
   const result = await trainer.forwardBackward(batch, loss, call());
   const { logprobs } = await trainer.forward(batch, call());
   logprobs.forEach((values, index) => assertClose(values, result.logprobs[index], 1e-5));
   const matrices = async (each: Trainer): Promise<readonly number[]> => {
     const folder = mkdtempSync(join(dataFolder, "version-"));
-    await each.save({ folder, adapterFolder: folder }, call());
+    await each.exportAdapter(folder, call());
     return flat(readLoraAdapter(folder, config));
   };
   const before = await matrices(trainer);

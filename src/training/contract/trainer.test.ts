@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import type { Loss } from "../trainer.ts";
-import { losses, policy } from "./check-numbers.ts";
+import { losses } from "./check-numbers.ts";
 import { checkTrainer } from "./check-trainer.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 import {
@@ -13,6 +13,7 @@ import {
   assertClose,
   assertRejects,
   flat,
+  policy,
   tinyTrainers,
 } from "./trainers-under-test.ts";
 
@@ -55,7 +56,7 @@ async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Ou
     norms.push(metrics["gradient_norm"]);
   }
   const { logprobs } = await trainer.forward(tinyBatch(), bench.call());
-  const { adapter } = await bench.save(trainer);
+  const { adapter } = await bench.export(trainer);
   return {
     losses: lossValues,
     norms,

@@ -1,19 +1,20 @@
-// What the trainer's contract runs against: a folder for versions, a start, and shorthands for calls and for looking at
-// what a trainer holds through what it saves.
+// What the trainer's contract runs against: a folder for versions, a start that any trainer can make, and shorthands for
+// calls and for looking at what a trainer holds through what it exports.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { projectionNames } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
-import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
+import { readLoraAdapter } from "../../model/peft-folder.ts";
 import { weightsInMemory } from "../../model/weights.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
 import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embedded-trainer.ts";
-import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
-import { tinyConfig, tinyLora, tinyWeights, trainedAdapter } from "./tiny-model.ts";
+import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
+import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 
 /** Makes trainers of the contract's tiny model, whose versions lie in `dataFolder`; cleaned up after the test. */
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
@@ -44,11 +45,13 @@ export const plainStep: OptimizerStep = {
   gradientNormMax: 0,
 };
 
+export const policy: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
+
 /** As jobs step. */
 export const adamStep: OptimizerStep = { ...reinforcementLearningAdamW, learningRate: 0.01 };
 
-export interface Saved {
-  readonly from: NonNullable<TrainerStart["from"]>;
+export interface Exported {
+  readonly folder: string;
   readonly adapter: LoraAdapter;
   /** Of the adapter's file. */
   readonly bytes: Buffer;
@@ -64,40 +67,59 @@ export class TrainerBench {
     this.dataFolder = mkdtempSync(join(tmpdir(), "hone-trainer-"));
     context.after(() => rmSync(this.dataFolder, { recursive: true }));
     this.trainers = make(this.dataFolder, context);
-    const options = { config: tinyConfig, baseModelName: "tiny" };
-    writeLoraAdapter(join(this.dataFolder, "start"), trainedAdapter(), options);
   }
 
-  /** A trainer on the adapter that every test starts from. */
-  open(): Promise<Trainer> {
-    return this.trainers.open({ from: { adapterFolder: "start", trainerState: null }, seed: "seed" });
+  /** A trainer on the adapter that tests start from: a new one behind a step, by which every matrix has a gradient. */
+  async open(): Promise<Trainer> {
+    const trainer = await this.openAt({ kind: "new", seed: "seed" });
+    await trainer.forwardBackward(tinyBatch(), policy, this.call());
+    await trainer.optimStep(plainStep, this.call());
+    return trainer;
+  }
+
+  /** A trainer for a run of its own. */
+  openAt(start: TrainerStart): Promise<Trainer> {
+    return this.trainers.open(start, this.call());
+  }
+
+  /** A trainer where a state was saved. */
+  reopen(state: string): Promise<Trainer> {
+    return this.openAt({ kind: "state", state, keepsOptimizer: true });
   }
 
   /** A call that nothing aborts, with an id of its own. */
   call(): TrainerCall {
-    this.#count += 1;
-    return { id: `call ${this.#count}`, signal: new AbortController().signal };
+    return { id: `call ${this.#next()}`, signal: new AbortController().signal };
   }
 
-  async save(trainer: Trainer): Promise<Saved> {
-    this.#count += 1;
-    const adapterFolder = `version-${this.#count}`;
-    const folder = join(this.dataFolder, adapterFolder);
-    mkdirSync(folder);
-    const { trainerState } = await trainer.save({ folder, adapterFolder }, this.call());
-    return {
-      from: { adapterFolder, trainerState },
-      adapter: readLoraAdapter(folder, tinyConfig),
-      bytes: readFileSync(join(folder, "adapter_model.safetensors")),
-    };
+  /** Saves under a name of its own. */
+  save(trainer: Trainer): Promise<string> {
+    return trainer.saveState(`states/${this.#next()}`, this.call());
+  }
+
+  async export(trainer: Trainer): Promise<Exported> {
+    const folder = mkdtempSync(join(this.dataFolder, "exported-"));
+    await trainer.exportAdapter(folder, this.call());
+    const bytes = readFileSync(join(folder, "adapter_model.safetensors"));
+    return { folder, adapter: readLoraAdapter(folder, tinyConfig), bytes };
+  }
+
+  /** To the last byte where the trainers say that they repeat themselves. */
+  assertSame(actual: Exported, expected: Exported): void {
+    if (this.trainers.profile.isRepeatable) assert.deepEqual(actual.bytes, expected.bytes);
+    assertClose(flat(actual.adapter), flat(expected.adapter), 1e-4);
   }
 
   /** The accumulated gradient in one array, in the order of the matrices; takes a plain step to see it. */
   async gradient(trainer: Trainer): Promise<readonly number[]> {
-    const before = flat((await this.save(trainer)).adapter);
+    const before = flat((await this.export(trainer)).adapter);
     await trainer.optimStep(plainStep, this.call());
-    const after = flat((await this.save(trainer)).adapter);
+    const after = flat((await this.export(trainer)).adapter);
     return before.map((value, index) => value - after[index]);
+  }
+
+  #next(): number {
+    return (this.#count += 1);
   }
 }
 

@@ -4,9 +4,15 @@ import { type TestContext, test } from "node:test";
 import { projectionNames } from "../../domain/model.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
-import { policy } from "../contract/check-numbers.ts";
 import { tinyConfig } from "../contract/tiny-model.ts";
-import { TrainerBench, adamStep, assertClose, flat, tinyTrainers } from "../contract/trainers-under-test.ts";
+import {
+  TrainerBench,
+  adamStep,
+  assertClose,
+  flat,
+  policy,
+  tinyTrainers,
+} from "../contract/trainers-under-test.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
 import type { EmbeddedTrainers } from "./embedded-trainer.ts";
 
@@ -50,7 +56,7 @@ async function train(bench: TrainerBench, batch: readonly TrainingSequence[]) {
   const { loss: before, metrics } = await trainer.forwardBackward(batch, loss, bench.call());
   await trainer.optimStep(adamStep, bench.call());
   const { logprobs } = await trainer.forward(batch, bench.call());
-  const { adapter, bytes } = await bench.save(trainer);
+  const { adapter, bytes } = await bench.export(trainer);
   const numbers = [before, metrics["entropy"], ...logprobs.flatMap((values) => [...values])];
   return { numbers, adapter: flat(adapter), bytes };
 }

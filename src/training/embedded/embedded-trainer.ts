@@ -1,8 +1,7 @@
 // Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse mode, AdamW.
 // Computing blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
-import { join } from "node:path";
 import type { ProjectionName } from "../../domain/model.ts";
-import { present } from "../../domain/assert.ts";
+import { present, unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { type Tensor, float32Data, float32Tensor } from "../../graph/tensor.ts";
 import type { ModelConfig } from "../../model/config.ts";
@@ -11,7 +10,7 @@ import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import { type AdamWState, adamWStep, createAdamWState } from "../adamw.ts";
+import { adamWStep, createAdamWState } from "../adamw.ts";
 import { dividePack } from "../packing/divide-pack.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks, type Pack } from "../packing/packs.ts";
@@ -23,8 +22,6 @@ import {
   type Loss,
   type OptimizerStep,
   type OptimizerStepResult,
-  type SaveTarget,
-  type SavedVersion,
   type Trainer,
   type TrainerCall,
   type TrainerProvider,
@@ -49,8 +46,9 @@ import {
 } from "./feeds.ts";
 import { estimateMemory, requireWithin } from "./memory-limit.ts";
 import { MemoryNeeds } from "./memory-needs.ts";
-import { optimizerFileName, readOptimizerState, writeOptimizerState } from "./optimizer-file.ts";
+import { discardState, embeddedProfile } from "./profile.ts";
 import type { Program, ProgramOutputs, ProgramRun } from "./programs.ts";
+import { type KeptState, readState, writeState } from "./state-file.ts";
 import { type AdapterShape, buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
@@ -67,7 +65,7 @@ export interface EmbeddedTrainerOptions {
   readonly baseModelName: string;
   /** Hex SHA-256 of that base's weights, which the saved adapter carries. */
   readonly baseWeights?: string;
-  /** The root of all data, where versions lie. */
+  /** The root of all data, where states lie in the folders of their names. */
   readonly dataFolder: string;
   readonly sequenceLengthMax: number;
   /** Tokens that are computed at once; a longer sequence is computed alone. Memory grows with it. */
@@ -82,7 +80,7 @@ export interface EmbeddedTrainerOptions {
 
 /** Opens trainers over one base model; its programs stay loaded until the process ends or `close`. */
 export class EmbeddedTrainers implements TrainerProvider {
-  readonly capabilities = { losses: ["policy", "cross-entropy"] } as const;
+  readonly profile = embeddedProfile;
   readonly sequenceLengthMax: number;
   readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
@@ -122,18 +120,33 @@ export class EmbeddedTrainers implements TrainerProvider {
     return packs.map((pack) => (staysWhole ? [pack] : dividePack(pack, this.threads.division)));
   }
 
-  async open({ from, seed }: TrainerStart): Promise<Trainer> {
-    const { config, lora, dataFolder } = this.#options;
-    const adapter =
-      from === null
-        ? createLoraAdapter(config, { ...lora, seed })
-        : readLoraAdapter(join(dataFolder, from.adapterFolder), config);
-    const trainerState = from?.trainerState ?? null;
-    const optimizerState =
-      trainerState === null
-        ? createAdamWState(adapter.matrices)
-        : readOptimizerState(join(dataFolder, trainerState), adapter.matrices);
-    return new EmbeddedTrainer(this, this.#options, adapter, optimizerState);
+  async open(start: TrainerStart, { signal }: TrainerCall): Promise<Trainer> {
+    throwIfAborted(signal);
+    return new EmbeddedTrainer(this, this.#options, this.#startOf(start));
+  }
+
+  discard(state: string): Promise<void> {
+    return discardState(this.#options.dataFolder, state);
+  }
+
+  #startOf(start: TrainerStart): KeptState {
+    const { config, lora } = this.#options;
+    const anew = (adapter: LoraAdapter): KeptState => ({
+      adapter,
+      optimizer: createAdamWState(adapter.matrices),
+    });
+    switch (start.kind) {
+      case "new":
+        return anew(createLoraAdapter(config, { ...lora, seed: start.seed }));
+      case "adapter":
+        return anew(readLoraAdapter(start.folder, config));
+      case "state": {
+        const kept = readState(this.#options, start.state);
+        return start.keepsOptimizer ? kept : anew(kept.adapter);
+      }
+      default:
+        return unreachable(start);
+    }
   }
 
   /** Frees every program. */
@@ -162,23 +175,20 @@ type Gradients = ReadonlyMap<string, Float32Array>;
 class EmbeddedTrainer implements Trainer {
   readonly #trainers: EmbeddedTrainers;
   readonly #options: EmbeddedTrainerOptions;
-  /** Its matrices change with every optimizer step. */
-  readonly #adapter: LoraAdapter;
-  readonly #optimizerState: AdamWState;
+  /** Changes with every optimizer step. */
+  readonly #kept: KeptState;
   readonly #calls = new SerialCalls();
   /** Accumulated since the last optimizer step; null when there is none. */
   #gradients: Gradients | null = null;
 
-  constructor(
-    trainers: EmbeddedTrainers,
-    options: EmbeddedTrainerOptions,
-    adapter: LoraAdapter,
-    optimizerState: AdamWState,
-  ) {
+  constructor(trainers: EmbeddedTrainers, options: EmbeddedTrainerOptions, start: KeptState) {
     this.#trainers = trainers;
     this.#options = options;
-    this.#adapter = adapter;
-    this.#optimizerState = optimizerState;
+    this.#kept = start;
+  }
+
+  get #adapter(): LoraAdapter {
+    return this.#kept.adapter;
   }
 
   forward(
@@ -243,23 +253,22 @@ class EmbeddedTrainer implements Trainer {
         });
       }
       const { matrices } = this.#adapter;
-      const { gradientNorm } = adamWStep(this.#optimizerState, matrices, this.#gradients, step);
+      const { gradientNorm } = adamWStep(this.#kept.optimizer, matrices, this.#gradients, step);
       this.#gradients = null;
       return { metrics: { gradient_norm: gradientNorm } };
     });
   }
 
-  save({ folder, adapterFolder }: SaveTarget, call: TrainerCall): Promise<SavedVersion> {
-    return this.#calls.run("save", call, async () => {
+  saveState(name: string, call: TrainerCall): Promise<string> {
+    return this.#calls.run("saveState", call, () => writeState(this.#options, name, this.#kept));
+  }
+
+  exportAdapter(folder: string, call: TrainerCall): Promise<void> {
+    return this.#calls.run("exportAdapter", call, async () => {
       const { config, baseModelName, baseWeights } = this.#options;
       requireFiniteAdapter(this.#adapter.matrices);
-      writeLoraAdapter(folder, this.#adapter, {
-        config,
-        baseModelName,
-        ...(baseWeights === undefined ? {} : { baseWeights }),
-      });
-      writeOptimizerState(join(folder, optimizerFileName), this.#optimizerState);
-      return { trainerState: join(adapterFolder, optimizerFileName) };
+      const named = { baseModelName, ...(baseWeights === undefined ? {} : { baseWeights }) };
+      writeLoraAdapter(folder, this.#adapter, { config, ...named });
     });
   }
 

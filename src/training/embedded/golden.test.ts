@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { projectionNames } from "../../domain/model.ts";
 import {
@@ -189,7 +189,7 @@ function trainersOf({ microbatchTokens, sharesPrefixes }: Computed): EmbeddedTra
     weights,
     lora: { rank: 4, alpha: 8, targets: projectionNames },
     baseModelName: "qwen3",
-    dataFolder: "/",
+    dataFolder: scratch,
     sequenceLengthMax: 48,
     microbatchTokens,
     sharesPrefixes,
@@ -197,7 +197,7 @@ function trainersOf({ microbatchTokens, sharesPrefixes }: Computed): EmbeddedTra
   });
 }
 
-const start = { from: { adapterFolder: resolve(adapterFolder), trainerState: null }, seed: "golden" };
+const start = { kind: "adapter", folder: adapterFolder } as const;
 
 let callCount = 0;
 function newCall(): TrainerCall {
@@ -205,8 +205,9 @@ function newCall(): TrainerCall {
 }
 
 async function savedMatrices(trainer: Trainer): Promise<ReadonlyMap<string, Float32Array>> {
-  await trainer.save({ folder: scratch, adapterFolder: scratch }, newCall());
-  return readLoraAdapter(scratch, config).matrices;
+  const folder = mkdtempSync(join(scratch, "adapter-"));
+  await trainer.exportAdapter(folder, newCall());
+  return readLoraAdapter(folder, config).matrices;
 }
 
 async function checkInParts(name: string, computed: Computed): Promise<void> {
@@ -216,7 +217,7 @@ async function checkInParts(name: string, computed: Computed): Promise<void> {
   try {
     const given = goldenBatch(goldenCase);
     const batch = trainingConfig.precalculateLogprobs ? await precalculated(given) : given;
-    const trainer = await trainers.open(start);
+    const trainer = await trainers.open(start, newCall());
     const policy: Loss = { kind: "policy", config: trainingConfig };
     const { loss } = await trainer.forwardBackward(batch, policy, newCall());
     assertClose(Float32Array.of(loss), [goldenCase.loss], 1e-5 * Math.abs(goldenCase.loss), "loss");
@@ -256,12 +257,12 @@ async function checkFiveSteps(computed: Computed): Promise<void> {
     const batch = goldenBatch(golden.cases["default"]);
     const loss: Loss = { kind: "policy", config: resolveTrainingConfig({}) };
     const optimizer = { ...reinforcementLearningAdamW, learningRate: golden.adamw.learning_rate };
-    let trainer = await trainers.open(start);
+    let trainer = await trainers.open(start, newCall());
     for (const [index, expected] of golden.adamw.steps.entries()) {
       if (index === 2) {
-        const saved = await trainer.save({ folder: scratch, adapterFolder: scratch }, newCall());
+        const state = await trainer.saveState("between", newCall());
         await trainer.close();
-        trainer = await trainers.open({ from: { adapterFolder: scratch, ...saved }, seed: "another" });
+        trainer = await trainers.open({ kind: "state", state, keepsOptimizer: true }, newCall());
       }
       const gradient = await trainer.forwardBackward(batch, loss, newCall());
       const { metrics } = await trainer.optimStep(optimizer, newCall());

@@ -63,8 +63,9 @@ test("several sequences at once are refused with the setting that makes them few
 
 test("a trainer goes on after its programs were freed", async () => {
   const trainers = trainersWith(Infinity, 1000);
-  const trainer = await trainers.open({ from: null, seed: "freed" });
-  const forward = (id: string) => trainer.forward(tinyBatch(), { id, signal: new AbortController().signal });
+  const { signal } = new AbortController();
+  const trainer = await trainers.open({ kind: "new", seed: "freed" }, { id: "freed", signal });
+  const forward = (id: string) => trainer.forward(tinyBatch(), { id, signal });
   const before = await forward("before");
   await trainers.close();
   assert.deepEqual(await forward("after"), before);

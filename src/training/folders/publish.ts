@@ -1,7 +1,7 @@
 // The folders of versions: publishing one, and removing what is none or of none.
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { SavedVersion, Trainer, TrainerCall } from "../trainer.ts";
+import type { Trainer } from "../trainer.ts";
 import { writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 
 export interface PublishTarget {
@@ -14,20 +14,23 @@ export interface PublishTarget {
 }
 
 /**
- * Saves what the trainer holds as the given folder. A folder of that name can only be what a lost attempt left behind,
- * since versions are numbered once; it is replaced. A save that fails leaves nothing behind.
+ * Publishes the trainer's adapter as the given folder, and has the trainer keep its state under that name. A folder there can
+ * only be what a lost attempt left behind, since versions are numbered once; it is replaced. An export that fails leaves
+ * nothing behind; a folder whose state could not be kept is what a lost attempt leaves.
+ *
+ * @returns the trainer's own word for its state
  */
-export async function publishAdapter(
-  trainer: Pick<Trainer, "save">,
+export async function publishVersion(
+  trainer: Pick<Trainer, "exportAdapter" | "saveState">,
   { dataFolder, adapterFolder, jobId }: PublishTarget,
-  call: TrainerCall,
-): Promise<SavedVersion> {
+  { signal }: { readonly signal: AbortSignal },
+): Promise<string> {
   const folder = join(dataFolder, adapterFolder);
   // Of this process alone: the process of a lost attempt may not have noticed yet that nobody waits for it.
   const unfinished = join(dirname(folder), `.${basename(folder)}.tmp-${jobId}-${process.pid}`);
-  return writeWholeFolder({ folder, unfinished }, () =>
-    trainer.save({ folder: unfinished, adapterFolder }, call),
-  );
+  const call = (id: string) => ({ id: `${id} of the version`, signal });
+  await writeWholeFolder({ folder, unfinished }, () => trainer.exportAdapter(unfinished, call("adapter")));
+  return await trainer.saveState(adapterFolder, call("state"));
 }
 
 /** Whether a name in a model's folder is of a version that is still being written. */
@@ -39,11 +42,6 @@ export function isUnfinished(name: string): boolean {
 export async function removeUnpublished(dataFolder: string, adapterFolder: string): Promise<void> {
   await removeUnfinished(dataFolder, adapterFolder);
   await rm(join(dataFolder, adapterFolder), { recursive: true, force: true });
-}
-
-/** Removes what training would go on from at a version; the version serves without. */
-export async function removeTrainerState(dataFolder: string, trainerState: string): Promise<void> {
-  await rm(join(dataFolder, trainerState), { force: true });
 }
 
 /** Removes what attempts left that did not come as far as a whole folder. */

@@ -12,6 +12,7 @@ import { policyMetrics } from "../metrics/policy-metrics.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
 import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import type { PinnedSettings } from "../settings.ts";
+import type { TrainerProfile } from "../../domain/trainer.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { hasKlPenalty, type OptimizerStep } from "../trainer.ts";
@@ -25,6 +26,7 @@ export interface PlanModel {
 }
 
 export interface PlanInput extends Pick<TrainingPlan, "read"> {
+  readonly profile: Pick<TrainerProfile, "name" | "hasBasePass">;
   readonly settings: PinnedSettings;
   readonly seed: string;
   /** The version that the job starts from. */
@@ -36,10 +38,11 @@ export async function planReinforcement(
   { config }: Pick<ReinforcementWork, "config">,
   groups: PreparedLines<TrajectoryGroup>,
   model: PlanModel,
-  { settings, seed, startStep, read }: PlanInput,
+  { profile, settings, seed, startStep, read }: PlanInput,
 ): Promise<TrainingPlan> {
   const { passCount } = config;
-  const { algorithm, baseComparisonShare } = settings;
+  const { algorithm } = settings;
+  const baseComparisonShare = profile.hasBasePass ? settings.baseComparisonShare : 0;
   const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
   const { sequences, warnings, origins, ...data } = await prepareTrainingData(groups, config, {
     ...model,
@@ -71,7 +74,8 @@ export async function planReinforcement(
     comparedRows: baseSamples(batches, hasKlPenalty(loss) ? 1 : baseComparisonShare),
     optimizerStep,
     counts,
-    warnings,
+    warnings:
+      baseComparisonShare < settings.baseComparisonShare ? [...warnings, uncompared(profile)] : warnings,
     probe,
     told: {
       start: startMetrics(batches.length, counts),
@@ -96,6 +100,13 @@ export async function planReinforcement(
       },
     },
   };
+}
+
+function uncompared({ name }: PlanInput["profile"]): string {
+  return (
+    `The trainer ${name} does not compute the base model beside one that it trains, so this job does not tell how far it ` +
+    "went from there: its steps have no kl_policy_ref."
+  );
 }
 
 /** A job's own word comes first. A server that counts tokens takes the job's packed rows for its steps. */

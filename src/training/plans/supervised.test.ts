@@ -165,14 +165,13 @@ test("a message of weight 0 is context", async (t) => {
   assert.deepEqual(batches[0].map(shown), ["1 10 9 3 10 5 10 9 [6] [10]"]);
 });
 
+const checking = { id: "check", signal: new AbortController().signal };
+
 test("the loss is the mean negative log-probability of all trained tokens of a step", async (t) => {
   const conversations = [example("1", "234"), example("56", "7")];
   const { batches, steps, trainers } = await run(t, conversations, inOrder);
-  const trainer = await trainers.open({ from: null, seed: "seed" });
-  const { logprobs } = await trainer.forward(batches[0], {
-    id: "check",
-    signal: new AbortController().signal,
-  });
+  const trainer = await trainers.open({ kind: "new", seed: "seed" }, checking);
+  const { logprobs } = await trainer.forward(batches[0], checking);
   const values = logprobs.flatMap((row) => [...row]);
   assert.equal(values.length, 6);
   const mean = values.reduce((sum, value) => sum - value, 0) / values.length;
@@ -281,11 +280,11 @@ test("the optimizer starts anew behind a job of another kind, and the job says s
     return run(t, five, fast, { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` });
   };
   const [same, other] = [await goOn("sft"), await goOn("rl")];
-  const opened = ({ trainers }: Ran): boolean =>
-    trainers.calls.some(
-      ({ kind, ...call }) => kind === "open" && "start" in call && call.start.from?.trainerState !== null,
-    );
-  assert.deepEqual([opened(same), opened(other)], [true, false]);
+  const startOf = ({ trainers }: Ran): string | null => {
+    const [opened] = trainers.calls;
+    return opened.kind === "open" ? opened.start.kind : null;
+  };
+  assert.deepEqual([startOf(same), startOf(other)], ["state", "adapter"]);
   assert.deepEqual(same.warnings, []);
   assert.deepEqual(other.warnings, [
     "Training goes on from this version's weights with a fresh optimizer: the version was made by a job of kind rl, " +
@@ -294,16 +293,25 @@ test("the optimizer starts anew behind a job of another kind, and the job says s
   assert.notDeepEqual(same.adapter, other.adapter);
 });
 
-test("an optimizer that is not kept is told of, and one that never was is not", async (t) => {
+test("an optimizer that is not kept, or by another trainer, is told of, and one that never was is not", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { adapterFolder } = (await run(t, five, fast, { dataFolder })).outcome;
-  const warned = async (fromKind: JobKind | null): Promise<readonly string[]> => {
-    const from = { adapterFolder, trainerState: null };
+  const warned = async (
+    fromKind: JobKind | null,
+    trainerState: string | null = null,
+  ): Promise<readonly string[]> => {
+    const from = { adapterFolder, trainerState };
     const input = { dataFolder, from, fromKind, adapterFolder: `adapters/m/${fromKind}` };
     return (await run(t, five, fast, input)).warnings;
   };
   assert.match((await warned("sft")).join(), /the state of its optimizer is not kept any more/);
+  // Though a state of that name is there.
+  const another = `embedded:${adapterFolder}/naive-state.json`;
+  assert.match(
+    (await warned("sft", another)).join(),
+    /its state was kept by the trainer embedded, and this one is naive/,
+  );
   // No job made an imported adapter.
   assert.deepEqual(await warned(null), []);
 });

@@ -1,12 +1,12 @@
 // When a snapshot is worth its time, and which of them another attempt finds.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../../domain/fake-clock.ts";
-import type { SaveTarget } from "../trainer.ts";
-import { JobSnapshots, noSteps, type SnapshotOptions } from "./job-snapshots.ts";
+import { embeddedProfile } from "../embedded/profile.ts";
+import { JobSnapshots, noSteps, snapshotStates, type SnapshotOptions } from "./job-snapshots.ts";
 
 const { signal } = new AbortController();
 
@@ -15,6 +15,8 @@ class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-snapshots-"));
   readonly clock = new FakeClock();
   saveMs = 100;
+  /** What the trainer keeps, which has no files. */
+  readonly states = new Set<string>();
 
   constructor(t: TestContext) {
     t.after(() => rmSync(this.dataFolder, { recursive: true }));
@@ -24,19 +26,32 @@ class Bench {
     const { dataFolder, clock } = this;
     const note = async (): Promise<void> => undefined;
     const key = { seed: "seed" };
-    return new JobSnapshots({ dataFolder, workFolder: "jobs/j", share: 0.1, key, clock, note, ...options });
+    const trainers = {
+      profile: { ...embeddedProfile, name: "remote" },
+      discard: async (state: string) => void this.states.delete(state),
+    };
+    return new JobSnapshots({
+      trainers,
+      dataFolder,
+      workFolder: "jobs/j",
+      share: 0.1,
+      key,
+      clock,
+      note,
+      ...options,
+    });
   }
 
   /** Takes a step of so many milliseconds and offers a snapshot. */
   async step(snapshots: JobSnapshots, index: number, ms: number): Promise<boolean> {
     await this.clock.advance(ms);
-    const save = async ({ folder }: SaveTarget) => {
+    const saveState = async (name: string): Promise<string> => {
       await this.clock.advance(this.saveMs);
-      writeFileSync(join(folder, "weights"), String(index));
-      return { trainerState: null };
+      this.states.add(`state of ${name}`);
+      return `state of ${name}`;
     };
     const metrics = Array.from({ length: index + 1 }, (_, at) => ({ loss: at }));
-    return snapshots.offer({ save }, { ...noSteps, metrics }, signal);
+    return snapshots.offer({ saveState }, { ...noSteps, metrics }, signal);
   }
 
   get files(): readonly string[] {
@@ -66,7 +81,9 @@ test("at a share of 1 every step is kept, at 0 none", async (t) => {
     assert.equal(await bench.step(every, index, 1), true);
     assert.equal(await bench.step(none, index, 1e6), false);
   }
-  assert.deepEqual(bench.files, ["step-3"]);
+  assert.deepEqual(bench.files, ["step-3.json"]);
+  assert.deepEqual([...bench.states], ["state of jobs/j/step-3"], "those before it are gone");
+  assert.deepEqual(await snapshotStates(join(bench.dataFolder, "jobs")), ["remote:state of jobs/j/step-3"]);
 });
 
 test("the newest snapshot is found that is whole and of the same steps", async (t) => {
@@ -74,14 +91,14 @@ test("the newest snapshot is found that is whole and of the same steps", async (
   const snapshots = bench.snapshots({ share: 1 });
   assert.equal(await snapshots.newest([]), null);
   await bench.step(snapshots, 4, 1);
-  mkdirSync(join(bench.dataFolder, "jobs/j/.step-6.tmp-1"));
+  mkdirSync(join(bench.dataFolder, "jobs/j/step-6.json.tmp"));
   mkdirSync(join(bench.dataFolder, "jobs/j/step-7"));
   const found = await bench.snapshots().newest([]);
   assert.equal(found?.past.metrics.length, 5);
-  assert.equal(found?.from.adapterFolder, join("jobs/j", "step-5"));
-  assert.deepEqual(bench.files, ["step-5"]);
+  assert.equal(found?.state, "state of jobs/j/step-5");
+  assert.deepEqual(bench.files, ["step-5.json"]);
   assert.equal(await bench.snapshots({ key: { seed: "another" } }).newest([]), null);
-  assert.deepEqual(bench.files, []);
+  assert.deepEqual([bench.files, [...bench.states]], [[], []]);
 });
 
 test("what was computed before the first step is computed once, and its loss gives the snapshots up", async (t) => {

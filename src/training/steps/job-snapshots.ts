@@ -1,21 +1,22 @@
-// What a job keeps of its way, in a folder of its own, so that another attempt goes on behind the last step that is on
-// disk: the trainer's adapter and optimizer, what the steps reported, and what was computed before the first of them.
+// What a job keeps of its way, in a folder of its own, so that another attempt goes on behind the last step that is kept:
+// what the steps reported and which state the trainer saved behind them, and what was computed before the first of them.
 // Decides when a snapshot is worth its time; a snapshot that cannot be written is left out, since it only saves work.
 import { existsSync } from "node:fs";
-import { readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { ownState, storedState } from "../../domain/trainer.ts";
 import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
-import { flush, makeFolder, writeWholeFolder } from "../../checkpoints/whole-folder.ts";
+import { flush, makeFolder } from "../../checkpoints/whole-folder.ts";
 import type { Metrics } from "../job-metrics.ts";
 import { preparedFileName } from "../prepared/token-file.ts";
-import type { Trainer, TrainerStart } from "../trainer.ts";
+import type { Trainer, TrainerProvider } from "../trainer.ts";
 
-/** What a snapshot holds beside the trainer's files. */
+/** What a snapshot holds beside the trainer's state. */
 export interface PastSteps {
   /** Of every step so far, in their order. */
   readonly metrics: readonly Metrics[];
@@ -29,11 +30,12 @@ export const noSteps: PastSteps = { metrics: [], warnings: [], seconds: 0 };
 
 export interface Snapshot {
   readonly past: PastSteps;
-  /** Where a trainer goes on from. */
-  readonly from: NonNullable<TrainerStart["from"]>;
+  /** The trainer's own word for where it goes on from. */
+  readonly state: string;
 }
 
 export interface SnapshotOptions {
+  readonly trainers: Pick<TrainerProvider, "profile" | "discard">;
   /** The root of all data. */
   readonly dataFolder: string;
   /** Of the job alone, relative to the data folder. */
@@ -47,11 +49,11 @@ export interface SnapshotOptions {
   readonly note: (message: string) => Promise<void>;
 }
 
-const markName = "snapshot.json";
-
+/** What lies in a job's folder of each snapshot; without it a state is none. */
 interface Mark extends PastSteps {
   readonly key: SnapshotOptions["key"];
-  readonly trainerState: string | null;
+  /** With the trainer's name. */
+  readonly state: string;
 }
 
 export class JobSnapshots {
@@ -72,7 +74,7 @@ export class JobSnapshots {
    * @param needed what `once` has to have kept for it to be of use
    */
   async newest(needed: readonly string[]): Promise<Snapshot | null> {
-    await this.#removeUnfinished();
+    await this.#removeUnmarked();
     if (needed.some((name) => this.#keptArrays(name) === null)) return null;
     const steps = (await this.#snapshotSteps()).toSorted((one, other) => other - one);
     for (const step of steps) {
@@ -89,7 +91,7 @@ export class JobSnapshots {
   }
 
   /** Writes a snapshot where enough work would be lost without; true when there is a new one. */
-  async offer(trainer: Pick<Trainer, "save">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
+  async offer(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<boolean> {
     const { share, clock, note } = this.#options;
     const beganMs = clock.monotonicMs();
     if (share === 0 || beganMs - this.#sinceMs < this.#costMs * (1 / share - 1)) return false;
@@ -125,31 +127,33 @@ export class JobSnapshots {
     return arrays;
   }
 
-  async #write(trainer: Pick<Trainer, "save">, past: PastSteps, signal: AbortSignal): Promise<void> {
+  async #write(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<void> {
+    const { trainers, workFolder, key } = this.#options;
     const step = past.metrics.length;
-    const { dataFolder } = this.#options;
-    const adapterFolder = this.#folderOf(step);
-    const folder = join(dataFolder, adapterFolder);
-    const unfinished = join(dirname(folder), `.${basename(folder)}.tmp-${process.pid}`);
-    await writeWholeFolder({ folder, unfinished }, async () => {
-      const call = { id: `snapshot ${step}`, signal };
-      const { trainerState } = await trainer.save({ folder: unfinished, adapterFolder }, call);
-      const mark: Mark = { ...past, key: this.#options.key, trainerState };
-      await writeFile(join(unfinished, markName), JSON.stringify(mark));
+    await makeFolder(this.#folder);
+    const state = await trainer.saveState(join(workFolder, `step-${step}`), {
+      id: `snapshot ${step}`,
+      signal,
     });
+    const mark: Mark = { ...past, key, state: storedState(trainers.profile.name, state) };
+    const file = this.#markFile(step);
+    const unfinished = `${file}.tmp`;
+    await writeFile(unfinished, JSON.stringify(mark));
+    await flush(unfinished);
+    await rename(unfinished, file);
+    await flush(this.#folder);
     for (const earlier of await this.#snapshotSteps()) if (earlier !== step) await this.#remove(earlier);
   }
 
   /** Null, and removed, where it is of other steps or cannot be read. */
   async #read(step: number): Promise<Snapshot | null> {
-    const { dataFolder, key, note } = this.#options;
-    const adapterFolder = this.#folderOf(step);
+    const { trainers, key, note } = this.#options;
     try {
-      // What `#write` wrote.
-      const mark = JSON.parse(await readFile(join(dataFolder, adapterFolder, markName), "utf8")) as Mark;
-      if (isDeepStrictEqual(mark.key, key) && mark.metrics.length === step) {
-        const { metrics, warnings, seconds, trainerState } = mark;
-        return { past: { metrics, warnings, seconds }, from: { adapterFolder, trainerState } };
+      const mark = await readMark(this.#markFile(step));
+      const state = ownState(trainers.profile, mark.state);
+      if (state !== null && isDeepStrictEqual(mark.key, key) && mark.metrics.length === step) {
+        const { metrics, warnings, seconds } = mark;
+        return { past: { metrics, warnings, seconds }, state };
       }
       await note(`The snapshot after step ${step} is of other steps; it is not used.`);
     } catch (error) {
@@ -159,18 +163,29 @@ export class JobSnapshots {
     return null;
   }
 
+  /** The mark first: a state without one is not gone on from. */
   async #remove(step: number): Promise<void> {
-    await rm(join(this.#options.dataFolder, this.#folderOf(step)), removing);
+    const { trainers } = this.#options;
+    const file = this.#markFile(step);
+    const state = await readMark(file).then(
+      (mark) => ownState(trainers.profile, mark.state),
+      () => null,
+    );
+    await rm(file, { force: true });
+    if (state !== null) await trainers.discard(state);
   }
 
   async #snapshotSteps(): Promise<readonly number[]> {
-    const { dataFolder, workFolder } = this.#options;
-    const names = await readdir(join(dataFolder, workFolder)).catch(() => []);
-    return names.flatMap((name) => /^step-(\d+)$/.exec(name)?.slice(1).map(Number) ?? []);
+    const names = await readdir(this.#folder).catch(() => []);
+    return names.flatMap((name) => /^step-(\d+)\.json$/.exec(name)?.slice(1).map(Number) ?? []);
   }
 
-  #folderOf(step: number): string {
-    return join(this.#options.workFolder, `step-${step}`);
+  get #folder(): string {
+    return join(this.#options.dataFolder, this.#options.workFolder);
+  }
+
+  #markFile(step: number): string {
+    return join(this.#folder, `step-${step}.json`);
   }
 
   /** Null where there are none, or none of these steps. */
@@ -180,27 +195,44 @@ export class JobSnapshots {
   }
 
   #arraysFile(name: string): string {
-    const { dataFolder, workFolder } = this.#options;
-    return join(dataFolder, workFolder, `${name}.safetensors`);
+    return join(this.#folder, `${name}.safetensors`);
   }
 
   get #keyText(): string {
     return JSON.stringify(this.#options.key);
   }
 
-  /** What a process that died was writing. */
-  async #removeUnfinished(): Promise<void> {
-    const folder = join(this.#options.dataFolder, this.#options.workFolder);
-    for (const name of await readdir(folder).catch(() => []))
-      if (name.startsWith(".step-")) await rm(join(folder, name), removing);
+  /** Files of states that a process which died had saved or was saving, and half a mark. */
+  async #removeUnmarked(): Promise<void> {
+    const names = await readdir(this.#folder).catch((): string[] => []);
+    const isUnmarked = (name: string): boolean => /^step-\d+$/.test(name) && !names.includes(`${name}.json`);
+    for (const name of names)
+      if (isUnmarked(name) || name.endsWith(".json.tmp")) await rm(join(this.#folder, name), removing);
   }
 }
 
 const removing = { recursive: true, force: true };
 
+async function readMark(file: string): Promise<Mark> {
+  return JSON.parse(await readFile(file, "utf8")) as Mark; // What `#write` wrote.
+}
+
+/** The states of all snapshots in a job's folder, those of runs that it repeats included, as they are stored. */
+export async function snapshotStates(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true }).catch((): string[] => []);
+  const marks = names.filter((name) => /^step-\d+\.json$/.test(basename(name)));
+  const states: string[] = [];
+  for (const name of marks)
+    await readMark(join(folder, name)).then(
+      ({ state }) => states.push(state),
+      () => undefined,
+    );
+  return states;
+}
+
 /** Whether a name in a job's folder is of what another attempt goes on from; runs that it repeats first have folders of their own. */
 export function isKeptForAttempts(name: string): boolean {
-  return name === preparedFileName || /^(step|work)-\d+$|^[a-z-]+\.safetensors$/.test(name);
+  return name === preparedFileName || /^(step|work)-\d+$|^step-\d+\.json$|^[a-z-]+\.safetensors$/.test(name);
 }
 
 function writeArrays(file: string, arrays: readonly Float32Array[], key: string): void {

@@ -1,10 +1,11 @@
 // The trainer that the embedded one is compared with: written to be obviously right. The reference interpreter computes
 // in double precision, one sequence at a time; the loss is arithmetic from its formula, and so is AdamW. Nothing is
 // packed, padded or kept from call to call. For tests on tiny models.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, present } from "../../domain/assert.ts";
+import { assert, present, unreachable } from "../../domain/assert.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
+import type { TrainerProfile } from "../../domain/trainer.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import type { Dense } from "../../graph/dense.ts";
 import { gradient } from "../../graph/gradient.ts";
@@ -24,8 +25,6 @@ import {
   type Loss,
   type OptimizerStep,
   type OptimizerStepResult,
-  type SaveTarget,
-  type SavedVersion,
   type Trainer,
   type TrainerCall,
   type TrainerProvider,
@@ -48,8 +47,21 @@ export interface NaiveTrainerOptions {
 
 const stateFileName = "naive-state.json";
 
+/** What a trainer goes on from; of the adapter its shape counts alone, the numbers are in the state. */
+interface Kept {
+  readonly adapter: LoraAdapter;
+  readonly state: NaiveState;
+}
+
+/** It knows nothing of its memory, since it is given tiny models. */
 export class NaiveTrainers implements TrainerProvider {
-  readonly capabilities = { losses: ["policy", "cross-entropy"] } as const;
+  readonly profile: TrainerProfile = {
+    name: "naive",
+    losses: ["policy", "cross-entropy"],
+    hasBasePass: true,
+    isRepeatable: true,
+    takesAdapters: true,
+  };
   readonly sequenceLengthMax: number;
   readonly #options: NaiveTrainerOptions;
 
@@ -58,18 +70,30 @@ export class NaiveTrainers implements TrainerProvider {
     this.sequenceLengthMax = options.sequenceLengthMax;
   }
 
-  /** It is given tiny models. */
-  async requireMemory(): Promise<void> {}
+  async open(start: TrainerStart, { signal }: TrainerCall): Promise<Trainer> {
+    if (signal.aborted) throw cancelled();
+    return new NaiveTrainer(this.#options, this.#startOf(start));
+  }
 
-  async open({ from, seed }: TrainerStart): Promise<Trainer> {
+  async discard(state: string): Promise<void> {
+    rmSync(join(this.#options.dataFolder, state), { force: true });
+  }
+
+  #startOf(start: TrainerStart): Kept {
     const { config, lora, dataFolder } = this.#options;
-    const adapter =
-      from === null
-        ? createLoraAdapter(config, { ...lora, seed })
-        : readLoraAdapter(join(dataFolder, from.adapterFolder), config);
-    const stateFile = from?.trainerState ?? null;
-    const state = stateFile === null ? newState(adapter) : readState(join(dataFolder, stateFile), adapter);
-    return new NaiveTrainer(this.#options, adapter, state);
+    const anew = (adapter: LoraAdapter): Kept => ({ adapter, state: newState(doublesOf(adapter.matrices)) });
+    switch (start.kind) {
+      case "new":
+        return anew(createLoraAdapter(config, { ...lora, seed: start.seed }));
+      case "adapter":
+        return anew(readLoraAdapter(start.folder, config));
+      case "state": {
+        const { adapter, state } = readState(join(dataFolder, start.state));
+        return { adapter, state: start.keepsOptimizer ? state : newState(state.matrices) };
+      }
+      default:
+        return unreachable(start);
+    }
   }
 }
 
@@ -84,7 +108,7 @@ class NaiveTrainer implements Trainer {
   #isClosed = false;
   readonly #results = new Map<string, unknown>();
 
-  constructor(options: NaiveTrainerOptions, adapter: LoraAdapter, state: NaiveState) {
+  constructor(options: NaiveTrainerOptions, { adapter, state }: Kept) {
     this.#options = options;
     this.#adapter = adapter;
     this.#graph = buildGraph(options.config, adapter);
@@ -99,7 +123,7 @@ class NaiveTrainer implements Trainer {
   ): Promise<ForwardResult> {
     return this.#once("forward", call, () => {
       requireTrainable(data, this.#options);
-      const matrices = hasAdapter ? this.#state.matrices : zerosLike(this.#adapter.matrices);
+      const matrices = hasAdapter ? this.#state.matrices : zerosLike(this.#state.matrices);
       const logprobsOf = (sequence: TrainingSequence): readonly number[] =>
         this.#compute(sequence, { matrices }).logprobs;
       return { logprobs: data.map((sequence) => Float32Array.from(logprobsOf(sequence))) };
@@ -140,25 +164,30 @@ class NaiveTrainer implements Trainer {
     });
   }
 
-  save({ folder, adapterFolder }: SaveTarget, call: TrainerCall): Promise<SavedVersion> {
-    return this.#once("save", call, () => {
-      const matrices = new Map(
-        [...this.#state.matrices].map(([name, values]) => [name, Float32Array.from(values)]),
+  saveState(name: string, call: TrainerCall): Promise<string> {
+    return this.#once("saveState", call, () => {
+      mkdirSync(join(this.#options.dataFolder, name), { recursive: true });
+      const { matrices: _matrices, ...shape } = this.#adapter;
+      const plain = (named: Matrices): unknown =>
+        Object.fromEntries([...named].map(([matrix, values]) => [matrix, [...values]]));
+      const { stepCount, matrices, firstMoments, secondMoments } = this.#state;
+      const moments = { firstMoments: plain(firstMoments), secondMoments: plain(secondMoments) };
+      const file = join(name, stateFileName);
+      const kept = { shape, stepCount, matrices: plain(matrices), ...moments };
+      writeFileSync(join(this.#options.dataFolder, file), JSON.stringify(kept));
+      return file;
+    });
+  }
+
+  exportAdapter(folder: string, call: TrainerCall): Promise<void> {
+    return this.#once("exportAdapter", call, () => {
+      const rounded = [...this.#state.matrices].map(
+        ([name, values]) => [name, Float32Array.from(values)] as const,
       );
+      const matrices = new Map(rounded);
       requireFiniteAdapter(matrices);
       const { config } = this.#options;
       writeLoraAdapter(folder, { ...this.#adapter, matrices }, { config, baseModelName: "naive" });
-      const plain = (named: Matrices): unknown =>
-        Object.fromEntries([...named].map(([name, values]) => [name, [...values]]));
-      const { stepCount, firstMoments, secondMoments } = this.#state;
-      const state = {
-        stepCount,
-        matrices: plain(this.#state.matrices),
-        firstMoments: plain(firstMoments),
-        secondMoments: plain(secondMoments),
-      };
-      writeFileSync(join(folder, stateFileName), JSON.stringify(state));
-      return { trainerState: join(adapterFolder, stateFileName) };
     });
   }
 
@@ -170,7 +199,7 @@ class NaiveTrainer implements Trainer {
   /** Each call is over before the next line runs, so calls take effect in their order. */
   async #once<Result>(method: string, { id, signal }: TrainerCall, compute: () => Result): Promise<Result> {
     if (this.#isClosed) throw new ServiceError({ code: "unavailable", message: "The trainer is closed." });
-    if (signal.aborted) throw new ServiceError({ code: "cancelled", message: "The call was aborted." });
+    if (signal.aborted) throw cancelled();
     const key = `${method} ${id}`;
     if (!this.#results.has(key)) this.#results.set(key, compute());
     return this.#results.get(key) as Result; // What this method returned for this id.
@@ -239,31 +268,50 @@ function weightFeeds(graph: Graph, { config, weights }: NaiveTrainerOptions): Re
   );
 }
 
-function newState({ matrices }: LoraAdapter): NaiveState {
-  const doubles = new Map([...matrices].map(([name, values]) => [name, Float64Array.from(values)]));
+function newState(matrices: Matrices): NaiveState {
   const [firstMoments, secondMoments] = [zerosLike(matrices), zerosLike(matrices)];
-  return { stepCount: 0, matrices: doubles, firstMoments, secondMoments };
+  return { stepCount: 0, matrices, firstMoments, secondMoments };
 }
 
-function zerosLike(matrices: LoraAdapter["matrices"]): Matrices {
+function doublesOf(matrices: LoraAdapter["matrices"]): Matrices {
+  return new Map([...matrices].map(([name, values]) => [name, Float64Array.from(values)]));
+}
+
+function zerosLike(matrices: ReadonlyMap<string, ArrayLike<number>>): Matrices {
   return new Map([...matrices].map(([name, values]) => [name, new Float64Array(values.length)]));
 }
 
-function readState(file: string, { matrices }: LoraAdapter): NaiveState {
+type StoredState = Record<"matrices" | "firstMoments" | "secondMoments", Record<string, number[]>> & {
+  readonly shape: Omit<LoraAdapter, "matrices">;
+  readonly stepCount: number;
+};
+
+function readState(file: string): Kept {
   if (!existsSync(file)) throw notFound("trainer state", stateFileName);
-  // What `save` wrote.
-  const stored = JSON.parse(readFileSync(file, "utf8")) as Record<
-    "matrices" | "firstMoments" | "secondMoments",
-    Record<string, number[]>
-  > & { stepCount: number };
+  let stored: StoredState;
+  try {
+    stored = JSON.parse(readFileSync(file, "utf8")) as StoredState; // What `saveState` wrote.
+  } catch (cause) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `The trainer state ${stateFileName} is damaged.`,
+      cause,
+    });
+  }
   const named = (values: Record<string, number[]>): Matrices =>
-    new Map([...matrices.keys()].map((name) => [name, Float64Array.from(values[name])]));
-  return {
+    new Map(Object.entries(values).map(([name, numbers]) => [name, Float64Array.from(numbers)]));
+  const matrices = named(stored.matrices);
+  const state = {
     stepCount: stored.stepCount,
-    matrices: named(stored.matrices),
+    matrices,
     firstMoments: named(stored.firstMoments),
     secondMoments: named(stored.secondMoments),
   };
+  return { adapter: { ...stored.shape, matrices: new Map() }, state };
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError({ code: "cancelled", message: "The call was aborted." });
 }
 
 function notFinite(what: string): ServiceError {

@@ -4,22 +4,22 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../domain/service-error.ts";
-import { publishAdapter } from "../folders/publish.ts";
+import { publishVersion } from "../folders/publish.ts";
 
 const [dataFolder = "", parent] = process.argv.slice(2);
 const trainer = {
-  save: async ({ folder }: { readonly folder: string }) => {
+  exportAdapter: async (folder: string) => {
     writeFileSync(join(folder, "adapter_model.safetensors"), "of an orphan");
     if (parent === "lost") {
       const lost = once(process, "disconnect");
       process.send?.("saving");
       await lost;
     }
-    return { trainerState: null };
   },
+  saveState: async () => "",
 };
-const call = { id: "save", signal: new AbortController().signal };
-await publishAdapter(trainer, { dataFolder, adapterFolder: "adapters/m/1", jobId: "job" }, call).then(
+const { signal } = new AbortController();
+await publishVersion(trainer, { dataFolder, adapterFolder: "adapters/m/1", jobId: "job" }, { signal }).then(
   () => process.stdout.write("published"),
   (error: unknown) => process.stdout.write(error instanceof ServiceError ? error.code : String(error)),
 );

@@ -10,19 +10,23 @@ import type {
 
 /** One call, in the words of the contract. */
 export type RecordedCall =
-  | { readonly kind: "open"; readonly start: TrainerStart }
+  | { readonly kind: "open"; readonly start: TrainerStart; readonly run: string }
   | {
       readonly kind: "forward" | "forward of the base" | "forwardBackward";
       readonly data: readonly TrainingSequence[];
     }
   | { readonly kind: "optimStep"; readonly step: OptimizerStep }
-  | { readonly kind: "save" | "close" };
+  | { readonly kind: "saveState"; readonly name: string }
+  | { readonly kind: "discard"; readonly state: string }
+  | { readonly kind: "exportAdapter" | "close" };
 
 export class RecordingTrainers implements TrainerProvider {
   /** In the order in which they were made. */
   readonly calls: RecordedCall[] = [];
   /** The ids of all calls that have one. */
   readonly ids: string[] = [];
+  /** Of a trainer that knows its memory. */
+  requireMemory?: NonNullable<TrainerProvider["requireMemory"]>;
   /** Called with each call before it is carried out. */
   onCall: (call: RecordedCall) => void = () => undefined;
   readonly #trainers: TrainerProvider;
@@ -31,21 +35,22 @@ export class RecordingTrainers implements TrainerProvider {
     this.#trainers = trainers;
   }
 
-  get capabilities(): TrainerProvider["capabilities"] {
-    return this.#trainers.capabilities;
+  get profile(): TrainerProvider["profile"] {
+    return this.#trainers.profile;
   }
 
   get sequenceLengthMax(): number {
     return this.#trainers.sequenceLengthMax;
   }
 
-  requireMemory(...batches: Parameters<TrainerProvider["requireMemory"]>): Promise<void> {
-    return this.#trainers.requireMemory(...batches);
+  async discard(state: string): Promise<void> {
+    this.calls.push({ kind: "discard", state });
+    await this.#trainers.discard(state);
   }
 
-  async open(start: TrainerStart): Promise<Trainer> {
-    this.calls.push({ kind: "open", start });
-    const trainer = await this.#trainers.open(start);
+  async open(start: TrainerStart, run: TrainerCall): Promise<Trainer> {
+    this.calls.push({ kind: "open", start, run: run.id });
+    const trainer = await this.#trainers.open(start, run);
     const record = (call: RecordedCall, { id }: TrainerCall): void => {
       this.calls.push(call);
       this.ids.push(id);
@@ -65,9 +70,13 @@ export class RecordingTrainers implements TrainerProvider {
         record({ kind: "optimStep", step }, call);
         return trainer.optimStep(step, call);
       },
-      save: (target, call) => {
-        record({ kind: "save" }, call);
-        return trainer.save(target, call);
+      saveState: (name, call) => {
+        record({ kind: "saveState", name }, call);
+        return trainer.saveState(name, call);
+      },
+      exportAdapter: (folder, call) => {
+        record({ kind: "exportAdapter" }, call);
+        return trainer.exportAdapter(folder, call);
       },
       close: () => {
         this.calls.push({ kind: "close" });
