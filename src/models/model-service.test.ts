@@ -36,7 +36,7 @@ import {
 } from "../storage/contract/storage-under-test.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
-import { adapterHash } from "../model/hashes/adapter-hash.ts";
+import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
 import { createModelService, deletionMark, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
@@ -59,7 +59,7 @@ interface Bench {
   readonly service: ModelService;
   readonly store: ModelStore;
   /** Adds a version with a folder. */
-  readonly addVersion: (modelId: string, step: number) => Promise<string>;
+  readonly addVersion: (modelId: string, step: number, trainerState?: string) => Promise<string>;
   /** What the other rooms were asked to do. */
   readonly log: string[];
   /** The adapters that requests run on. */
@@ -116,13 +116,16 @@ async function open(
     dataFolder,
     settings: { checkpointsKept },
   });
-  const addVersion = async (modelId: string, step: number): Promise<string> => {
+  const addVersion = async (modelId: string, step: number, trainerState?: string): Promise<string> => {
     const folder = join(dataFolder, adapterFolderOf(modelId, step));
     mkdirSync(folder, { recursive: true });
     const jobId = `job ${step} of ${modelId}`;
     await jobs.create(sampleJob(jobId, modelId), [], null);
     await jobs.claim("server", moment(step));
-    const version = sampleVersion(modelId, step, { jobId });
+    const version = sampleVersion(modelId, step, {
+      jobId,
+      ...(trainerState === undefined ? {} : { trainerState }),
+    });
     const at = moment(step);
     await jobs.succeed(jobId, { owner: "server", version, counts: sampleCounts, at, data: {} });
     return folder;
@@ -201,6 +204,24 @@ test("a model starts from any version of another, as a copy that is its own", as
   assert.equal(await refusal(service.register(existing, member)), "conflict name");
   assert.deepEqual(await service.register({ ...existing, returnExisting: true }, member), bare);
   assert.equal(readdirSync(join(dataFolder, "adapters")).length, left);
+});
+
+test("a copy has the state that lies with its adapter, whoever keeps it, and none that is elsewhere", async (t) => {
+  const { service, store, addVersion } = await open(t);
+  const source = await service.register(agent, member);
+  const stateAt = async (step: number, state: string): Promise<string | null> => {
+    const folder = await addVersion(source.id, step, state);
+    for (const name of [...Object.values(adapterFiles), "state"]) writeFileSync(join(folder, name), "{}");
+    const name = `copy-${step}`;
+    const { id } = await service.register({ ...agent, name, from: { model: source.id, step } }, member);
+    const { trainerState, adapterFolder } = present(await store.findVersion(id, 1), "version 1");
+    return trainerState?.replace(adapterFolder ?? "", "…") ?? null;
+  };
+  const place = (step: number): string => adapterFolderOf(source.id, step);
+  assert.equal(await stateAt(1, `${place(1)}/state`), "embedded:…/state");
+  assert.equal(await stateAt(2, `naive:${place(2)}/state`), "naive:…/state");
+  assert.equal(await stateAt(3, `naive:${place(3)}/another`), null, "of which there is no file");
+  assert.equal(await stateAt(4, "remote:remote://model/4"), null);
 });
 
 test("what cannot be started from is refused at its field, and leaves nothing", async (t) => {

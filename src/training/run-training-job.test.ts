@@ -16,9 +16,11 @@ import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-mo
 import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
 import { greatestDifference } from "./logprob-difference.ts";
-import type { TrainingSequence } from "./trainer.ts";
+import type { TrainerProvider, TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
+import { RemoteServer } from "./testing/remote/remote-server.ts";
+import { RemoteTrainers } from "./testing/remote/remote-trainer.ts";
 import { linesOf } from "./testing/lines-of.ts";
 import { silentReport } from "./testing/silent-report.ts";
 
@@ -60,21 +62,17 @@ const run = { id: "check", signal: new AbortController().signal };
 /** A data folder, a trainer that is recorded, and all that a job reported. */
 class Bench {
   readonly dataFolder = mkdtempSync(join(tmpdir(), "hone-job-"));
-  readonly trainers = new RecordingTrainers(
-    new NaiveTrainers({
-      config: tinyConfig,
-      weights: tinyWeights,
-      lora: tinyLora,
-      dataFolder: this.dataFolder,
-      sequenceLengthMax: 10,
-    }),
-  );
+  readonly trainers: RecordingTrainers;
   readonly started: Readonly<Record<string, number>>[] = [];
   readonly steps: Readonly<Record<string, number>>[] = [];
   readonly warnings: string[] = [];
 
-  constructor(t: TestContext) {
+  constructor(t: TestContext, make: (naive: NaiveTrainers) => TrainerProvider = (naive) => naive) {
     t.after(() => rmSync(this.dataFolder, { recursive: true }));
+    const options = { config: tinyConfig, weights: tinyWeights, lora: tinyLora, sequenceLengthMax: 10 };
+    this.trainers = new RecordingTrainers(
+      make(new NaiveTrainers({ ...options, dataFolder: this.dataFolder })),
+    );
   }
 
   run({ groups = someGroups(), config = {}, input = {}, on = {} }: Given = {}): Promise<JobOutcome> {
@@ -715,4 +713,83 @@ test("a snapshot that cannot be written is left out, and the job goes on", async
   assert.equal(notes.length, 2);
   assert.match(notes[0], /^No snapshot was made after step 1: /);
   assert.deepEqual(bench.bytes(), undisturbed.bytes());
+});
+
+/** The job's trainer is a service elsewhere. */
+function remoteBench(t: TestContext): Bench {
+  return new Bench(t, (naive) => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "hone-elsewhere-"));
+    t.after(() => rmSync(elsewhere, { recursive: true }));
+    return new RemoteTrainers(new RemoteServer(naive, elsewhere), naive);
+  });
+}
+
+const compared = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, baseComparisonShare: 0.5 };
+
+test("a job trains where there is no base pass, says so, and its version goes on from a state by name", async (t) => {
+  const bench = remoteBench(t);
+  const { adapterFolder, trainerState } = await bench.run({ input: { settings: compared } });
+  assert.equal(bench.kinds.includes("forward of the base"), false);
+  const told = /^The trainer remote does not compute the base model .* its steps have no kl_policy_ref/;
+  assert.equal(bench.warnings.filter((warning) => told.test(warning)).length, 1);
+  assert.ok(bench.steps.every((step) => !("kl_policy_ref" in step)));
+  assert.match(trainerState ?? "", /^remote:remote:\/\/model-\d+\/adapters_m_1-\d+$/);
+  const from = { adapterFolder, trainerState };
+  bench.steps.length = 0;
+  bench.warnings.length = 0;
+  await bench.run({
+    input: { from, fromKind: "rl", adapterFolder: "adapters/m/2", workFolder: "jobs/next" },
+  });
+  assert.doesNotMatch(bench.warnings.join(), /fresh optimizer/);
+  // What another trainer would do with it is not tried: of the adapter alone this one makes nothing.
+  const others = { adapterFolder, trainerState: "embedded:adapters/m/1/optimizer.safetensors" };
+  for (const [given, field] of [
+    [{ input: { from: others, fromKind: "rl" } }, "model"],
+    [{ config: { klPenaltyCoefficient: 0.1 } }, "klPenaltyCoefficient"],
+  ] as const) {
+    const before = bench.trainers.calls.length;
+    await assert.rejects(
+      bench.run(given),
+      (error) => error instanceof ServiceError && error.faults[0].location[0] === field,
+    );
+    assert.equal(bench.trainers.calls.length, before);
+  }
+});
+
+test("a job on a trainer elsewhere goes on behind the last state that a lost attempt kept, and gives up those before", async (t) => {
+  const undisturbed = remoteBench(t);
+  await undisturbed.run();
+  const bench = remoteBench(t);
+  const input = { snapshotShare: 1 };
+  await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
+  bench.trainers.calls.length = 0;
+  bench.steps.length = 0;
+  await bench.run({ input, on: { stepped: async () => undefined } });
+  const [opened] = bench.trainers.calls;
+  assert.ok(opened.kind === "open" && opened.start.kind === "state");
+  assert.match(opened.start.state, /jobs_job_step-2/);
+  assert.equal(opened.run, "jobs/job");
+  assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 1);
+  assert.deepEqual(bench.bytes(), undisturbed.bytes());
+  assert.deepEqual(
+    readdirSync(join(bench.dataFolder, "jobs/job")).filter((name) => name.startsWith("step")),
+    ["step-2.json"],
+  );
+});
+
+test("another trainer starts from the adapter alone, and the job says so", async (t) => {
+  const bench = new Bench(t);
+  const { adapterFolder } = await bench.run();
+  const from = { adapterFolder, trainerState: `remote:${adapterFolder}/naive-state.json` };
+  bench.trainers.calls.length = 0;
+  bench.steps.length = 0;
+  await bench.run({
+    input: { from, fromKind: "rl", adapterFolder: "adapters/m/2", workFolder: "jobs/next" },
+  });
+  const [opened] = bench.trainers.calls;
+  assert.ok(opened.kind === "open" && opened.start.kind === "adapter");
+  assert.match(
+    bench.warnings.join(),
+    /fresh optimizer: its state was kept by the trainer remote, and this one is naive/,
+  );
 });

@@ -120,8 +120,8 @@ export interface Trainer {
   /**
    * Keeps all that `open` needs to go on exactly from here; what is accumulated belongs to no version and is not kept.
    *
-   * @param name of the version's or snapshot's folder, such as `adapters/<model>/<step>`, relative to the data folder: no
-   *   other state has it, and saved under it again the earlier one is gone. A trainer that keeps files puts them there.
+   * @param name of the version's or snapshot's folder, such as `adapters/<model>/<step>`, relative to the data folder: a
+   *   trainer that keeps files puts them there. Saved under it again, nobody asks for the earlier state any more.
    * @returns its own word for the state, which `open` and `discard` take; nobody else reads it
    */
   saveState(name: string, call: TrainerCall): Promise<string>;

@@ -68,7 +68,7 @@ export async function submitJob(
 }
 
 /** Where a job asks for what a trainer may lack. */
-const trainerPlaces = {
+export const trainerPlaces = {
   model: modelPlace,
   klPenaltyCoefficient: ["body", "experimental_config", "kl_penalty_coef"],
 };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { samplePins } from "../../storage/contract/storage-under-test.ts";
+import { embeddedProfile } from "../../training/embedded/profile.ts";
 import {
   bearer,
   fakeServer,
@@ -747,5 +748,22 @@ test("a job says how its sequences are packed, once it has begun", async () => {
   await server.jobs.claim("server", new Date(0));
   await server.jobs.pin(id, "server", { ...samplePins, settings: { algorithm: "packed-2" } });
   assert.equal(await algorithm(), "packed-2");
+  await server.close();
+});
+
+test("what the server's trainer cannot do is refused as it comes, where it was asked for, with the cure", async () => {
+  const trainer = { ...embeddedProfile, name: "remote", hasBasePass: false, takesAdapters: false };
+  const { server, modelId } = await withModel({ trainer });
+  const job = { model_id: modelId, trajectory_groups: [] };
+  const penalty =
+    /^`?experimental_config\.kl_penalty_coef`? is 0\.2, and the trainer of this server, remote, .*set it to 0/;
+  const penalized = { ...job, experimental_config: { kl_penalty_coef: 0.2 } };
+  await refuses(server, penalized, [["experimental_config.kl_penalty_coef", penalty]]);
+  assert.equal((await post(server, job)).statusCode, 200);
+  // Its version has a state of the embedded trainer.
+  await playJob(server, { step: 1 });
+  await refuses(server, job, [
+    ["model_id", /adapter of which the trainer .* remote, keeps no state.* Train a new model/],
+  ]);
   await server.close();
 });

@@ -8,6 +8,7 @@ import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { abandonedSignal } from "../request-scope.ts";
+import { locate } from "../../wire/places.ts";
 import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
 import { answered } from "../documentation/document-routes.ts";
 import {
@@ -22,7 +23,7 @@ import {
   trainingJobSchema,
 } from "../../wire/training-job.ts";
 import { jobParameters, reachJob, reachModel } from "./reach.ts";
-import { modelCheck, submitJob, vocabularySizeOf } from "./submit-job.ts";
+import { modelCheck, submitJob, trainerPlaces, vocabularySizeOf } from "./submit-job.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 const path = "/v1/preview/training-jobs";
@@ -128,7 +129,11 @@ export function trainingJobRoutes(
     },
     async (request) => {
       const job = await reachJob(dependencies, request.caller, request.params.job_id);
-      return { id: await dependencies.jobQueue.retry(job) };
+      try {
+        return { id: await dependencies.jobQueue.retry(job) };
+      } catch (error) {
+        throw locate(error, trainerPlaces);
+      }
     },
   );
   app.get<JobPath>(

@@ -11,6 +11,7 @@ import { FakeClock } from "../../domain/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
+import type { TrainerProfile } from "../../domain/trainer.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { silentLogger, type Logger } from "../../telemetry/logger.ts";
@@ -56,6 +57,8 @@ export interface FakeServerOptions {
   readonly logger?: Logger;
   readonly jobSettings?: Partial<JobSettings>;
   readonly fileSettings?: Partial<FileSettings>;
+  /** What the trainer can; the embedded one's unless given. */
+  readonly trainer?: TrainerProfile;
   /** Answers instead of the fake one. */
   readonly chat?: ChatPort;
   /** What the server gets instead of the fakes, made of them. */
@@ -110,7 +113,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   await database.servers.create("server", { until: new Date(0), baseModels });
   const clock = options.clock ?? systemClock;
   const jobQueue = new JobQueue(
-    { jobs, models, runner: noRunner, clock, logger: silentLogger, lease: { id: "server" } },
+    {
+      jobs,
+      models,
+      runner: { ...noRunner, trainer: options.trainer ?? embeddedProfile },
+      clock,
+      logger: silentLogger,
+      lease: { id: "server" },
+    },
     { ...defaultsOf(jobSettings), ...options.jobSettings },
   );
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-http-"));
@@ -288,8 +298,7 @@ function fileOf(name: string, text: string): ExportedFile {
 }
 
 /** The queue is never started. */
-const noRunner: JobRunner = {
-  trainer: embeddedProfile,
+const noRunner: Omit<JobRunner, "trainer"> = {
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),

@@ -1,7 +1,12 @@
-// The trainer's contract on the embedded trainer, computing in parts, and on the naive one; and that both agree.
+// The trainer's contract on the embedded trainer, computing in parts, on the naive one, and on one that speaks as a remote one
+// does; and that the first two agree.
 import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
+import { RemoteServer } from "../testing/remote/remote-server.ts";
+import { RemoteTrainers } from "../testing/remote/remote-trainer.ts";
 import type { Loss } from "../trainer.ts";
 import { losses } from "./check-numbers.ts";
 import { checkTrainer } from "./check-trainer.ts";
@@ -34,8 +39,16 @@ const naive: MakeTrainers = (dataFolder) =>
     sequenceLengthMax: 10,
   });
 
+/** As a service elsewhere would be; the naive one computes there. */
+const remote: MakeTrainers = (dataFolder, context) => {
+  const place = mkdtempSync(join(dataFolder, "elsewhere-"));
+  const trainers = naive(place, context);
+  return new RemoteTrainers(new RemoteServer(trainers, place), trainers);
+};
+
 checkTrainer("the embedded trainer", embedded(18));
 checkTrainer("the naive trainer", naive);
+checkTrainer("a remote trainer", remote);
 
 interface Outcome {
   readonly losses: readonly number[];
