@@ -6,19 +6,20 @@ import type { TrainerProfile } from "../domain/trainer.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
 
-/** The part of a training configuration that shapes the policy loss; everything else shapes data or steps. */
-export type PolicyLossConfig = Pick<
-  TrainingConfig,
-  | "epsilon"
-  | "epsilonHigh"
-  | "importanceSamplingLevel"
-  | "k2Tau"
-  | "klPenaltyCoefficient"
-  | "klPenaltySource"
-  | "maskProbRatio"
-  | "maxNegativeAdvantageImportanceSamplingWeight"
-  | "ppo"
->;
+/** What of a training configuration shapes the policy loss; everything else shapes data or steps. */
+export const policyLossFields = [
+  "epsilon",
+  "epsilonHigh",
+  "importanceSamplingLevel",
+  "k2Tau",
+  "klPenaltyCoefficient",
+  "klPenaltySource",
+  "maskProbRatio",
+  "maxNegativeAdvantageImportanceSamplingWeight",
+  "ppo",
+] as const satisfies readonly (keyof TrainingConfig)[];
+
+export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[number]>;
 
 /**
  * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
@@ -32,6 +33,12 @@ export type PolicyLossConfig = Pick<
 export type Loss =
   | { readonly kind: "policy"; readonly config: PolicyLossConfig }
   | { readonly kind: "cross-entropy" };
+
+/** The policy loss of a job's configuration, and nothing else of it: programs are made for a loss. */
+export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "policy" } {
+  const fields = policyLossFields.map((field) => [field, config[field]]);
+  return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Exactly its fields.
+}
 
 /** A sequence with what its trajectory earned, weighed over the whole job. */
 export interface TrainingSequence extends TokenSequence {

@@ -1,4 +1,5 @@
-// The loss by itself, computed in double precision: a table of worked numbers, finite differences, extremes.
+// The losses by themselves, computed in double precision as functions and as graph nodes, which agree wherever they are asked:
+// a table of worked numbers, finite differences, extremes, and what chance finds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type TrainingConfigInput, resolveTrainingConfig } from "../../domain/training-config.ts";
@@ -6,6 +7,9 @@ import { GraphBuilder } from "../../graph/builder.ts";
 import type { Dense } from "../../graph/dense.ts";
 import { gradient } from "../../graph/gradient.ts";
 import { interpret } from "../../graph/interpret.ts";
+import { freshSeed, seededRandom } from "../../domain/random.ts";
+import { importanceSamplingLevels } from "../../domain/training-config.ts";
+import { batchLoss } from "../losses/batch-loss.ts";
 import type { Loss } from "../trainer.ts";
 import { addLoss } from "./loss.ts";
 
@@ -17,6 +21,8 @@ interface Tokens {
   readonly sequences: readonly number[];
   /** Of the base model; needed for a KL penalty. */
   readonly reference?: readonly number[];
+  /** 1 unless given. */
+  readonly weights?: readonly number[];
 }
 
 interface Result {
@@ -25,12 +31,48 @@ interface Result {
   readonly gradient: readonly number[];
 }
 
-/** All weights are 1. */
 function compute(tokens: Tokens, input: TrainingConfigInput): Result {
   return computeLoss(tokens, { kind: "policy", config: resolveTrainingConfig(input) });
 }
 
-function computeLoss(tokens: Tokens, kind: Loss): Result {
+/** As graph nodes, after the same was asked of the functions. */
+function computeLoss(tokens: Tokens, loss: Loss): Result {
+  const result = computeGraph(tokens, loss);
+  const sequences = [...new Set(tokens.sequences)].map((sequence) =>
+    tokens.sequences.flatMap((each, at) => (each === sequence ? [at] : [])),
+  );
+  const inputs = sequences.map((places) => ({
+    logprobs: places.map((at) => tokens.logprobs[at]),
+    sequence: {
+      mask: new Uint8Array(places.length).fill(1),
+      // As numbers alone: float32 would round them.
+      oldLogprobs: Float64Array.from(
+        places,
+        (at) => tokens.oldLogprobs[at] ?? NaN,
+      ) as unknown as Float32Array,
+      referenceLogprobs: Float64Array.from(
+        places,
+        (at) => tokens.reference?.[at] ?? NaN,
+      ) as unknown as Float32Array,
+      advantage: tokens.advantages[places[0]],
+      weight: 1,
+      tokenWeights: Float64Array.from(places, (at) => tokens.weights?.[at] ?? 1) as unknown as Float32Array,
+    },
+  }));
+  const { loss: value, slopes } = batchLoss(inputs, loss);
+  const scale = Math.max(1, ...result.gradient.map(Math.abs));
+  close([value], [result.loss], 1e-12 * Math.max(1, Math.abs(result.loss)));
+  sequences.forEach((places, row) =>
+    close(
+      slopes[row],
+      places.map((at) => result.gradient[at]),
+      1e-12 * scale,
+    ),
+  );
+  return result;
+}
+
+function computeGraph(tokens: Tokens, kind: Loss): Result {
   const builder = new GraphBuilder();
   const logprobs_N = builder.input("logprobs", "float32", ["N"]);
   const { loss, perToken_N } = addLoss(builder, logprobs_N, kind);
@@ -48,7 +90,9 @@ function computeLoss(tokens: Tokens, kind: Loss): Result {
     old_logprobs: list(tokens.oldLogprobs.map((value) => value ?? 0)),
     is_old_known: list(tokens.oldLogprobs.map((value) => (value === null ? 0 : 1))),
     advantages: list(tokens.advantages),
-    loss_weights: list(tokens.logprobs.map(() => 1 / (tokens.logprobs.length + 1e-6))),
+    loss_weights: list(
+      tokens.logprobs.map((_, at) => (tokens.weights?.[at] ?? 1) / (tokens.logprobs.length + 1e-6)),
+    ),
     sequence_indices: list(tokens.sequences),
     sequence_sizes: list(sizes),
     reference_logprobs: list(tokens.reference ?? []),
@@ -203,5 +247,37 @@ test("stays finite where the old policy gave a token nearly no probability", () 
   for (const ppo of [true, false]) {
     const { loss, gradient } = compute(extreme, { ppo });
     assert.ok([loss, ...gradient].every(Number.isFinite));
+  }
+});
+
+test("functions and graph agree on random tokens, however the loss is configured", (t) => {
+  const seed = freshSeed();
+  t.diagnostic(`TEST_SEED=${seed}`);
+  const random = seededRandom(seed);
+  for (let round = 0; round < 200; round++) {
+    const sequences = Array.from({ length: 9 }, (_, at) => Math.floor(at / 3));
+    const some = (low: number, high: number): number[] =>
+      sequences.map(() => low + (high - low) * random.uniform());
+    const advantages = some(-2, 2);
+    const tokens = {
+      sequences,
+      logprobs: some(-3, 0),
+      oldLogprobs: some(-3, 0).map((value) => (random.uniform() < 0.2 ? null : value)),
+      reference: some(-3, 0),
+      weights: some(0, 2),
+      advantages: sequences.map((sequence) => advantages[sequence]),
+    };
+    const sometimes = (value: number): number => (random.uniform() < 0.5 ? 0 : value);
+    compute(tokens, {
+      epsilon: random.uniform(),
+      epsilonHigh: 2 * random.uniform(),
+      importanceSamplingLevel: importanceSamplingLevels[random.index(importanceSamplingLevels.length)],
+      k2Tau: sometimes(0.3),
+      klPenaltyCoefficient: sometimes(0.5),
+      klPenaltySource: random.uniform() < 0.5 ? "sample" : "current_learner",
+      maskProbRatio: random.uniform() < 0.3,
+      maxNegativeAdvantageImportanceSamplingWeight: sometimes(1.5),
+      ppo: random.uniform() < 0.5,
+    });
   }
 });

@@ -1,9 +1,10 @@
-// The losses as graph nodes over the trained tokens of a microbatch. Cross-entropy is one node; the policy loss is
-// importance ratios, their caps and masks, then CISPO (arXiv:2506.13585) or PPO (arXiv:1707.06347), and its configuration
-// decides which nodes there are. Log-probabilities come from the model; gradients are the caller's to add.
+// The losses of ../losses as graph nodes over the trained tokens of a microbatch, computed with the model: as coefficients from
+// outside they would cost a forward pass before each gradient, which is a third of a step and more. Cross-entropy is one node;
+// the policy loss's configuration decides which nodes there are. Gradients are the caller's to add.
 import { unreachable } from "../../domain/assert.ts";
 import type { GraphBuilder } from "../../graph/builder.ts";
 import type { Value } from "../../graph/graph.ts";
+import { LOG_RATIO_MAX } from "../losses/policy.ts";
 import { type Loss, type PolicyLossConfig, hasKlPenalty } from "../trainer.ts";
 
 export interface LossNodes {
@@ -40,9 +41,6 @@ interface PolicyInputs {
     readonly elsewhere_1: Value;
   } | null;
 }
-
-/** Ratios beyond e^±20 are cut there, so that a token of nearly no old probability does not overflow. */
-const LOG_RATIO_MAX = 20;
 
 /** Whether the loss compares with the policy that sampled, and so has the inputs of the policy loss. */
 export function needsOldLogprobs(loss: Loss): boolean {

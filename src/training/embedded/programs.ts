@@ -4,7 +4,6 @@ import type { Tensor } from "../../graph/tensor.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
-import type { Loss } from "../trainer.ts";
 import {
   type GradientGraphOptions,
   type GraphOptions,
@@ -88,19 +87,7 @@ function graphOf(config: ModelConfig, program: Program): Graph {
     : buildLogprobGraph(config, program);
 }
 
-/** What decides the program, in a fixed order. */
-function keyOf(program: Program): string {
-  const { kind, layout, adapter } = program;
-  const { rank, scale, targets } = adapter;
-  const rest = program.kind === "gradient" ? [program.hasDistinctPlaces, lossKey(program.loss)] : [];
-  return JSON.stringify([kind, layout, rank, scale, targets, ...rest]);
-}
-
-function lossKey(loss: Loss): readonly unknown[] {
-  if (loss.kind !== "policy") return [loss.kind];
-  const { epsilon, epsilonHigh, importanceSamplingLevel, k2Tau, maskProbRatio, ppo } = loss.config;
-  const { maxNegativeAdvantageImportanceSamplingWeight: cap, klPenaltyCoefficient: penalty } = loss.config;
-  const source = penalty > 0 ? [loss.config.klPenaltySource] : [];
-  const clip = [epsilon, epsilonHigh, maskProbRatio, ppo, cap];
-  return [loss.kind, importanceSamplingLevel, k2Tau, ...clip, penalty, ...source];
+/** All that the description says, so that no two programs share a name. */
+export function keyOf(program: Program): string {
+  return JSON.stringify(program);
 }

@@ -1,10 +1,11 @@
 // How far the policy has moved, from the log-probabilities of one step's tokens: from the policy that sampled them, and from
 // the base model. Estimators of the Kullback-Leibler divergence are k1 and k3 of Schulman, "Approximating KL Divergence"
 // (2020): k1 is unbiased and may be negative, k3 is unbiased, never negative and steadier. Pure.
-import { unreachable } from "../../domain/assert.ts";
 import { mean } from "../../trajectories/statistics.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import { lossTokensOf } from "../losses/loss-tokens.ts";
+import { LOG_RATIO_MAX, policyLosses } from "../losses/policy.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type { ForwardResult, PolicyLossConfig, TrainingSequence } from "../trainer.ts";
 
@@ -33,9 +34,6 @@ export function policyMetrics(step: PolicyStep): PolicyMetrics {
     ...ratioMetrics(batch, gradient.logprobs, config),
   };
 }
-
-/** Differences beyond ±20 nats are cut there, as in the loss, so that a token of nearly no probability does not drown the rest. */
-const LOG_RATIO_MAX = 20;
 
 /**
  * The divergence from the policy that sampled: the mean over the trained tokens whose log-probability was recorded; empty
@@ -85,16 +83,12 @@ export function ratioMetrics(
   logprobs: readonly ArrayLike<number>[],
   config: PolicyLossConfig,
 ): PolicyMetrics {
-  const ratios: number[] = [];
-  let clippedCount = 0;
-  for (const [row, sequence] of batch.entries()) {
-    const old = valuesAt(sequence, sequence.oldLogprobs);
-    const differences = differencesOf(logprobs[row], old).map((each) => (Number.isNaN(each) ? 0 : each));
-    for (const ratio of importanceRatios(differences, config)) {
-      ratios.push(ratio);
-      if (isClipped(ratio, sequence.advantage, config)) clippedCount += 1;
-    }
-  }
+  const losses = policyLosses(
+    batch.map((sequence, row) => lossTokensOf(sequence, logprobs[row])),
+    config,
+  );
+  const ratios = losses.flatMap((each) => each.ratios);
+  const clippedCount = losses.flatMap(({ isClipped }) => isClipped).filter(Boolean).length;
   const sorted = Float64Array.from(ratios).sort();
   return {
     "loss/importance_ratio_mean": mean(ratios),
@@ -114,39 +108,9 @@ function k3(difference: number): number {
   return Math.expm1(cut(difference)) - cut(difference);
 }
 
+/** As the loss cuts ratios, so that a token of nearly no probability does not drown the rest. */
 function cut(difference: number): number {
   return Math.min(Math.max(difference, -LOG_RATIO_MAX), LOG_RATIO_MAX);
-}
-
-function importanceRatios(
-  differences: readonly number[],
-  { importanceSamplingLevel: level }: PolicyLossConfig,
-): readonly number[] {
-  const ofSequence = mean(differences);
-  const ratio = (difference: number): number => Math.exp(cut(difference));
-  return differences.map((ofToken) => {
-    switch (level) {
-      case "token":
-        return ratio(ofToken);
-      case "sequence":
-        return ratio(ofSequence);
-      case "average":
-        return (ratio(ofToken) + ratio(ofSequence)) / 2;
-      case "geometric_average":
-        return ratio((ofToken + ofSequence) / 2);
-      default:
-        return unreachable(level);
-    }
-  });
-}
-
-/** PPO's clip holds a token only where going on would pay; a mask leaves out whatever is out of bounds. */
-function isClipped(ratio: number, advantage: number, config: PolicyLossConfig): boolean {
-  const { epsilon, epsilonHigh, maxNegativeAdvantageImportanceSamplingWeight: cap } = config;
-  const capped = cap > 0 ? Math.min(ratio, cap) : ratio;
-  const [isBelow, isAbove] = [capped < 1 - epsilon, capped > 1 + epsilonHigh];
-  if (config.maskProbRatio || !config.ppo) return isBelow || isAbove;
-  return advantage > 0 ? isAbove : isBelow;
 }
 
 /** @param sorted ascending, not empty; between two of its values the line between them counts */

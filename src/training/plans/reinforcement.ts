@@ -15,7 +15,7 @@ import type { PinnedSettings } from "../settings.ts";
 import type { TrainerProfile } from "../../domain/trainer.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
-import { hasKlPenalty, type OptimizerStep } from "../trainer.ts";
+import { hasKlPenalty, policyLossOf, type OptimizerStep } from "../trainer.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
 import type { ReinforcementWork } from "./work.ts";
@@ -57,7 +57,7 @@ export async function planReinforcement(
     tokensOf: (sequence) => read([sequence])[0],
   });
   const counts = { ...data.counts, steps: stepCountsOf(batches, passCount) };
-  const loss = { kind: "policy", config } as const;
+  const loss = policyLossOf(config);
   const optimizerStep = (index: number): OptimizerStep => ({
     ...reinforcementLearningAdamW,
     weightDecay: config.weightDecay ?? settings.weightDecay,

@@ -18,6 +18,7 @@ import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import { addTrainingForward } from "../../model/training-forward.ts";
 import { weightsInMemory } from "../../model/weights.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
+import { batchLoss } from "../losses/batch-loss.ts";
 import {
   type ForwardBackwardResult,
   type ForwardOptions,
@@ -35,7 +36,6 @@ import {
   requireTrainable,
 } from "../trainer.ts";
 import { type Matrices, type NaiveState, steppedState, sumOf } from "./naive-adamw.ts";
-import { naiveLoss, naiveSlopes } from "./naive-loss.ts";
 
 export interface NaiveTrainerOptions {
   readonly config: ModelConfig;
@@ -139,12 +139,11 @@ class NaiveTrainer implements Trainer {
       requireTrainable(data, this.#options);
       requireReference(data, loss);
       const inputs = data.map((sequence) => ({ sequence, logprobs: this.#compute(sequence).logprobs }));
-      const lossValue = naiveLoss(inputs, loss);
+      const { loss: lossValue, slopes } = batchLoss(inputs, loss);
       if (!Number.isFinite(lossValue)) throw notFinite("loss");
-      const gradients = inputs.map((input) => {
-        const slopes = naiveSlopes(input, inputs, loss);
-        return this.#compute(input.sequence, { slopes }).gradient;
-      });
+      const gradients = inputs.map(
+        ({ sequence }, row) => this.#compute(sequence, { slopes: slopes[row] }).gradient,
+      );
       this.#gradient = gradients.reduce(sumOf, this.#gradient);
       const logprobs = inputs.map((input) => Float32Array.from(input.logprobs));
       return { loss: lossValue, logprobs, metrics: {} };

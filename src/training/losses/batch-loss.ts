@@ -1,0 +1,46 @@
+// A loss of a whole batch as a pure function of log-probabilities: what its trainer makes smaller, and how much each token's
+// log-probability counts in the gradient. Whoever can compute the gradient of a weighted sum of log-probabilities can train
+// with it; the embedded trainer has the same as graph nodes (embedded/loss.ts), which saves a forward pass.
+import { unreachable } from "../../domain/assert.ts";
+import type { Loss } from "../trainer.ts";
+import { crossEntropyLosses } from "./cross-entropy.ts";
+import { type LossSequence, type LossTokens, lossTokensOf, type TokenLosses } from "./loss-tokens.ts";
+import { policyLosses } from "./policy.ts";
+
+export interface LossInput {
+  readonly sequence: LossSequence;
+  /** Of its trained tokens. */
+  readonly logprobs: ArrayLike<number>;
+}
+
+export interface BatchLoss {
+  readonly loss: number;
+  /** By each log-probability, a list for each sequence. */
+  readonly slopes: readonly (readonly number[])[];
+}
+
+/** See {@link Loss} for what it is. */
+export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {
+  const sequences = batch.map(({ sequence, logprobs }) => lossTokensOf(sequence, logprobs));
+  const size = sequences.reduce((count, { logprobs }) => count + logprobs.length, 0) + 1e-6;
+  const computed = tokenLosses(sequences, loss);
+  return {
+    loss: computed.reduce((sum, { losses }, row) => sum + weighted(losses, sequences[row]) / size, 0),
+    slopes: computed.map(({ slopes }) => slopes.map((slope) => slope / size)),
+  };
+}
+
+function tokenLosses(sequences: readonly LossTokens[], loss: Loss): readonly TokenLosses[] {
+  switch (loss.kind) {
+    case "policy":
+      return policyLosses(sequences, loss.config);
+    case "cross-entropy":
+      return crossEntropyLosses(sequences);
+    default:
+      return unreachable(loss);
+  }
+}
+
+function weighted(losses: readonly number[], { weights }: LossTokens): number {
+  return losses.reduce((sum, loss, at) => sum + loss * weights[at], 0);
+}
