@@ -66,13 +66,9 @@ interface Context {
 async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
   let { from, fromHash } = request.earlier[0] ?? request;
   for (const earlier of request.earlier) {
-    const { adapterFolder, trainerState, adapterHash } = await train(
-      context,
-      { ...earlier, from, fromHash },
-      unread(context),
-    );
-    from = { adapterFolder, trainerState };
-    fromHash = adapterHash;
+    const made = await train(context, { ...earlier, from, fromHash }, unread(context));
+    from = { adapterFolder: made.adapterFolder, trainerState: made.trainerState };
+    fromHash = made.adapterHash;
   }
   const outcome = await train(context, { ...request, from, fromHash }, reportTo(context));
   const { comparedWith } = request;
