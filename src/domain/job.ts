@@ -2,7 +2,7 @@
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
-import type { TrainerProfile } from "./trainer.ts";
+import type { TrainerProfile } from "./trainer/profile.ts";
 import type { TrainingConfig } from "./training-config.ts";
 import type { JsonObject } from "./trajectory.ts";
 

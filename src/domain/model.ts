@@ -62,7 +62,7 @@ export interface ModelVersion {
   readonly step: number;
   /** The PEFT folder, relative to the data folder; null for step 0. */
   readonly adapterFolder: string | null;
-  /** Where training goes on from: the trainer's name and its own word for it (see domain/trainer); null when it keeps nothing. */
+  /** Where training goes on from: the trainer's name and its own word for it (see domain/trainer/state); null when it keeps nothing. */
   readonly trainerState: string | null;
   /** The job that made it; null for step 0. */
   readonly jobId: string | null;

@@ -9,7 +9,7 @@ import type { JobEvent, JobOutcome, JobPins, JobReport, JobRunner, JobStore } fr
 import type { ServerStore } from "../domain/server-store.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
-import type { TrainerProfile } from "../domain/trainer.ts";
+import type { TrainerProfile } from "../domain/trainer/profile.ts";
 import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
 import { type Logger, silentLogger } from "../telemetry/logger.ts";

@@ -11,7 +11,7 @@ import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
-import { requireTrainerFor } from "../domain/trainer.ts";
+import { requireTrainerFor } from "../domain/trainer/profile.ts";
 import { Attempt } from "./attempt.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { backoffMs } from "./ending.ts";

@@ -13,7 +13,7 @@ import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { missingBaseError, missingFilesError, waitsForWeights } from "../domain/obstacles/missing-base.ts";
 import type { BaseHashes, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
-import { ownState } from "../domain/trainer.ts";
+import { ownState } from "../domain/trainer/state.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";

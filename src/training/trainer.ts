@@ -2,7 +2,7 @@
 // A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
 // jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
 import { ServiceError } from "../domain/service-error.ts";
-import type { TrainerProfile } from "../domain/trainer.ts";
+import type { TrainerProfile } from "../domain/trainer/profile.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
 

@@ -11,7 +11,7 @@ import { FakeClock } from "../../domain/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
-import type { TrainerProfile } from "../../domain/trainer.ts";
+import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { silentLogger, type Logger } from "../../telemetry/logger.ts";

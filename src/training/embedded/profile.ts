@@ -1,7 +1,7 @@
 // What is known of the embedded trainer without a model: its name, what it can, where its states lie and how one goes.
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { TrainerProfile } from "../../domain/trainer.ts";
+import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 
 export const embeddedProfile: TrainerProfile = {
   name: "embedded",

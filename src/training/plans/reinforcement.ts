@@ -12,7 +12,7 @@ import { policyMetrics } from "../metrics/policy-metrics.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
 import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import type { PinnedSettings } from "../settings.ts";
-import type { TrainerProfile } from "../../domain/trainer.ts";
+import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { hasKlPenalty, policyLossOf, type OptimizerStep } from "../trainer.ts";

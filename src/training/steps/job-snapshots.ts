@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { ownState, storedState } from "../../domain/trainer.ts";
+import { ownState, storedState } from "../../domain/trainer/state.ts";
 import { readFloats, readSafetensorsHeader } from "../../model/safetensors.ts";
 import { writeSafetensors } from "../../model/write-safetensors.ts";
 import { flush, makeFolder } from "../../checkpoints/whole-folder.ts";

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { assert, present, unreachable } from "../../domain/assert.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
-import type { TrainerProfile } from "../../domain/trainer.ts";
+import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import type { Dense } from "../../graph/dense.ts";
 import { gradient } from "../../graph/gradient.ts";

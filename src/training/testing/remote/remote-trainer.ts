@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../../domain/service-error.ts";
-import type { TrainerProfile } from "../../../domain/trainer.ts";
+import type { TrainerProfile } from "../../../domain/trainer/profile.ts";
 import { SerialCalls, throwIfAborted } from "../../embedded/calls.ts";
 import type {
   ForwardBackwardResult,

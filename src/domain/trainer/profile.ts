@@ -1,7 +1,8 @@
 // What the server knows of whoever trains its models before it gives it a job: a name, and what it can. Jobs that ask for
-// more are refused as they come. The contract of trainers is training/trainer.ts; nothing here computes.
-import type { ModelVersion } from "./model.ts";
-import { ServiceError } from "./service-error.ts";
+// more are refused as they come. The contract of trainers is training/trainer.ts.
+import type { ModelVersion } from "../model.ts";
+import { ServiceError } from "../service-error.ts";
+import { ownState } from "./state.ts";
 
 export type LossKind = "policy" | "cross-entropy";
 
@@ -27,26 +28,6 @@ const lossOfKind: { readonly [Kind in TrainerTask["kind"]]: LossKind } = {
 export type TrainerTask =
   | { readonly kind: "rl"; readonly config: { readonly klPenaltyCoefficient: number } }
   | { readonly kind: "sft" };
-
-/** Whoever kept states before their names stood with them. */
-const firstTrainer = "embedded";
-
-/** A trainer's state as it is stored: the trainer's name, a colon, and its own word for the state. */
-export function storedState(trainer: string, state: string): string {
-  return `${trainer}:${state}`;
-}
-
-/** What {@link storedState} stored; what older programs stored has no name. */
-export function stateOf(stored: string): { readonly trainer: string; readonly state: string } {
-  const [, trainer = firstTrainer, state = stored] = /^([a-z][a-z0-9-]*):(.*)$/s.exec(stored) ?? [];
-  return { trainer, state };
-}
-
-/** The trainer's own word for a stored state; null where there is none, or it is another trainer's. */
-export function ownState({ name }: Pick<TrainerProfile, "name">, stored: string | null): string | null {
-  const kept = stored === null ? null : stateOf(stored);
-  return kept?.trainer === name ? kept.state : null;
-}
 
 /**
  * Refuses a job that this trainer cannot do.
