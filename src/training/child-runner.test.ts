@@ -1,7 +1,15 @@
 // Whole jobs in real training processes, on a small model: what they publish, and how they end.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -320,6 +328,23 @@ test("goes on from a version without its optimizer, and says so", async () => {
   await shared.run(3, { from: 1, withState: false }, { on: { warned } });
   assert.match(warnings.join(), /^Training goes on .* with a fresh optimizer/);
   assert.notDeepEqual(shared.published(3), shared.published(2));
+});
+
+test("a state of another trainer stays there, and the log names it, also one of a job that has ended", async () => {
+  const states: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void states.push({ ...fields }) };
+  const runner = shared.newRunner({ logger });
+  await runner.discardState("remote:remote://model/1");
+  const folder = join(shared.dataFolder, "jobs", "ended");
+  mkdirSync(folder, { recursive: true });
+  const mark = { metrics: [], warnings: [], seconds: 0, key: {}, state: "remote:remote://model/2" };
+  writeFileSync(join(folder, "step-4.json"), JSON.stringify(mark));
+  await runner.discardWork("ended");
+  assert.deepEqual(
+    states,
+    [1, 2].map((index) => ({ state: `remote:remote://model/${index}` })),
+  );
+  assert.equal(existsSync(folder), false);
 });
 
 test("a job keeps the settings that it is pinned to, whatever the server's are by now", async () => {
