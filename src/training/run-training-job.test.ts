@@ -777,6 +777,30 @@ test("a job on a trainer elsewhere goes on behind the last state that a lost att
   );
 });
 
+test("a trainer that cannot be reached costs an attempt, and neither a snapshot nor the version", async (t) => {
+  const bench = new Bench(t);
+  const input = { snapshotShare: 1 };
+  const { adapterFolder, trainerState } = await bench.run();
+  const goingOn = {
+    ...input,
+    from: { adapterFolder, trainerState },
+    fromKind: "rl",
+    adapterFolder: "adapters/m/2",
+    workFolder: "jobs/next",
+  } as const;
+  bench.steps.length = 0;
+  await assert.rejects(bench.run({ input: goingOn, on: atReport("saved", 2) }), death);
+  bench.trainers.onCall = ({ kind }) => {
+    if (kind === "open") throw new ServiceError({ code: "unavailable", message: "nobody answers" });
+  };
+  for (const given of [{ ...goingOn }, { ...goingOn, workFolder: "jobs/other" }])
+    await assert.rejects(bench.run({ input: given }), rejectsWith("unavailable"));
+  bench.trainers.onCall = () => undefined;
+  bench.trainers.calls.length = 0;
+  await bench.run({ input: goingOn, on: { stepped: async () => undefined } });
+  assert.equal(bench.kinds.filter((kind) => kind === "optimStep").length, 1, "behind the snapshot");
+});
+
 test("another trainer starts from the adapter alone, and the job says so", async (t) => {
   const bench = new Bench(t);
   const { adapterFolder } = await bench.run();

@@ -233,7 +233,7 @@ async function openWhereLeft(
       past,
     };
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === "cancelled") throw error;
+    if (!isUnusable(error)) throw error;
     await snapshots.discard(`The steps taken before are taken again: ${error.message}`);
     return { trainer: await opened(), past: noSteps };
   }
@@ -250,8 +250,7 @@ async function openTrainer(
     if (from !== null) requireAdapter(join(dataFolder, from.adapterFolder), fromHash);
     return await trainers.open(start, runOf(input));
   } catch (cause) {
-    const isOfVersion = from !== null && cause instanceof ServiceError && cause.code !== "cancelled";
-    if (!isOfVersion) throw cause;
+    if (from === null || !isUnusable(cause)) throw cause;
     throw new ServiceError({
       code: "internal",
       message:
@@ -260,6 +259,12 @@ async function openTrainer(
       cause,
     });
   }
+}
+
+/** Whether it is what a trainer was to start from that is wrong, and not that the trainer cannot be reached or was stopped. */
+function isUnusable(error: unknown): error is ServiceError {
+  const codes: readonly string[] = ["invalid", "not_found", "unsupported", "conflict"];
+  return error instanceof ServiceError && codes.includes(error.code);
 }
 
 /** The run as its trainer knows it, whichever attempt at the job goes on with it. */

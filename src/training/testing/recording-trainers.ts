@@ -49,7 +49,9 @@ export class RecordingTrainers implements TrainerProvider {
   }
 
   async open(start: TrainerStart, run: TrainerCall): Promise<Trainer> {
-    this.calls.push({ kind: "open", start, run: run.id });
+    const opening = { kind: "open", start, run: run.id } as const;
+    this.calls.push(opening);
+    this.onCall(opening);
     const trainer = await this.#trainers.open(start, run);
     const record = (call: RecordedCall, { id }: TrainerCall): void => {
       this.calls.push(call);
