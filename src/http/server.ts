@@ -19,6 +19,7 @@ import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { beginInTurn, onceOver } from "./request-end.ts";
 import { countPages, readBudget } from "./reading/stored-reads.ts";
+import { logBrokenOff } from "./bodies/broken-off.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
 import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
@@ -93,6 +94,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   beginInTurn(app);
   breakOffOnClose(app, clock, inFlight);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
+  logBrokenOff(app, logger);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
   });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultsOf } from "./check-answer.ts";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { brokenOffFaults, faultsOf } from "./check-answer.ts";
+import { exchange } from "./raw-exchange.ts";
 import { fuzzRequest } from "./fuzz-request.ts";
 import { longText } from "./odd-values.ts";
 
@@ -42,6 +45,34 @@ test("every other answer has one", () => {
     "a long value in a header": { headers: { "x-request-id": "a-1", "x-hone-ignored": longText(210) } },
   }))
     assert.equal(faults(answer), 1, name);
+});
+
+test("an answer may break off where what it reads is gone, and nowhere else", () => {
+  assert.deepEqual(brokenOffFaults(404), []);
+  for (const status of [200, 403, 500, null]) assert.equal(brokenOffFaults(status).length, 1, String(status));
+});
+
+test("tells an answer that broke off from none, and from one that is whole", async (t) => {
+  const head = "HTTP/1.1 200 OK\r\n";
+  const answers = new Map<string, string | number>([
+    ["", "closed"],
+    [head, "closed"],
+    ["HTTP/1.1 100 Continue\r\n\r\n", "closed"],
+    [`${head}content-length: 9\r\n\r\nhalf`, "broken off"],
+    [`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`, "broken off"],
+    [`HTTP/1.1 100 Continue\r\n\r\n${head}content-length: 9\r\n\r\n`, "broken off"],
+    [`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n\r\n`, 200],
+    [`${head}content-length: 4\r\n\r\nhalf`, 200],
+  ]);
+  for (const [sent, expected] of answers) {
+    const server = createServer((socket) => void socket.on("error", () => undefined).end(sent)).listen(0);
+    t.after(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as { readonly port: number };
+    const request = Buffer.from("GET / HTTP/1.1\r\n\r\n");
+    const answer = await exchange(request, { port, method: "GET", endsEarly: false, deadlineMs: 10_000 });
+    assert.equal(typeof answer === "string" ? answer : answer.status, expected, sent);
+  }
 });
 
 test("the same seed and index make the same request, and another index another", () => {

@@ -24,6 +24,15 @@ export function faultsOf(answer: RawAnswer, method: string): readonly string[] {
   return faults;
 }
 
+/**
+ * What is wrong with an answer that broke off, in words: nothing where what it was read from was deleted meanwhile.
+ *
+ * @param statusNow of the same request, sent again behind it; null where that was none to read something
+ */
+export function brokenOffFaults(statusNow: number | null): readonly string[] {
+  return statusNow === 404 ? [] : [`it was broken off, and is now answered with ${statusNow ?? "nothing"}`];
+}
+
 function errorFaults(status: number, text: string): readonly string[] {
   let parsed: unknown;
   try {

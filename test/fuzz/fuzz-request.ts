@@ -10,6 +10,8 @@ import { validRequests, type FuzzedWorld, type ValidRequest } from "./valid-requ
 export interface FuzzRequest {
   /** Which operation, and what was done to it. */
   readonly what: string;
+  /** What the valid request reads, before anything was done to it; null where it is one that changes something. */
+  readonly reads: string | null;
   readonly method: string;
   readonly bytes: Buffer;
   /** The body is not whole: the client then closes its side, and may be left without an answer. */
@@ -63,6 +65,7 @@ export function fuzzRequest(seed: number, index: number, world: FuzzedWorld): Fu
   if (leavesAfterMs !== null) changes.push(`left after ${leavesAfterMs} ms`);
   return {
     what: `${valid.method} ${valid.path}: ${changes.join(", ")}`,
+    reads: valid.method === "GET" ? valid.path : null,
     method: message.method,
     bytes: Buffer.concat(Array<Buffer>(count).fill(bytes)),
     isCut,

@@ -18,24 +18,25 @@ export interface ExchangeOptions {
   readonly deadlineMs: number;
 }
 
+/** What came instead of an answer: of one that broke off, the head and perhaps a part of the body. */
+export type NoAnswer = "closed" | "broken off" | "left" | "no answer";
+
 /** The first answer that is not interim; a word for what came instead where there was none. */
-export function exchange(
-  bytes: Buffer,
-  options: ExchangeOptions,
-): Promise<RawAnswer | "closed" | "left" | "no answer"> {
+export function exchange(bytes: Buffer, options: ExchangeOptions): Promise<RawAnswer | NoAnswer> {
   return new Promise((resolve) => {
     const socket = connect({ port: options.port, host: "127.0.0.1", allowHalfOpen: true });
     const pieces: Buffer[] = [];
-    const settle = (answer: RawAnswer | "closed" | "left" | "no answer"): void => {
+    const settle = (answer: RawAnswer | NoAnswer): void => {
       clearTimeout(deadline);
       socket.destroy();
       resolve(answer);
     };
     const deadline = setTimeout(() => settle("no answer"), options.deadlineMs);
     const take = (isEnd: boolean): void => {
-      const answer = answerIn(Buffer.concat(pieces), { isEnd, isHead: options.method === "HEAD" });
+      const received = Buffer.concat(pieces);
+      const answer = answerIn(received, { isEnd, isHead: options.method === "HEAD" });
       if (answer !== null) settle(answer);
-      else if (isEnd) settle("closed");
+      else if (isEnd) settle(hasBegun(received) ? "broken off" : "closed");
     };
     socket.on("data", (piece) => {
       pieces.push(piece);
@@ -51,6 +52,11 @@ export function exchange(
     if (options.endsEarly) socket.end(bytes, onSent);
     else socket.write(bytes, onSent);
   });
+}
+
+/** Whether the head of an answer has come, behind interim ones. */
+function hasBegun(bytes: Buffer): boolean {
+  return /(?:^|\r\n\r\n)HTTP\/1\.[01] [2-5][^]*\r\n\r\n/.test(bytes.toString("latin1"));
 }
 
 /** Null while the answer is not whole. */

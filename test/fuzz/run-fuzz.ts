@@ -9,7 +9,7 @@ import {
   type RunningServer,
 } from "../running-server.ts";
 import { model } from "../served-jobs.ts";
-import { faultsOf } from "./check-answer.ts";
+import { brokenOffFaults, faultsOf } from "./check-answer.ts";
 import { fuzzRequest } from "./fuzz-request.ts";
 import { busyGauges, gaugesUnderWay } from "../idle-gauges.ts";
 import { formType, validForm } from "./odd-uploads.ts";
@@ -108,13 +108,18 @@ class Fuzzer {
   }
 
   async send(index: number): Promise<void> {
-    const { what, method, bytes, isCut, leavesAfterMs } = fuzzRequest(this.#seed, index, this.#world);
+    const { what, reads, method, bytes, isCut, leavesAfterMs } = fuzzRequest(this.#seed, index, this.#world);
     const port = Number(new URL(this.#server.url).port);
     const answer = await exchange(bytes, { port, method, endsEarly: isCut, leavesAfterMs, deadlineMs });
     const status = typeof answer === "string" ? answer : String(answer.status);
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
-    if (answer === "left" || (answer === "closed" && isCut)) return;
-    const faults = typeof answer === "string" ? [`it was ${answer}`] : faultsOf(answer, method);
+    if (answer === "left" || (isCut && (answer === "closed" || answer === "broken off"))) return;
+    const faults =
+      answer === "broken off"
+        ? brokenOffFaults(await this.#statusNow(reads))
+        : typeof answer === "string"
+          ? [`it was ${answer}`]
+          : faultsOf(answer, method);
     if (faults.length > 0) this.#fail(`${index}: ${what}: ${faults.join("; ")}`);
   }
 
@@ -148,6 +153,15 @@ class Fuzzer {
       seconds: Math.round((performance.now() - this.#beginMs) / 100) / 10,
       residentMebibytes: this.#residentMebibytes,
     };
+  }
+
+  /** Of what a request reads, without reading it. */
+  async #statusNow(path: string | null): Promise<number | null> {
+    if (path === null) return null;
+    const { url, apiKey } = this.#server;
+    const answer = await fetch(url + path, { headers: { authorization: `Bearer ${apiKey}` } });
+    await answer.body?.cancel();
+    return answer.status;
   }
 
   async #goOn(sent: number, count: number): Promise<void> {
