@@ -181,6 +181,7 @@ test("hone models writes stored trajectories, and a version as a folder", async 
       ["models", "import", folder, "--name", "p/other"],
       ["models", "import", folder, "--name", "p/new", "--base-model", "small"],
       ["models", "import", join(folder, "none"), "--name", "p/new"],
+      ["models", "trajectories", "m", "--format", "groups"],
     ],
     member,
   );
@@ -193,13 +194,14 @@ test("hone models writes stored trajectories, and a version as a folder", async 
   assert.deepEqual(rewardsIn(lines), [2, 3]);
   assert.deepEqual(rewardsIn(readFileSync(jsonl, "utf8")), [1, 3]);
   assert.equal(readFileSync(parquet).subarray(-4).toString(), "PAR1");
+  assert.match(outputs.at(-1) ?? "", /"group_index":0,"trajectory_count":3,"exceptions":\[\]/);
   assert.equal(imported, "imported acme/p/new:step1\nstatus 0");
   assert.match(again, /"name": "acme\/p\/new:step2"/);
   assert.equal(exported, `wrote version 2 of acme/p/new to ${out}\nstatus 0`);
   assert.deepEqual(readdirSync(out), ["peft.json"]);
   assert.deepEqual(
     outputs.map((output) => output.endsWith("status 0")),
-    [true, true, true, false, false, true, true, true, false, false, false, false],
+    [true, true, true, false, false, true, true, true, false, false, false, false, true],
   );
   for (const message of [
     /rows.jsonl exists/,

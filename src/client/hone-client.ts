@@ -184,10 +184,10 @@ export class HoneClient {
     return answer.metrics;
   }
 
-  /** Stored trajectories as a file, as it comes: a JSON object a line, or Parquet. */
+  /** Stored trajectories as a file, as it comes: a JSON object a line, or Parquet; or what groups hold beside them. */
   async exportTrajectories(
     modelId: string,
-    format: "jsonl" | "parquet",
+    format: "jsonl" | "parquet" | "groups",
     filter: TrajectoryFilterBody = {},
     options: Cancellable = {},
   ): Promise<AsyncIterable<Uint8Array>> {

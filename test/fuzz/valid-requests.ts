@@ -357,6 +357,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get(`${models}/${modelId}/trajectories/rows?limit=2&reward_min=0`),
     get(`${models}/${modelId}/trajectories/export?format=jsonl&split=train`),
     get(`${models}/${modelId}/trajectories/export?format=parquet`),
+    get(`${models}/${modelId}/trajectories/export?format=groups`),
     get("/v1/files?limit=2&purpose=fine-tune"),
     get(`/v1/files/${fileId}`),
     get(`/v1/files/${fileId}/content`),

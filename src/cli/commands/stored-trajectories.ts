@@ -10,7 +10,7 @@ import { addConnectionFlags, connect, type ConnectionFlags } from "../connection
 import { findNamed } from "../named-version.ts";
 
 interface TrajectoryFlags extends ConnectionFlags {
-  readonly format: "jsonl" | "parquet";
+  readonly format: "jsonl" | "parquet" | "groups";
   readonly out?: string;
   readonly source?: "logs" | "jobs";
   readonly log?: string;
@@ -30,11 +30,13 @@ export function addTrajectoryCommand(models: Command): void {
     models
       .command("trajectories <name>")
       .description(
-        "Write stored trajectories of a model, a row for each; project/name:step3 takes those of a version.",
+        "Write stored trajectories of a model, a row for each, or their groups; project/name:step3 takes those of a version.",
       ),
   )
     .addOption(
-      new Option("--format <format>", "what is written").choices(["jsonl", "parquet"]).default("jsonl"),
+      new Option("--format <format>", "what is written")
+        .choices(["jsonl", "parquet", "groups"])
+        .default("jsonl"),
     )
     .option("--out <file>", "a file that is not there yet; without it JSON lines go to the standard output")
     .addOption(new Option("--source <source>", "what was logged, or sent to train").choices(["logs", "jobs"]))

@@ -22,7 +22,7 @@ export interface RowPortion extends Pick<WrittenRows, "bytes" | "ends" | "ids"> 
   readonly byteCount: number;
 }
 
-interface Source {
+export interface StoredSource {
   /** The folded lines of its groups, without the first `part` parts. */
   readonly linesFrom: (part: number) => Promise<AsyncIterable<string>>;
   readonly reader: RowReader;
@@ -44,7 +44,7 @@ const wholeBytesMax = 1 << 22;
  * @throws ServiceError `not_found` when what is read goes meanwhile
  */
 export async function* sourceRows(
-  source: Source,
+  source: StoredSource,
   asked: Asked,
   after: RowPlace | null,
 ): AsyncGenerator<RowPortion, void> {
@@ -59,7 +59,7 @@ export async function* sourceRows(
 }
 
 /** What comes of a source's parts, group by group. */
-class GroupPieces {
+export class GroupPieces {
   readonly #parts: AsyncIterator<string>;
   readonly #encoder = new TextEncoder();
   /** Of the group that is being read, those that have come. */
@@ -94,7 +94,7 @@ class GroupPieces {
 }
 
 async function* smallGroup(
-  source: Source,
+  source: StoredSource,
   asked: Asked,
   place: GroupPlace,
   pieces: readonly Bytes[],
@@ -109,7 +109,7 @@ async function* smallGroup(
 }
 
 async function* largeGroup(
-  source: Source,
+  source: StoredSource,
   asked: Asked,
   place: GroupPlace,
   following: GroupPieces,
@@ -127,7 +127,7 @@ async function* largeGroup(
 
 /** The rows of a large group, read again from its beginning. */
 async function* rowsInPieces(
-  source: Source,
+  source: StoredSource,
   asked: Asked,
   place: GroupPlace,
   head: GroupHead,
@@ -147,7 +147,7 @@ async function* rowsInPieces(
 
 /** Reads the rest of a large group, of which the beginning has come. */
 async function surveyGroup(
-  { reader, client }: Source,
+  { reader, client }: StoredSource,
   following: GroupPieces,
   beginning: readonly Bytes[],
 ): Promise<GroupSurvey> {
@@ -163,7 +163,7 @@ async function surveyGroup(
 
 /** All rows of the pieces that have come, as many portions as they make. */
 async function* portions(
-  { reader, client }: Source,
+  { reader, client }: StoredSource,
   task: RowTask,
 ): AsyncGenerator<{ readonly rows: WrittenRows; readonly last: RowPlace }, void> {
   let { progress, pieces } = task;

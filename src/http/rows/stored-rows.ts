@@ -9,6 +9,7 @@ import type { RowBounds } from "../../wire/trajectories/row-tasks.ts";
 import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
 import type { ReadShare } from "../reading/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
+import { sourceGroups } from "./source-groups.ts";
 import { sourceRows, type RowPortion } from "./source-rows.ts";
 
 export interface RowDependencies {
@@ -50,13 +51,38 @@ export async function* storedRows(
     yield* rowsOf(dependencies, request, source, null);
 }
 
+/**
+ * Goes over all groups of a selection, as lines of JSON in pieces; see `sourceGroups`.
+ *
+ * @throws ServiceError `not_found` when what is read goes meanwhile
+ */
+export async function* storedGroups(
+  dependencies: RowDependencies,
+  request: Pick<RowRequest, "model" | "selection" | "client">,
+): AsyncGenerator<Uint8Array | string, void> {
+  const { reader } = dependencies;
+  const { client } = request;
+  for await (const source of sourcesAfter(dependencies, { ...request, after: null }))
+    yield* sourceGroups({ linesFrom: linesOf(dependencies, source), reader, client }, source);
+}
+
 function rowsOf(
-  { trajectories, jobs, reader }: RowDependencies,
+  dependencies: RowDependencies,
   { selection: { filter }, client, bounds, share }: RowRequest,
   source: RowSource,
   after: RowPlace | null,
 ): AsyncGenerator<RowPortion, void> {
-  const linesFrom = async (part: number): Promise<AsyncIterable<string>> => {
+  const linesFrom = linesOf(dependencies, source);
+  const { reader } = dependencies;
+  return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
+}
+
+/** The folded lines of a log or job, without so many parts. */
+function linesOf(
+  { trajectories, jobs }: RowDependencies,
+  source: RowSource,
+): (part: number) => Promise<AsyncIterable<string>> {
+  return async (part) => {
     const isLog = source.kind === "log";
     const lines = isLog
       ? await trajectories.lines(source.id, part)
@@ -64,13 +90,12 @@ function rowsOf(
     if (lines === null) throw notFound(isLog ? "log of trajectories" : "training job", source.id);
     return lines;
   };
-  return sourceRows({ linesFrom, reader, share, client }, { source, filter, bounds }, after);
 }
 
 /** The logs or jobs behind the place, as far as the selection wants them. */
 async function* sourcesAfter(
   dependencies: RowDependencies,
-  request: RowRequest,
+  request: Pick<RowRequest, "model" | "selection" | "after">,
 ): AsyncGenerator<RowSource, void> {
   const { trajectories, jobs } = dependencies;
   const { model, selection, after } = request;
@@ -99,7 +124,7 @@ async function* sourcesAfter(
 /** The log or job of this id, when it is the model's and the selection wants it. */
 async function sourceOf(
   { trajectories, jobs }: RowDependencies,
-  { model, selection }: RowRequest,
+  { model, selection }: Pick<RowRequest, "model" | "selection">,
   id: string,
 ): Promise<RowSource | null> {
   if (selection.sourceId !== null && selection.sourceId !== id) return null;

@@ -78,3 +78,25 @@ test("what has more bytes than are kept is told without them", () => {
   const { trajectories } = found(JSON.stringify({ trajectories: [{ a: "x".repeat(50) }, {}] }), 9, 20);
   assert.deepEqual(trajectories, [null, {}]);
 });
+
+test("tells where the members begin, wherever it is cut", () => {
+  const text = JSON.stringify(group);
+  const bytes: Bytes = new TextEncoder().encode(text);
+  for (let end = 17; end <= bytes.length; end++) {
+    const places: number[] = [];
+    let start = 0;
+    const options = {
+      keptBytes: { trajectories: 0, members: 0 },
+      onItem: () => undefined,
+      onMembers: (at: number) => void places.push(start + at),
+    };
+    const cut = cutGroup(groupBeginning, bytes.slice(0, end), options);
+    start = end;
+    cutGroup(cut, bytes.slice(end), options);
+    assert.equal(places.length, 1);
+    const { trajectories, ...members } = group;
+    const rest = new TextDecoder().decode(bytes.slice(places[0]));
+    assert.deepEqual(JSON.parse(`{"trajectories":0${rest}`), { trajectories: 0, ...members });
+    assert.equal(trajectories.length, 3);
+  }
+});

@@ -43,6 +43,8 @@ export interface CutOptions {
   /** Of an item of each section, so many bytes are kept at most. */
   readonly keptBytes: { readonly trajectories: number; readonly members: number };
   readonly onItem: (item: GroupItem) => void;
+  /** Told where in the piece the list of trajectories ended: what follows, from there to the group's end, are members. */
+  readonly onMembers?: (at: number) => void;
 }
 
 const head = new TextEncoder().encode('{"trajectories":[');
@@ -55,7 +57,11 @@ const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 const isClosing = (byte: number): boolean => (byte | 0x20) === 0x7d;
 
 /** Goes on through a piece, of which views are handed out; the first has the group's first 17 bytes at least. */
-export function cutGroup(cut: GroupCut, piece: Bytes, { keptBytes, onItem }: CutOptions): GroupCut {
+export function cutGroup(
+  cut: GroupCut,
+  piece: Bytes,
+  { keptBytes, onItem, onMembers = () => undefined }: CutOptions,
+): GroupCut {
   let { section, open, openByteCount, depth, isInText, isEscaped } = cut;
   let start = cut.hasBegun ? 0 : beginningIn(piece);
   const keepTo = (end: number): void => {
@@ -79,7 +85,9 @@ export function cutGroup(cut: GroupCut, piece: Bytes, { keptBytes, onItem }: Cut
       start = at + 1;
       if (openByteCount > 0 && section !== "end") onItem({ section, pieces: open, byteCount: openByteCount });
       [open, openByteCount] = [[], 0];
-      if (byte !== comma) section = section === "trajectories" ? "members" : "end";
+      if (byte === comma) continue;
+      if (section === "trajectories") onMembers(start);
+      section = section === "trajectories" ? "members" : "end";
     }
   }
   keepTo(piece.length);

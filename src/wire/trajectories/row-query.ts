@@ -47,8 +47,9 @@ export const rowPageQuerySchema = Type.Object({
 
 export const rowExportQuerySchema = Type.Object({
   ...filterFields,
-  format: Type.Enum(["jsonl", "parquet"], {
-    description: "A JSON object a line, or an Apache Parquet file.",
+  format: Type.Enum(["jsonl", "parquet", "groups"], {
+    description:
+      "Trajectories as a JSON object a line, or as an Apache Parquet file; or `groups`: a JSON object a line for each group, with all that it holds beside its trajectories.",
   }),
 });
 
@@ -98,4 +99,20 @@ export function rowSelection(query: RowQuery): RowSelection {
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return selection;
+}
+
+/**
+ * Which logs or jobs have their groups exported.
+ *
+ * @throws ServiceError `invalid` as {@link rowSelection}, and for filters of trajectories
+ */
+export function groupSelection(query: RowQuery): RowSelection {
+  const faults = (["reward_min", "reward_max", "metadata"] as const)
+    .filter((field) => query[field] !== undefined)
+    .map((field) => {
+      const message = `${field} chooses trajectories, and format=groups exports groups; leave it out, or take format=jsonl`;
+      return { location: ["query", field], message, type: "value_error" };
+    });
+  if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
+  return rowSelection(query);
 }

@@ -13,6 +13,11 @@ export interface RowTasks {
   };
   /** From the next pieces of a group to rows. */
   readonly rows: { readonly task: RowTask; readonly result: WrittenRows };
+  /** From the next piece of a group to what its text says behind its trajectories; null while they go on. */
+  readonly members: {
+    readonly task: { readonly progress: MembersProgress; readonly piece: Bytes };
+    readonly result: { readonly progress: MembersProgress; readonly text: Bytes | null };
+  };
   /** From rows to a part of a Parquet file. */
   readonly "row group": {
     readonly task: { readonly lines: readonly Bytes[]; readonly offset: number };
@@ -39,6 +44,14 @@ export const emptySurvey: GroupSurvey = {
   head: { metadata: null, metrics: null },
   largestByteCount: 0,
 };
+
+/** How far the trajectories of a group are passed over. */
+export interface MembersProgress {
+  readonly cut: GroupCut;
+  readonly trajectoryCount: number;
+}
+
+export const noMembers: MembersProgress = { cut: groupBeginning, trajectoryCount: 0 };
 
 /** How far the rows of a group are made. */
 export interface RowProgress {
@@ -117,6 +130,20 @@ export const rowTasks: {
         },
       });
     return writeRows(task, { cut, waiting, index: progress.index, head });
+  },
+  members({ progress, piece }) {
+    let { trajectoryCount } = progress;
+    let end: number | null = null;
+    const cut = cutGroup(progress.cut, piece, {
+      keptBytes: { trajectories: 0, members: 0 },
+      onItem: ({ section }) => {
+        if (section === "trajectories") trajectoryCount += 1;
+      },
+      onMembers: (at) => {
+        end = at;
+      },
+    });
+    return { progress: { cut, trajectoryCount }, text: end === null ? null : piece.subarray(end) };
   },
   "row group": ({ lines, offset }) => writeRowGroup(rowsIn(lines), offset),
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),

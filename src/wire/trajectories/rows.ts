@@ -98,6 +98,23 @@ export function rowOf(
   };
 }
 
+/**
+ * What a line says of a group before its members, an object that is left open: those follow as they are stored, since they
+ * are spelled as they were sent, but for what a client called by names of its own, which is in `extra`.
+ */
+export function groupLineBeginning(source: RowSource, groupIndex: number, trajectoryCount: number): string {
+  const place = {
+    source: source.kind,
+    source_id: source.id,
+    split: source.split,
+    step: source.step,
+    recorded_at: source.recordedAt,
+    group_index: groupIndex,
+    trajectory_count: trajectoryCount,
+  };
+  return JSON.stringify(place).slice(0, -1);
+}
+
 /** What a row has of any length, empty. */
 const nothing = {
   messages_and_choices: [],

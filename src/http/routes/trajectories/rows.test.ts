@@ -198,6 +198,50 @@ test("JSON lines have a row for each trajectory, as a page does", async () => {
   assert.deepEqual([none.statusCode, none.body], [200, ""]);
 });
 
+test("a line for each group has all that it holds beside its trajectories, of any size", async () => {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  const url = `/v1/preview/models/${id}`;
+  const large = Array.from({ length: 3 }, (_, index) =>
+    trajectory(index, {}, { logs: ["é]}".repeat(1 << 19)] }),
+  );
+  const members = { exceptions: [], metadata: {}, metrics: {}, logs: [] };
+  const failed = [{ type: "E", message: '"]}' }];
+  const groups: readonly ({ readonly trajectories: readonly object[] } & Row)[] = [
+    { trajectories: [trajectory(1), trajectory(2)], ...members, exceptions: failed, metrics: { a: 1.5 } },
+    { trajectories: large, ...members, logs: ["é".repeat(3 << 20), 7], exceptions: failed },
+    { trajectories: [], ...members, metadata: { source: "mine" }, source: "own", note: [1] },
+  ];
+  const logged = await ask(server, `${url}/log`, { split: "train", trajectory_groups: groups });
+  assert.equal(logged.statusCode, 200, logged.body);
+  const { data } = (await ask(server, `${url}/trajectories/rows?limit=1`)).json<{ data: Row[] }>();
+  const answer = await ask(server, `${url}/trajectories/export?format=groups`);
+  assert.equal(answer.headers["content-disposition"], 'attachment; filename="m-groups.jsonl"');
+  assert.equal(answer.headers["content-type"], "application/jsonl");
+  const lines = answer.body.split("\n");
+  assert.equal(lines.pop(), "");
+  const { source, source_id: sourceId, split, step, recorded_at: recordedAt } = data[0];
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line) as unknown),
+    groups.map(({ trajectories, ...rest }, index) => {
+      const { exceptions, metadata, metrics, logs, ...extra } = rest;
+      const place = { source, source_id: sourceId, split, step, recorded_at: recordedAt };
+      const counts = { group_index: index, trajectory_count: trajectories.length };
+      return { ...place, ...counts, exceptions, metadata, metrics, logs, extra };
+    }),
+  );
+  const none = await ask(server, `${url}/trajectories/export?format=groups&split=val`);
+  assert.deepEqual([none.statusCode, none.body], [200, ""]);
+  await server.close();
+});
+
+test("exports the groups of a training job", async () => {
+  const { server, url, jobId } = await stored();
+  const { body } = await ask(server, `${url}/trajectories/export?format=groups&job_id=${jobId}`);
+  const { source_id: sourceId, trajectory_count: count } = JSON.parse(body) as Row;
+  assert.deepEqual([sourceId, count], [jobId, 2]);
+});
+
 test("another library reads the Parquet file, also one without rows", async () => {
   const world = await stored();
   const read = async (query: string): Promise<readonly Row[]> => {
@@ -237,6 +281,9 @@ test("refuses what is wrong with a query, and what belongs to others", async () 
     ["rows?source=elsewhere", "query,source"],
     ["export", "query,format"],
     ["export?format=csv", "query,format"],
+    ["export?format=groups&reward_min=1", "query,reward_min"],
+    ["export?format=groups&metadata=a=b", "query,metadata"],
+    ["export?format=groups&recorded_from=yesterday", "query,recorded_from"],
   ]) {
     const answer = await ask(server, `${url}/trajectories/${query}`);
     assert.equal(answer.statusCode, 422, `${query}: ${answer.body}`);

@@ -5,6 +5,7 @@ import { pageBytesMax } from "../../../domain/page.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import { cursorRefusal } from "../../../wire/page.ts";
 import {
+  groupSelection,
   rowExportQuerySchema,
   rowPageQuerySchema,
   rowSelection,
@@ -20,7 +21,7 @@ import { beginReading } from "../../reading/stored-reads.ts";
 import { jsonLines, parquetFile } from "../../rows/row-export.ts";
 import { rowPage } from "../../rows/row-page.ts";
 import { RowReader } from "../../rows/row-reader.ts";
-import { storedRows, type RowRequest } from "../../rows/stored-rows.ts";
+import { storedGroups, storedRows, type RowRequest } from "../../rows/stored-rows.ts";
 import { modelParameters, reachModel } from "../reach.ts";
 
 const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
@@ -79,7 +80,7 @@ export function trajectoryRowRoutes(
         summary: "Export stored trajectories as a file",
         params: modelParameters,
         querystring: rowExportQuerySchema,
-        response: answered("A row for each trajectory, in the order they came.", {
+        response: answered("A row for each trajectory, or a line for each group, in the order they came.", {
           lines: { type: "string" },
           parquet: { type: "string", format: "binary" },
         }),
@@ -88,12 +89,17 @@ export function trajectoryRowRoutes(
     },
     async (request, reply) => {
       const { format, ...query } = readQuery(rowExportQuerySchema, request, reply);
-      const selection = rowSelection(query);
+      const isOfGroups = format === "groups";
+      const selection = isOfGroups ? groupSelection(query) : rowSelection(query);
       const { model, client, share } = await found(request, reply);
-      const portions = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
-      const type = format === "jsonl" ? "application/jsonl" : "application/vnd.apache.parquet";
-      const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-trajectories.${format}`;
+      const name = `${model.name.replaceAll(/[^\w.-]/g, "_")}-${isOfGroups ? "groups.jsonl" : `trajectories.${format}`}`;
+      const type = format === "parquet" ? "application/vnd.apache.parquet" : "application/jsonl";
       reply.type(type).header("content-disposition", `attachment; filename="${name}"`);
+      if (isOfGroups) {
+        const groups = storedGroups({ trajectories, jobs, reader }, { model, selection, client });
+        return sendPieces(reply, groups, settings);
+      }
+      const portions = rowsOf({ model, client, share, selection, after: null, bounds: everyRow });
       return sendPieces(
         reply,
         format === "jsonl" ? jsonLines(portions) : parquetFile(portions, reader, client),
