@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { FakeClock } from "../src/domain/fake-clock.ts";
+import { FakeClock } from "../src/domain/testing/fake-clock.ts";
 import type { Constraint, Refusal } from "../src/domain/constraint.ts";
 import { constraintSettings } from "../src/engine/constraints/settings.ts";
 import { checkConstraint } from "../src/grammar/check.ts";

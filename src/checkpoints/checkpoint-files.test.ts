@@ -22,7 +22,7 @@ import { readLoraAdapter } from "../model/peft-folder.ts";
 import { readFloats, readSafetensorsFolder, readSafetensorsHeader } from "../model/safetensors.ts";
 import { storedBytes, writeSafetensors } from "../model/write-safetensors.ts";
 import { defaultsOf } from "../domain/settings.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { modelSettings, type ModelSettings } from "../models/settings.ts";
 import { sampleModel, sampleVersion, storeModel } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";

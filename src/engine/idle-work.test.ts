@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { IdleWork } from "./idle-work.ts";
 
 test("runs one task in each quiet moment, and puts the next off while there are calls", async () => {

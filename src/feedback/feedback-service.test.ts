@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { FeedbackStore } from "../domain/feedback.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { checkService } from "../domain/testing/check-service.ts";

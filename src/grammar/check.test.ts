@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import { exactJsonText } from "../domain/text/exact-json.ts";
 import type { Json } from "../domain/trajectory.ts";

@@ -5,9 +5,9 @@ import { present } from "../domain/assert.ts";
 import { seededRandom } from "../domain/random.ts";
 import { cacheAttention, cacheMask, causalMask, selfAttention } from "./attention.ts";
 import { GraphBuilder } from "./builder.ts";
-import { denseFrom, elementAt } from "./dense.ts";
-import type { Dense } from "./dense.ts";
-import { interpret } from "./interpret.ts";
+import { denseFrom, elementAt } from "./testing/dense.ts";
+import type { Dense } from "./testing/dense.ts";
+import { interpret } from "./testing/interpret.ts";
 
 const KV_HEADS = 2;
 const QUERY_HEADS = 4;

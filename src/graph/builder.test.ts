@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { causalMask } from "./attention.ts";
 import { GraphBuilder } from "./builder.ts";
 import type { Value } from "./graph.ts";
-import { printGraph } from "./print.ts";
+import { printGraph } from "./testing/print.ts";
 import { shapeRules } from "./shape-rules.ts";
 
 interface Inputs {

@@ -5,13 +5,13 @@ import { buildCase, compositeCases, differentiateCase, opCases } from "../../tes
 import type { OpCase } from "../../test/op-cases.ts";
 import { present } from "../domain/assert.ts";
 import { GraphBuilder } from "./builder.ts";
-import { toDense } from "./dense.ts";
-import type { Dense } from "./dense.ts";
+import { toDense } from "./testing/dense.ts";
+import type { Dense } from "./testing/dense.ts";
 import { gradientRules, NOT_DIFFERENTIABLE } from "./gradient-rules.ts";
 import { gradient } from "./gradient.ts";
 import type { Graph, OpKind } from "./graph.ts";
-import { interpret } from "./interpret.ts";
-import { printGraph } from "./print.ts";
+import { interpret } from "./testing/interpret.ts";
+import { printGraph } from "./testing/print.ts";
 import { recomputed } from "./recompute.ts";
 
 const STEP = 1e-5;

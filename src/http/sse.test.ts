@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { isLong, JsonList } from "../wire/json-text.ts";
 import { EventStream, IdleStreamError, type EventSink } from "./sse.ts";
 

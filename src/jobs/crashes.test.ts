@@ -2,7 +2,7 @@
 // orderly restarts. Whatever the order, every job ends once, and every success is exactly one version.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { isTerminal, type JobRunner, type JobStore } from "../domain/job.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { freshSeed, type Random, seededRandom } from "../domain/random.ts";

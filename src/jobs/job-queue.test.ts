@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test, type TestContext } from "node:test";
 import { present } from "../domain/assert.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { JobEvent, JobOutcome, JobPins, JobReport, JobRunner, JobStore } from "../domain/job.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { ServiceError } from "../domain/service-error.ts";

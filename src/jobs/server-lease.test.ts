@@ -1,7 +1,7 @@
 // A server's lease on the store in memory, with a clock that the test moves.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { checkService } from "../domain/testing/check-service.ts";

@@ -15,7 +15,7 @@ import { test, type TestContext } from "node:test";
 import { copyAdapter } from "../checkpoints/copy-adapter.ts";
 import type { Caller } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { JobStore } from "../domain/job.ts";
 import {
   adapterFolderOf,

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { startChild, type Child, type ChildOptions, type Deadline } from "./child.ts";
 import type { SmallProtocol } from "./testing/small-child.ts";

@@ -8,9 +8,9 @@ import { buildCase, compositeCases, differentiateCase, opCases } from "../../tes
 import type { OpCase } from "../../test/op-cases.ts";
 import { present } from "../domain/assert.ts";
 import { GraphBuilder } from "../graph/builder.ts";
-import { toDense } from "../graph/dense.ts";
+import { toDense } from "../graph/testing/dense.ts";
 import type { Graph } from "../graph/graph.ts";
-import { interpret } from "../graph/interpret.ts";
+import { interpret } from "../graph/testing/interpret.ts";
 import { float32Data, float32Tensor } from "../graph/tensor.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { createSession } from "./session.ts";

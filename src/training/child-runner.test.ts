@@ -17,7 +17,7 @@ import { readGoldenTraining } from "../../test/golden-training.ts";
 import { foldedLine } from "../domain/text/folded-lines.ts";
 import { goldenGroups, groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
 import { systemClock } from "../domain/clock.ts";
-import { FakeClock } from "../domain/fake-clock.ts";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../domain/job.ts";
 import { adapterOfServer } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";

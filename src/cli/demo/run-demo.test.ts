@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatBody } from "../../client/resources.ts";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { type DemoClient, type DemoResult, runDemo } from "./run-demo.ts";
 import { prompts, type Word } from "./task.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { GenerationEvent } from "../../domain/generation.ts";
 import { EventOutbox } from "./event-outbox.ts";
 import type { CallOutput } from "./packed-outputs.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";

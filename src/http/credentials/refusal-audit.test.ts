@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { bearer, fakeServer, keys } from "../testing/fake-server.ts";
 import { RefusalAudit } from "./refusal-audit.ts";

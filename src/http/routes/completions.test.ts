@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ErrorBody } from "../errors.ts";
 import { bearer, fakeServer } from "../testing/fake-server.ts";

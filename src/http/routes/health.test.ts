@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { FakeChat } from "../testing/fake-chat.ts";
 import { bearer, fakeServer, helloBody } from "../testing/fake-server.ts";

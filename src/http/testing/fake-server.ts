@@ -7,7 +7,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fas
 import { assert } from "../../domain/assert.ts";
 import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { adapterFolderOf } from "../../domain/model.ts";
 import { sampleModel, sampleVersion } from "../../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../storage/testing/memory-database.ts";

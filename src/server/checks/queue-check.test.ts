@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { createQueueCheck } from "./queue-check.ts";
 
 test("what jobs wait for is told, and why none can be taken up, until it is over", async () => {

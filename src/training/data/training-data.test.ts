@@ -10,7 +10,7 @@ import type { JobCounts } from "../../domain/job.ts";
 import { resolveTrainingConfig, type TrainingConfig } from "../../domain/training-config.ts";
 import type { HistoryItem, TrajectoryGroup } from "../../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { PreparedLines } from "../prepared/prepared-lines.ts";
 import { TokenFile } from "../prepared/token-file.ts";
 import { linesOf } from "../testing/lines-of.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { JobKind, JobOutcome } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";

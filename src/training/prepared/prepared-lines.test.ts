@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { WorkLines } from "../plans/work.ts";
 import { linesOf } from "../testing/lines-of.ts";
 import { type PreparedLine, PreparedLines } from "./prepared-lines.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { FakeClock } from "../../domain/fake-clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { embeddedProfile } from "../embedded/profile.ts";
 import { JobSnapshots, noSteps, snapshotStates, type SnapshotOptions } from "./job-snapshots.ts";
 

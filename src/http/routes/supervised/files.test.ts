@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { FakeClock } from "../../../domain/fake-clock.ts";
+import { FakeClock } from "../../../domain/testing/fake-clock.ts";
 import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;

@@ -3,9 +3,9 @@
  *
  * Written to be obviously right, not fast. All types are kept as float64; booleans are 0 and 1.
  */
-import { present } from "../domain/assert.ts";
-import { elementCount } from "./tensor.ts";
-import type { Tensor } from "./tensor.ts";
+import { present } from "../../domain/assert.ts";
+import { elementCount } from "../tensor.ts";
+import type { Tensor } from "../tensor.ts";
 
 export interface Dense {
   readonly dims: readonly number[];

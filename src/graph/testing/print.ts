@@ -1,8 +1,8 @@
 /**
  * The text form of a graph: one line per operation, stable, for reading and for tests. Not parsed.
  */
-import type { Graph, Node, Value } from "./graph.ts";
-import { formatShape } from "./shape-rules.ts";
+import type { Graph, Node, Value } from "../graph.ts";
+import { formatShape } from "../shape-rules.ts";
 
 /** Writes a graph as text; values are numbered in order of use, so equal programs print equally. */
 export function printGraph(graph: Graph): string {

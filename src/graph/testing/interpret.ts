@@ -1,9 +1,9 @@
 /**
  * The slow reference interpreter: what every operation means, one rule per kind, in float64.
  *
- * For tests only; lowering and gradients are checked against it.
+ * Lowering and gradients are checked against it.
  */
-import { assert, present } from "../domain/assert.ts";
+import { assert, present } from "../../domain/assert.ts";
 import {
   coordinatesOf,
   denseFrom,
@@ -16,9 +16,9 @@ import {
   withEntry,
 } from "./dense.ts";
 import type { Dense } from "./dense.ts";
-import { evaluateDimension, isSymbol } from "./dimension.ts";
-import type { Dimension } from "./dimension.ts";
-import type { Graph, OpAttributes, OpKind } from "./graph.ts";
+import { evaluateDimension, isSymbol } from "../dimension.ts";
+import type { Dimension } from "../dimension.ts";
+import type { Graph, OpAttributes, OpKind } from "../graph.ts";
 
 interface Scope {
   readonly feed: (name: string) => Dense;
