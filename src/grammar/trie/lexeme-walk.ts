@@ -162,6 +162,9 @@ export class LexemeWalker {
         node = end;
         continue;
       }
+      // Where the other alone may end, its tails would be taken for this one's below.
+      if (automaton.isAccepting[loanPath[depth]] && !automaton.isAccepting[after])
+        loanPath[depth] = deadState;
       allowed.add(tokensBefore[node], tokensBefore[node + 1]);
       if (automaton.isAccepting[after] && end > node + 1) exits.push(node);
       node += 1;

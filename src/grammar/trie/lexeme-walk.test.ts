@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultGrammarLimits } from "../../regex/limits.ts";
+import { readLanguage } from "../language.ts";
+import { CompiledConstraint } from "../matcher.ts";
+import { grammar } from "../testing/constraints.ts";
+import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
+import { vocabularyOf } from "../testing/vocabularies.ts";
+
+test("what is borrowed of a lexeme's walk leaves no lexeme where it cannot end", () => {
+  const trie = vocabularyOf(["bx", "bx!", "cx!", "bcx!", "x!"]);
+  // What follows is no regular expression, so that the lexeme ends before it.
+  const text = 'start: R tail\ntail: "x!" | "x(" tail ")"\nR: /a([^b!]|b[^!])[^!]*/';
+  const read = () => readLanguage(grammar(text), defaultGrammarLimits);
+  const constraint = new CompiledConstraint(read(), trie);
+  const matcher = constraint.matcher();
+  const a = 1 + "a".charCodeAt(0);
+  assert.ok(matcher.accept(a));
+  const mask = new Uint32Array(constraint.maskWords);
+  matcher.mask(mask);
+  // Behind "ab" one more character must come before the lexeme may end.
+  assert.deepEqual(idsOf(mask), allowedByTrying(read(), trie, new TextEncoder().encode("a")));
+});
