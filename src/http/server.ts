@@ -19,6 +19,7 @@ import { ByteBudget, gatherBody } from "./bodies/gather-body.ts";
 import { parseJsonBody } from "../validation/json-body.ts";
 import { beginInTurn, onceOver } from "./request-end.ts";
 import { countPages, readBudget } from "./reading/stored-reads.ts";
+import { lingerFor } from "./bodies/linger.ts";
 import { logBrokenOff } from "./bodies/broken-off.ts";
 import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
@@ -196,7 +197,10 @@ function answerError(
     else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
     else logger.warn(fields, "request refused");
   }
-  // What is left of the body will not be read, and whoever sends it slowly must not hold the connection.
-  if (!request.raw.complete) reply.header("connection", "close");
+  // What is left of the body will not be read, and whoever sends it slowly must not hold the connection for long.
+  if (!request.raw.complete) {
+    reply.header("connection", "close");
+    lingerFor(request.raw);
+  }
   reply.header("x-request-id", request.id).code(answer.status).headers(answer.headers).send(answer.body);
 }
