@@ -78,6 +78,9 @@ export interface ModelVersion {
   readonly createdAt: Date;
 }
 
+/** Which version of which model. */
+export type VersionKey = Pick<ModelVersion, "modelId" | "step">;
+
 /** What a base model is, by its files; each a hex SHA-256. */
 export interface BaseHashes {
   readonly weights: string;
@@ -106,6 +109,9 @@ export type VersionDraft = Pick<
   ModelVersion,
   "id" | "modelId" | "metrics" | "base" | "adapterHash" | "createdAt"
 >;
+
+/** When a version was made. */
+export type VersionTime = VersionKey & Pick<ModelVersion, "createdAt">;
 
 /** What became of versions that were to be deleted, by step. */
 export interface VersionDeletion {
@@ -166,6 +172,17 @@ export interface ModelStore {
   greatestStep(modelId: string): Promise<number>;
   findVersion(modelId: string, step: number): Promise<ModelVersion | null>;
   listVersions(modelId: string, page: PageRequest): Promise<Page<ModelVersion>>;
+  /**
+   * When the versions of these models were made, in one statement: at most `limit`, from behind `after` on, model by model
+   * in an order of the store's own, those of each by step.
+   *
+   * @param modelIds at most 100
+   */
+  listVersionTimes(
+    modelIds: readonly string[],
+    after: VersionKey | null,
+    limit: number,
+  ): Promise<readonly VersionTime[]>;
   /**
    * Deletes the versions but for those that are pinned, or that a job which has begun and not ended starts from. Step 0 is
    * never removed from serving: asking for it counts as done and changes nothing.

@@ -35,9 +35,17 @@ export async function* allItems<T extends { readonly id: string }>(
   readPage: (page: PageRequest) => Promise<Page<T>>,
   order: PageRequest["order"] = "asc",
 ): AsyncGenerator<T, void> {
+  for await (const items of allPages(readPage, order)) yield* items;
+}
+
+/** The same by pages, of up to a hundred items each. */
+export async function* allPages<T extends { readonly id: string }>(
+  readPage: (page: PageRequest) => Promise<Page<T>>,
+  order: PageRequest["order"],
+): AsyncGenerator<readonly T[], void> {
   for (let after: string | null = null, hasMore = true; hasMore;) {
     const page: Page<T> = await readPage({ after, limit: 100, order });
-    yield* page.items;
+    yield page.items;
     after = page.items.at(-1)?.id ?? null;
     hasMore = page.hasMore && after !== null;
   }

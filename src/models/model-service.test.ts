@@ -24,7 +24,7 @@ import {
   type ModelFilter,
   type ModelStore,
 } from "../domain/model.ts";
-import type { PageRequest } from "../domain/page.ts";
+import { allItems, type PageRequest } from "../domain/page.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   moment,
@@ -384,6 +384,31 @@ test("lists the names that can be chatted with", async (t) => {
   await service.register({ ...agent, entity: "rival" }, other);
   const names = (await service.listServedNames(member)).map(({ name }) => name);
   assert.deepEqual(names, ["acme/games/agent", "acme/games/agent:step0", "acme/games/agent:step1"]);
+});
+
+test("lists the names of many models with a few statements, as they are one by one", async (t) => {
+  const { service, store, addVersion } = await open(t);
+  for (let index = 0; index < 120; index++) {
+    const { id } = await service.register({ ...agent, name: `agent-${index}` }, member);
+    if (index % 40 === 0) await addVersion(id, 1);
+  }
+  const expected: string[] = [];
+  for await (const { id, name } of allItems(
+    (page) => service.list({ entity: null, project: null, name: null }, page, member),
+    "desc",
+  )) {
+    const { items } = await store.listVersions(id, { after: null, limit: 9, order: "asc" });
+    expected.push(`acme/games/${name}`, ...items.map(({ step }) => `acme/games/${name}:step${step}`));
+  }
+  const spies = [t.mock.method(store, "list"), t.mock.method(store, "listVersionTimes")];
+  const each = t.mock.method(store, "listVersions");
+  const names = (await service.listServedNames(member)).map(({ name }) => name);
+  assert.deepEqual(names, expected);
+  assert.equal(names.length, 120 * 2 + 3);
+  assert.deepEqual(
+    [...spies, each].map(({ mock }) => mock.callCount()),
+    [2, 2, 0],
+  );
 });
 
 test("deletes versions with their adapters, but never step 0", async (t) => {

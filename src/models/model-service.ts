@@ -13,8 +13,9 @@ import {
   stepsAmong,
   type TrainedModel,
   type VersionDeletion,
+  type VersionTime,
 } from "../domain/model.ts";
-import { allItems, type Page, type PageRequest } from "../domain/page.ts";
+import { allItems, allPages, type Page, type PageRequest } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";
 import type { ModelDirectoryDependencies } from "./model-directory.ts";
@@ -120,10 +121,13 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     listServedNames: async (caller) => {
       const names: ServedName[] = [];
       const filter = { entity: entityFor(caller), project: null, name: null };
-      for await (const model of allItems((page) => store.list(filter, page), "desc")) {
-        names.push({ name: fullName(model), model, createdAt: model.createdAt });
-        for await (const { step, createdAt } of allItems((page) => store.listVersions(model.id, page)))
-          names.push({ name: versionName(model, step), model, createdAt });
+      for await (const models of allPages((page) => store.list(filter, page), "desc")) {
+        const versions = await versionTimes(store, models);
+        for (const model of models) {
+          names.push({ name: fullName(model), model, createdAt: model.createdAt });
+          for (const { step, createdAt } of versions.get(model.id) ?? [])
+            names.push({ name: versionName(model, step), model, createdAt });
+        }
       }
       return names;
     },
@@ -158,6 +162,25 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return result;
     },
   };
+}
+
+/** Of one statement; a row is a tenth of a kilobyte. */
+const versionTimesAtOnce = 5000;
+
+/** The versions of a page of models by their ids, those of each by step. */
+async function versionTimes(
+  store: Pick<ModelStore, "listVersionTimes">,
+  models: readonly TrainedModel[],
+): Promise<ReadonlyMap<string, readonly VersionTime[]>> {
+  const ids = models.map(({ id }) => id);
+  const byModel = new Map<string, VersionTime[]>(ids.map((id) => [id, []]));
+  for (let after: VersionTime | null = null, hasMore = true; hasMore;) {
+    const times: readonly VersionTime[] = await store.listVersionTimes(ids, after, versionTimesAtOnce);
+    for (const time of times) byModel.get(time.modelId)?.push(time);
+    after = times.at(-1) ?? null;
+    hasMore = times.length === versionTimesAtOnce;
+  }
+  return byModel;
 }
 
 function baseIsNotUp(baseModel: string): ServiceError {

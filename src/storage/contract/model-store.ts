@@ -123,6 +123,31 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await page(1, "m:2"), [[3], false]);
   });
 
+  test("versions of many models are dated together, model by model, and go on behind any of them", async (t) => {
+    const { models, ...rest } = await (await makeStorage(t))();
+    await storeVersions({ models, ...rest }, 3);
+    for (const id of ["a", "z"]) await storeModel(models, id);
+    await models.deleteVersions("m", [2]);
+    const dated = (modelId: string, steps: readonly number[]) =>
+      steps.map((step) => ({ modelId, step, createdAt: sampleVersion(modelId, step).createdAt }));
+    const all = await models.listVersionTimes(["z", "none", "m", "a"], null, 9);
+    assert.equal(all.length, 5);
+    for (const [id, steps] of [
+      ["a", [0]],
+      ["m", [0, 1, 3]],
+      ["z", [0]],
+    ] as const) {
+      const first = all.findIndex(({ modelId }) => modelId === id);
+      assert.deepEqual(all.slice(first, first + steps.length), dated(id, steps));
+    }
+    for (const [place, version] of all.entries()) {
+      const following = await models.listVersionTimes(["a", "m", "z"], version, 2);
+      assert.deepEqual(following, all.slice(place + 1, place + 3));
+    }
+    assert.deepEqual(await models.listVersionTimes(["m"], { modelId: "m", step: 2 }, 9), dated("m", [3]));
+    assert.deepEqual(await models.listVersionTimes([], null, 9), []);
+  });
+
   test("a deleted version is gone, its step stays used, and a cursor at it still holds", async (t) => {
     const { models, ...rest } = await (await makeStorage(t))();
     await storeVersions({ models, ...rest }, 3);

@@ -19,6 +19,7 @@ type VersionQueries = Pick<
   | "greatestStep"
   | "findVersion"
   | "listVersions"
+  | "listVersionTimes"
   | "deleteVersions"
   | "deleteOlderVersions"
   | "pinVersion"
@@ -58,6 +59,25 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
         },
         page,
       ),
+    listVersionTimes: async (modelIds, after, limit) => {
+      // An empty list is no SQL.
+      if (modelIds.length === 0) return [];
+      let rows = database
+        .selectFrom("model_versions")
+        .select(["model_id", "step", "created_at"])
+        .where("model_id", "in", modelIds)
+        .where("is_deleted", "=", 0);
+      if (after !== null) {
+        const { modelId, step } = after;
+        rows = rows.where((row) => row(row.refTuple("model_id", "step"), ">", row.tuple(modelId, step)));
+      }
+      const found = await rows.orderBy("model_id").orderBy("step").limit(limit).execute();
+      return found.map(({ model_id: modelId, step, created_at: at }) => ({
+        modelId,
+        step,
+        createdAt: new Date(at),
+      }));
+    },
     deleteVersions: (modelId, steps) =>
       database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
     deleteOlderVersions: (modelId, options) =>

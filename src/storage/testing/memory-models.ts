@@ -1,6 +1,6 @@
 // For tests: the model store in memory.
 import { isTerminal } from "../../domain/job.ts";
-import { baseOfFiles, type ModelStore, type ModelVersion } from "../../domain/model.ts";
+import { baseOfFiles, type ModelStore, type ModelVersion, type VersionKey } from "../../domain/model.ts";
 import { notFound } from "../../domain/service-error.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
 import { versionIsTaken } from "../models/version-store.ts";
@@ -47,6 +47,14 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
           places: allVersions(tables, modelId),
         }),
       ),
+    listVersionTimes: (modelIds, after, limit) =>
+      exclusively((tables) => {
+        const all = modelIds.toSorted().flatMap((modelId) => liveVersions(tables, modelId));
+        const isBehind = ({ modelId, step }: VersionKey) =>
+          after === null || modelId > after.modelId || (modelId === after.modelId && step > after.step);
+        const times = all.filter(isBehind).slice(0, limit);
+        return times.map(({ modelId, step, createdAt }) => ({ modelId, step, createdAt }));
+      }),
     deleteVersions: (modelId, steps) =>
       exclusively((tables) => {
         const live = liveVersions(tables, modelId);
