@@ -138,7 +138,8 @@ function sources(): readonly Source[] {
 const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.includes("/testing/");
 
 /** What the product is made of: neither tests, nor what only tests use. */
-const isProduct = ({ path }: Source): boolean => !isTest(path) && !/\/(testing|contract)\//.test(path);
+const isProduct = ({ path }: Pick<Source, "path">): boolean =>
+  !isTest(path) && !/\/(testing|contract)\//.test(path);
 
 const lineCount = ({ text }: Source): number => text.split("\n").length - 1;
 
@@ -369,6 +370,38 @@ function importCircle(files: readonly Pick<Source, "path" | "text">[]): readonly
   }
   return null;
 }
+
+/** What a source starts as a thread or process of its own. */
+function entriesOf(text: string): readonly string[] {
+  return [...text.matchAll(/new URL\(\s*"(\.[^"]+)\.js"/g)].map(([, path = ""]) => `${path}.ts`);
+}
+
+test("what only tests and tools use lies in testing/ and contract/, or where they are", () => {
+  const product = new Map(sources().map(({ path, text }) => [path, text]));
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    const text = product.get(path);
+    if (text === undefined || reached.has(path)) return;
+    reached.add(path);
+    for (const specifier of [...importsOf(text), ...entriesOf(text)])
+      visit(posix.join(posix.dirname(path), specifier));
+  };
+  visit("src/cli/main.ts");
+  const unreached = sources()
+    .filter((source) => isProduct(source) && !reached.has(source.path))
+    .map(({ path }) => path);
+  assert.deepEqual(unreached.sort(), [
+    // What recipes/ begins a model with.
+    "src/model/random-weights.ts",
+    // What a loss is, for trainers that have it not as a graph.
+    "src/training/losses/batch-loss.ts",
+    "src/training/losses/cross-entropy.ts",
+  ]);
+  assert.deepEqual(
+    [...reached].filter((path) => !isProduct({ path })),
+    [],
+  );
+});
 
 test("no files import each other in a circle", () => {
   assert.equal(importCircle(sources()), null);

@@ -1,11 +1,9 @@
-// What people read of the settings: the help of `hone serve`, short and long, and the page of the documentation.
+// What people read of the settings in the help of `hone serve`, short and long.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Command } from "commander";
 import { allSettings } from "../server/config.ts";
 import { addServeCommand } from "./commands/serve.ts";
-import { configurationPage } from "./settings-help.ts";
 
 /** What `hone serve` writes with this flag. */
 async function helpWith(flag: "--help" | "--help-all"): Promise<string> {
@@ -59,9 +57,4 @@ test("the long help shows every setting under its section", async () => {
     Object.values(groups).flat(),
     allSettings().map(({ flag }) => flag),
   );
-});
-
-test("docs/configuration.md says what the settings are", () => {
-  const page = readFileSync("docs/configuration.md", "utf8");
-  assert.equal(page, configurationPage(), "docs/configuration.md is out of date; `npm run docs` writes it");
 });

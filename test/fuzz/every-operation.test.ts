@@ -1,7 +1,7 @@
 // What is fuzzed is everything that there is: each operation of the API's own description begins some request.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiDocument } from "../../src/http/documentation/api-document.ts";
+import type { ApiDocument } from "../../src/http/testing/api-document.ts";
 import { fakeServer } from "../../src/http/testing/fake-server.ts";
 import { validRequests } from "./valid-requests.ts";
 

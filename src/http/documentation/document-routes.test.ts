@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { fakeServer } from "../testing/fake-server.ts";
-import type { ApiDocument, Operation, Schema } from "./api-document.ts";
+import type { ApiDocument, Operation, Schema } from "../testing/api-document.ts";
 
 /** The document as the server answers it. */
 async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promise<ApiDocument> {

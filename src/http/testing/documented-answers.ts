@@ -2,7 +2,7 @@
 // names is a fault here, though clients must bear with it: otherwise the document would be forgotten.
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { assert } from "../../domain/assert.ts";
-import type { ApiDocument, Media, Operation } from "../documentation/api-document.ts";
+import type { ApiDocument, Media, Operation } from "./api-document.ts";
 import { errorSchema } from "../../wire/error.ts";
 
 export interface Answer {

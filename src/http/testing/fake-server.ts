@@ -33,7 +33,7 @@ import { modelSettings } from "../../models/settings.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { embeddedProfile } from "../../training/embedded/profile.ts";
-import type { ApiDocument } from "../documentation/api-document.ts";
+import type { ApiDocument } from "./api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
 import { httpSettings, type HttpSettings } from "../settings.ts";

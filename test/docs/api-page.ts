@@ -2,13 +2,12 @@
 // /openapi.json is. A test compares the two.
 import {
   branchesOf,
-  rangeText,
-  typeText,
   type ApiDocument,
   type Operation,
   type Parameter,
   type Schema,
-} from "./api-document.ts";
+} from "../../src/http/testing/api-document.ts";
+import { rangeText, typeText } from "./schema-words.ts";
 
 /** An operation under every name that it has. */
 interface Route {

@@ -1,21 +1,27 @@
-// The page docs/api.md: that it is what the routes' schemas say, and how it says it.
+// The pages of docs/ that are made of the code: that they are up to date, what they link to, how they say what a schema takes,
+// and that they leave no field of a chat request out.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fakeServer } from "../testing/fake-server.ts";
-import { rangeText, typeText, type ApiDocument, type Schema } from "./api-document.ts";
-import { apiPage } from "./api-page.ts";
+import type { Schema } from "../../src/http/testing/api-document.ts";
+import { documentedChatRequest } from "../../src/wire/chat/chat-documentation.ts";
+import { chatRequestSchema } from "../../src/wire/chat/chat-request.ts";
+import { provedFields } from "./chat-fields-page.ts";
+import { madePages } from "./pages.ts";
+import { rangeText, typeText } from "./schema-words.ts";
 
-test("docs/api.md says what the routes' schemas say", async () => {
-  const server = await fakeServer();
-  const document = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
-  await server.close();
-  const page = readFileSync("docs/api.md", "utf8");
-  // Two pages side by side would be unreadable.
-  assert.ok(page === apiPage(document), "docs/api.md is out of date; `npm run docs` writes it");
+test("the pages say what the code says", async () => {
+  const outdated = Object.entries(await madePages()).filter(
+    ([name, text]) => readFileSync(`docs/${name}`, "utf8") !== text,
+  );
+  assert.deepEqual(
+    outdated.map(([name]) => name),
+    [],
+    "out of date; `npm run docs` writes them",
+  );
 });
 
-test("links lead to headings of the page", () => {
+test("links of docs/api.md lead to headings of the page", () => {
   const page = readFileSync("docs/api.md", "utf8");
   const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) =>
     text
@@ -58,4 +64,19 @@ test("says in words what a schema takes", () => {
     const linkTo = ({ title }: Schema) => (title === undefined ? null : `[${title}]`);
     assert.deepEqual([typeText(schema, linkTo), rangeText(schema)], [type, range], JSON.stringify(schema));
   }
+});
+
+test("every field of a chat request is proved by a test over HTTP that names it", () => {
+  const missing = provedFields().filter(({ tests }) => tests.length === 0);
+  const help = `Write a test over HTTP (test/*.test.ts or src/http/**/*.test.ts) of what each does, with its name in backquotes in the title.`;
+  assert.deepEqual(
+    missing.map(({ field }) => field),
+    [],
+    `No test is named after these fields of a chat request. ${help}`,
+  );
+});
+
+test("every field of a chat request has its row", () => {
+  // That each row has a description, a default and an example is a test beside the document.
+  assert.deepEqual(Object.keys(documentedChatRequest.properties), Object.keys(chatRequestSchema.properties));
 });

@@ -1,0 +1,36 @@
+// The page docs/configuration.md: every setting in its three spellings, with what it sets.
+import { valueText } from "../../src/cli/settings-help.ts";
+import { allSettings, type SettingSpelling } from "../../src/server/config.ts";
+import { sectionTitles } from "../../src/server/settings.ts";
+
+/** The whole page docs/configuration.md. */
+export function configurationPage(): string {
+  const spellings = allSettings();
+  const sections = Object.entries(sectionTitles).map(([section, title]) => {
+    const rows = spellings.filter((spelling) => spelling.section === section).map(tableRow);
+    return `## ${title}\n\n${tableHead}\n${rows.join("\n")}\n`;
+  });
+  return `${introduction}\n${sections.join("\n")}`;
+}
+
+const introduction = `# Configuration
+
+Each setting has three spellings. A flag wins over an environment variable, that over \`hone.json\` in the data folder, and that over the default. A key of \`hone.json\` that does not exist is refused, and so is a variable that begins with \`HONE_\`.
+
+\`\`\`json
+{ "server": { "port": 9000 }, "engine": { "threads": 4 } }
+\`\`\`
+
+\`hone serve --print-config\` shows what is in force, \`hone serve --help\` the settings marked ★, \`hone serve --help-all\` every one. A setting that may be given several times takes a comma-separated list too.
+
+This page is written by \`npm run docs\`; what it says stands beside the code that reads it.
+`;
+
+const tableHead = "| `hone.json` | flag | environment | what it sets |\n|---|---|---|---|";
+
+function tableRow(spelling: SettingSpelling): string {
+  const { section, name, flag, variable, setting } = spelling;
+  const text = [setting.about, valueText(spelling)].filter((part) => part !== "").join(" ");
+  const star = setting.isEssential ? " ★" : "";
+  return `| \`${section}.${name}\`${star} | \`${flag}\` | \`${variable}\` | ${text.replaceAll("|", "\\|")} |`;
+}
