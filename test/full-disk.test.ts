@@ -47,6 +47,8 @@ test("a full disk refuses writes by name, lets jobs wait, and is told until ther
     const body = {
       trajectory_groups: [{ trajectories: [{ reward: 1, metadata: { note: "x".repeat(200_000) } }] }],
     };
+    // What the database gave back meanwhile is taken.
+    disk.fill();
     const refused = await call(server, "POST", `/v1/preview/models/${modelId}/log`, { body });
     assert.equal(refused.status, 503);
     assert.match(refused.body.error.message, /disk .* is full/);
