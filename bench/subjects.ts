@@ -5,7 +5,8 @@ import type { ModelConfig } from "../src/model/config.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { createRandomWeights } from "../src/model/random-weights.ts";
 import type { WeightSource } from "../src/graph/weight-source.ts";
-import { readModelWeights, weightsInMemory } from "../src/model/weights.ts";
+import { readModelWeights } from "../src/model/weights.ts";
+import { weightsInMemory } from "../src/model/testing/weights-in-memory.ts";
 import { llama135m } from "./llama-135m.ts";
 import { ownFolder, type BenchOptions } from "./run-bench.ts";
 

@@ -2,7 +2,7 @@
 // or chat for an engine that says it cannot.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainReplies } from "../src/chat/reply-abilities.ts";
+import { plainReplies } from "../src/chat/testing/plain-replies.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
@@ -10,7 +10,7 @@ import { systemClock } from "../src/domain/clock.ts";
 import type { Engine } from "../src/domain/generation.ts";
 import type { ErrorBody } from "../src/http/errors.ts";
 import { bearer, fakeServer } from "../src/http/testing/fake-server.ts";
-import { silentLogger } from "../src/telemetry/logger.ts";
+import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { LightMyRequestResponse } from "fastify";
-import { plainReplies } from "../src/chat/reply-abilities.ts";
+import { plainReplies } from "../src/chat/testing/plain-replies.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { chatSettings } from "../src/chat/settings.ts";
 import { createTokenizationService } from "../src/chat/tokenization.ts";
@@ -19,7 +19,7 @@ import { createFeedbackService } from "../src/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer, playJob } from "../src/http/testing/fake-server.ts";
 import { createModelDirectory } from "../src/models/model-directory.ts";
 import type { Stores } from "../src/storage/stores.ts";
-import { silentLogger } from "../src/telemetry/logger.ts";
+import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
 import { loadTokenizer } from "../src/tokenizer/load-tokenizer.ts";
 

@@ -20,14 +20,6 @@ export interface ReplyAbilities {
   readonly reasons: { readonly calls: string; readonly thoughts: string };
 }
 
-/** Answers that are text and nothing else. */
-export const plainReplies: ReplyAbilities = {
-  callFormat: null,
-  thinks: false,
-  markIds: new Set(),
-  reasons: { calls: "", thoughts: "" },
-};
-
 /**
  * @param model the base model, with what holds where the settings say nothing of it
  * @param described the formats of calls that the operator describes

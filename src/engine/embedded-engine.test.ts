@@ -9,7 +9,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
 import { defaultsOf } from "../domain/settings.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import type { ProcessEngine } from "./carrier/process-engine.ts";
 import { constraintSettings } from "./constraints/settings.ts";
 import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { defaultsOf } from "../domain/settings.ts";
 import { packVocabulary } from "../domain/vocabulary.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { constraintSettings } from "./constraints/settings.ts";
 import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
 import { LoopEngine } from "./loop-engine.ts";

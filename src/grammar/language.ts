@@ -5,7 +5,7 @@ import type { ExactJson } from "../domain/text/exact-json.ts";
 import { unreachable } from "../domain/assert.ts";
 import { ConstraintRefusal, limitExceeded, StepBudget, withinStack } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
-import { deadParser, Machine } from "./parser/machine.ts";
+import { Machine } from "./parser/machine.ts";
 import type { ParserState } from "./parser/machine.ts";
 import { Recalls } from "./parser/recalls.ts";
 import { Rules, terminal } from "./parser/rules.ts";
@@ -75,22 +75,6 @@ function built(constraint: Constraint, limits: GrammarLimits): Language {
   if (lexers.length === 0 && !mayEnd)
     throw refusal("unsatisfiable", constraint.kind, "No text satisfies the constraint.");
   return { limits, budget, symbol, rules, machine, start, textOf, notices: notices.sentences };
-}
-
-/**
- * Whether the language holds the text as a whole.
- *
- * @throws ConstraintRefusal where that takes more states or steps than it may
- */
-export function accepts({ machine, budget, start }: Language, text: string): boolean {
-  const bytes = new TextEncoder().encode(text);
-  restartFor(budget, bytes.length);
-  let state = start;
-  for (const byte of bytes) {
-    state = machine.next(state, byte);
-    if (state === deadParser) return false;
-  }
-  return machine.threads(state).mayEnd;
 }
 
 /** Lets a text of the length take, every 64 bytes, what a compilation may: less than it may take to write it. */

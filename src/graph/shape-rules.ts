@@ -295,7 +295,7 @@ function requireHeads(
 }
 
 /** Broadcasts two shapes as NumPy does; equal sizes or 1, aligned at the last axis. */
-export function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {
+function broadcastShapes(operation: string, left: Shape, right: Shape): Shape {
   const rank = Math.max(left.length, right.length);
   return Array.from({ length: rank }, (_, axis) => {
     const leftSize = left[axis - rank + left.length] ?? 1;

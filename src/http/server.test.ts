@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
 
 test("the headers of a request have 20 seconds, or the time of the whole request where that is less", async () => {

@@ -12,7 +12,7 @@ import { resolveTrainingConfig } from "../domain/training-config.ts";
 import { storeModel } from "../storage/contract/storage-under-test.ts";
 import type { Stores } from "../storage/stores.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { embeddedProfile } from "../training/embedded/profile.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";

@@ -6,7 +6,7 @@ import type { ServerStore } from "../domain/server-store.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { checkService } from "../domain/testing/check-service.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettings } from "./settings.ts";
 

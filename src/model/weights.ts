@@ -66,17 +66,6 @@ export function readModelWeights(
   return sourceOf;
 }
 
-/** Sources from weights in memory, with the rotary tables beside them; the arrays are not copied. */
-export function weightsInMemory(
-  config: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
-): ReadonlyMap<string, FloatSource> {
-  const named = modelParameters(config).map(
-    ({ name }) => [name, { data: present(weights.get(name), name) }] as const,
-  );
-  return new Map([...named, ...rotarySources(config)]);
-}
-
 /** The rotary tables alone, for graphs whose weights are inputs. */
 export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readonly data: Float32Array }> {
   return new Map(

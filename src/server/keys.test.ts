@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { hashSecret, type KeyStore } from "../domain/access.ts";
 import { systemClock } from "../domain/clock.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import type { AuditEntry } from "../telemetry/audit-log.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { keepDataPrivate } from "./private-files.ts";
 
 function newFolder(t: TestContext): string {

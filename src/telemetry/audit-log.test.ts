@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createAuditLog, type AuditEntry } from "./audit-log.ts";
-import { silentLogger } from "./logger.ts";
+import { silentLogger } from "./testing/silent-logger.ts";
 
 function newFile(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-audit-"));

@@ -36,12 +36,3 @@ export function createLogger({ level, format }: LogStyle): Logger {
     format === "json" ? standardError : forPeople,
   );
 }
-
-/** For tests and tools that want no lines. */
-export const silentLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silentLogger,
-};

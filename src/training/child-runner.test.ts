@@ -26,7 +26,7 @@ import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { HistoryItem, JsonObject, TrajectoryGroup } from "../domain/trajectory.ts";
 import { checkService } from "../domain/testing/check-service.ts";
-import { silentLogger } from "../telemetry/logger.ts";
+import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
 import { pinnedSettings, trainingSettings } from "./settings.ts";
 import { silentReport } from "./testing/silent-report.ts";

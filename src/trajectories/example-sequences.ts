@@ -77,7 +77,7 @@ export function exampleSequences(
 }
 
 /** Whether a message is an answer to learn: clients give those that are only context the weight 0. */
-export function trains(message: JsonObject): boolean {
+function trains(message: JsonObject): boolean {
   return message["role"] === "assistant" && message["weight"] !== 0;
 }
 

@@ -14,7 +14,7 @@ export interface Findings {
 }
 
 /** Beyond this many the rest is only counted: an answer must stay readable. */
-export const faultCountMax = 100;
+const faultCountMax = 100;
 const moreFaults = "more_faults";
 /** A value with this many faults is looked at no further. */
 const countedMax = 10_000;

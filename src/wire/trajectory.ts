@@ -81,7 +81,7 @@ const historyItems = Type.Array(historyItem, {
 });
 const tools = nullable(Type.Array(anyObject), { description: "The tools that the requests had." });
 
-export const trajectorySchema = Type.Object(
+const trajectorySchema = Type.Object(
   {
     messages_and_choices: Type.Optional(historyItems),
     tools,

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { constraintFeatures, type ConstraintFeature } from "../../domain/generation.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { ThoughtStart } from "../reply/read-thought.ts";
-import { plainReplies } from "../reply-abilities.ts";
+import { plainReplies } from "../testing/plain-replies.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
 import type { CallFormat } from "./call-format.ts";
 import { callFormats } from "./call-formats.ts";

@@ -8,7 +8,7 @@ import type { Engine, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { choice } from "../../grammar/testing/constraints.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { read } from "../contract/engine-under-test.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";
 import { createFakeEngine, fatalTokenId } from "../testing/fake-engine.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { defaultsOf } from "../../domain/settings.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { constraintSettings } from "../constraints/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { openModelFolder } from "../open-model-folder.ts";

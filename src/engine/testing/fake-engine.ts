@@ -1,7 +1,7 @@
 // For tests: an engine whose tokens cost nothing, and which breaks down at one of them.
 import { defaultsOf } from "../../domain/settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import type { EngineProgress } from "../carrier/serve-engine.ts";
 import { constraintSettings } from "../constraints/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";

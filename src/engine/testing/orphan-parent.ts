@@ -1,7 +1,7 @@
 // For one test: a process that starts an engine, says so on standard output, and then waits to be killed.
 import { systemClock } from "../../domain/clock.ts";
 import { defaultsOf } from "../../domain/settings.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createEmbeddedEngine } from "../embedded-engine.ts";
 import { constraintSettings } from "../constraints/settings.ts";
 import { engineSettings } from "../settings.ts";

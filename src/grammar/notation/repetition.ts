@@ -3,7 +3,7 @@ import type { Reader } from "../../regex/reader.ts";
 import type { GrammarNode } from "./grammar-text.ts";
 
 /** Repetitions beyond this are refused, as in regular expressions. */
-export const repetitionsMax = 10_000;
+const repetitionsMax = 10_000;
 
 export type Bounds = readonly [min: number, max: number];
 

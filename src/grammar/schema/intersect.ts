@@ -179,7 +179,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
 }
 
 /** What a shape says of a name, declared or not. */
-export function declaration({ texts }: Algebra, shape: ObjectShape, name: string): Declared {
+function declaration({ texts }: Algebra, shape: ObjectShape, name: string): Declared {
   const declared = shape.declared.find((candidate) => candidate.name === name);
   if (declared !== undefined) return declared;
   const rule = shape.rules.find(({ names }) => texts.holds(names, name));

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import type { Json } from "../../domain/trajectory.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkRefusal } from "../../regex/testing/check-refusal.ts";
-import { accepts, readLanguage } from "../language.ts";
+import { readLanguage } from "../language.ts";
+import { accepts } from "../testing/accepts.ts";
 import { structuralTag } from "../testing/constraints.ts";
 
 const read = (format: Json) =>

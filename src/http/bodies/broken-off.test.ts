@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { fastify } from "fastify";
 import { notFound } from "../../domain/service-error.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { logBrokenOff } from "./broken-off.ts";
 import { IdleStreamError } from "../sse.ts";
 

@@ -118,7 +118,7 @@ function idempotencyOf(request: FastifyRequest, bodyHash: string): IdempotencyKe
 }
 
 /** @throws ServiceError `invalid` for a key that is none */
-export function idempotencyKeyOf(request: FastifyRequest): string | null {
+function idempotencyKeyOf(request: FastifyRequest): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;
   const findings = newFindings("header");

@@ -132,7 +132,7 @@ interface Spec {
 }
 
 /** As Python's `format(value, spec)`. */
-export function formatValue(value: Value, spec: string, budget: Budget): string {
+function formatValue(value: Value, spec: string, budget: Budget): string {
   if (spec === "") return textOf(value, budget);
   const parsed = parseSpec(spec, value);
   budget.room(parsed.width);

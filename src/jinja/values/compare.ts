@@ -9,7 +9,6 @@ import {
   DictView,
   isHashable,
   isList,
-  Namespace,
   Range,
   Stream,
   Tuple,
@@ -205,8 +204,4 @@ export function requireDefined(value: Value): void {
 
 export function isCallable(value: Value): boolean {
   return value instanceof Callable || value instanceof Undefined;
-}
-
-export function isNamespace(value: Value): value is Namespace {
-  return value instanceof Namespace;
 }

@@ -125,7 +125,7 @@ export function intText(value: bigint): string {
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** In single quotes, unless it holds these and no double ones. */
-export function quotedText(text: string): string {
+function quotedText(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   let written = "";
   for (const character of text) {

@@ -143,7 +143,7 @@ type DigitRange = readonly [low: number, high: number];
  *
  * 318 … 420 in base ten: 318–319, 32–39 0–9, 400–419 as 4 0–1 0–9, and 420.
  */
-export function digitRanges(
+function digitRanges(
   low: number,
   high: number,
   { base, width }: { readonly base: number; readonly width: number },

@@ -8,7 +8,7 @@ import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { adapterFolderOf } from "../../domain/model.ts";
 import { sampleModel, sampleVersion } from "../../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../storage/testing/memory-database.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createAdapterCheck } from "./adapter-check.ts";
 
 test("adapters that are missing or cut short are named until they are whole again", async (t) => {

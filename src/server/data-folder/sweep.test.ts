@@ -14,7 +14,7 @@ import {
   storeServer,
 } from "../../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../storage/testing/memory-database.ts";
-import { silentLogger } from "../../telemetry/logger.ts";
+import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { sweepDataFolder } from "./sweep.ts";
 
 /** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */

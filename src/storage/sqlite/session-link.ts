@@ -15,7 +15,7 @@ export interface SessionLink {
 }
 
 /** What SQLite refused, and by which code. */
-export class SqliteError extends Error {
+class SqliteError extends Error {
   readonly code: string | null;
 
   constructor(message: string, code: string | null) {

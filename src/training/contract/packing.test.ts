@@ -13,7 +13,7 @@ import { parseModelConfig } from "../../model/config/read-config.ts";
 import { createLoraAdapter } from "../../model/lora.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import { createRandomWeights } from "../../model/random-weights.ts";
-import { weightsInMemory } from "../../model/weights.ts";
+import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import { cutIntoPacks } from "../packing/packs.ts";
 import { groupByPrefix } from "../packing/prefix-groups.ts";

@@ -12,7 +12,7 @@ import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
 import { loraNames, loraProjections } from "../../model/parameters.ts";
 import { createRandomWeights } from "../../model/random-weights.ts";
 import { addTrainingForward } from "../../model/training-forward.ts";
-import { weightsInMemory } from "../../model/weights.ts";
+import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { TrainingSequence } from "../trainer.ts";
 

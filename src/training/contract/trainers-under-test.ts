@@ -10,7 +10,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { readLoraAdapter } from "../../model/peft-folder.ts";
-import { weightsInMemory } from "../../model/weights.ts";
+import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
 import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "../embedded/embedded-trainer.ts";
 import type { Loss, OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";

@@ -16,7 +16,7 @@ import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
 import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
 import { addTrainingForward } from "../../model/training-forward.ts";
-import { weightsInMemory } from "../../model/weights.ts";
+import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { batchLoss } from "../losses/batch-loss.ts";
 import {

@@ -9,7 +9,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import { resolveSupervisedConfig } from "../../domain/supervised/supervised-config.ts";
-import { weightsInMemory } from "../../model/weights.ts";
+import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import type { WorkLines } from "../plans/work.ts";

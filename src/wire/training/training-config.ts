@@ -23,7 +23,7 @@ const sequencesOfStep = Type.Integer({ minimum: 1, maximum: sequencesMax });
 const passes = Type.Integer({ minimum: 1, maximum: passesMax });
 
 /** Of jobs of every kind. */
-export const optimizerProperties = {
+const optimizerProperties = {
   weight_decay: nullable(Type.Number({ minimum: 0, maximum: 10 }), {
     description: "Of AdamW, times the learning rate.",
     "x-default": "left to the server, 0.1",

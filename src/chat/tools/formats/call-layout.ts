@@ -49,7 +49,7 @@ export interface FormatDescription {
   readonly ids: "long" | "short" | (string & {});
 }
 
-export const slots = [
+const slots = [
   "calls",
   "object",
   "name",

@@ -53,7 +53,7 @@ function* endsNext(cursor: Cursor, end: string): Reading<boolean> {
 }
 
 /** Reads all of these words, blanks before each, or nothing; nothing else may be kept. */
-export function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
+function* takesWords(cursor: Cursor, words: readonly string[]): Reading<boolean> {
   cursor.keep();
   for (const word of words) {
     yield* cursor.skip(isBlank);

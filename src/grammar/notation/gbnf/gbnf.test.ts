@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accepts, readLanguage } from "../../language.ts";
+import { readLanguage } from "../../language.ts";
+import { accepts } from "../../testing/accepts.ts";
 import { defaultGrammarLimits } from "../../../regex/limits.ts";
 import { checkRefusal } from "../../../regex/testing/check-refusal.ts";
 import { CompiledConstraint } from "../../matcher.ts";

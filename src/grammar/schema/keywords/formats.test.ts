@@ -6,7 +6,8 @@ import { z } from "zod";
 import { seededRandom } from "../../../domain/random.ts";
 import type { Json } from "../../../domain/trajectory.ts";
 import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.ts";
-import { accepts, readLanguage } from "../../language.ts";
+import { readLanguage } from "../../language.ts";
+import { accepts } from "../../testing/accepts.ts";
 import { jsonSchema } from "../../testing/constraints.ts";
 
 const seed = Number(process.env.SEED ?? 20_261_124);
