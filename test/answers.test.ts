@@ -5,19 +5,23 @@ import { test } from "node:test";
 import { families } from "./answers/schema-families.ts";
 import { judgeAnswer } from "./answers/judge-answers.ts";
 import { serverOfFile } from "./running-server.ts";
+import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_122);
 const server = serverOfFile();
 
 for (const [name, family] of Object.entries(families)) {
   test(`finished answers to ${name} schemas are valid`, async () => {
-    const asked = family(seed, 12).map(async (schema, index) => {
+    const asked = family(searchSeed, searchCount(12)).map(async (schema, index) => {
       const question = { schema, temperature: index % 3, seed: index };
       const verdict = await judgeAnswer(server(), question, { max_tokens: 120 });
-      assert.notEqual(verdict.kind, "invalid", JSON.stringify({ family: seed, ...question, ...verdict }));
+      assert.notEqual(
+        verdict.kind,
+        "invalid",
+        JSON.stringify({ family: searchSeed, ...question, ...verdict }),
+      );
       return verdict.kind;
     });
     const kinds = await Promise.all(asked);
-    assert.ok(kinds.includes("valid"), `seed ${seed}: ${kinds.join(", ")}`);
+    assert.ok(kinds.includes("valid"), `seed ${searchSeed}: ${kinds.join(", ")}`);
   });
 }

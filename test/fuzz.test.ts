@@ -1,13 +1,11 @@
-// A short run of mutated requests; bench/fuzz.ts does long ones.
+// A short run of mutated requests; bench/fuzz.ts does long ones, and says more of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshSeed } from "../src/domain/random.ts";
 import { fuzz } from "./fuzz/run-fuzz.ts";
+import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
 
 test("whatever is sent, every request is answered, and none with a fault of the server", async (t) => {
-  const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
-  t.diagnostic(`TEST_SEED=${seed}`);
-  const report = await fuzz({ seed, count: 500 });
+  const report = await fuzz({ seed: searchSeed, count: searchCount(500) });
   const { failures, logged, idleGauges, residentMebibytes, statuses, seconds } = report;
   t.diagnostic(JSON.stringify({ statuses, seconds, residentMebibytes }));
   assert.deepEqual({ failures, logged }, { failures: [], logged: [] });

@@ -1,16 +1,17 @@
 // A short run of random kills; bench/kill.ts does long ones.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freshSeed } from "../src/domain/random.ts";
 import { killAtRandom } from "./kills/kill-at-random.ts";
+import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
 
 test(
   "whatever dies, and whatever the machine lacks meanwhile, nothing acknowledged is lost or doubled, no job fails, no file is left over, and every version is what it is undisturbed",
-  { timeout: 300_000 },
-  async (t) => {
-    const seed = Number(process.env["TEST_SEED"] ?? freshSeed());
-    t.diagnostic(`TEST_SEED=${seed}`);
-    const { acknowledged, comparedCount, ...report } = await killAtRandom({ seed, until: { count: 6 } });
+  { timeout: searchCount(300_000) },
+  async () => {
+    const { acknowledged, comparedCount, ...report } = await killAtRandom({
+      seed: searchSeed,
+      until: { count: searchCount(6) },
+    });
     const { lost, doubled, failed, leftOver, different } = report;
     const faults = [lost, doubled, failed, leftOver, different].flat();
     assert.deepEqual(faults, []);

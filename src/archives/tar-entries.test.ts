@@ -7,8 +7,7 @@ import { Parser, type ReadEntry } from "tar";
 import { ArchiveBytes } from "./archive-bytes.ts";
 import { tarEntries } from "./tar-entries.ts";
 import { tarEnd, tarEntry, tarHeader } from "./testing/hostile-archives.ts";
-
-const seed = Number(process.env.SEED ?? 20_261_124);
+import { searching } from "../domain/testing/search.ts";
 
 /** A file of an archive: its path, and what is in it. */
 type Found = readonly [path: string, content: string];
@@ -91,6 +90,6 @@ test("finds the files that tar's own reader finds, whatever describes them", asy
     fc.asyncProperty(archives, fc.integer({ min: 100, max: 5000 }), async (archive, pieceBytes) => {
       assert.deepEqual(await found(archive, pieceBytes), await foundByTar(archive));
     }),
-    { seed, numRuns: 300 },
+    searching(100),
   );
 });

@@ -35,6 +35,7 @@ import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
 import type { ResolvedModel } from "../models/model-directory.ts";
 import type { GenerationDefaults, ServedBase } from "./served-base.ts";
+import { searching } from "../domain/testing/search.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
@@ -361,7 +362,7 @@ test("joined bytes of the log-probabilities are the text, whatever the tokens", 
       );
       assert.equal(text(), tokenizer.decode(ids, { skipSpecialTokens: true }));
     }),
-    { numRuns: 50 },
+    searching(30),
   );
 });
 
@@ -545,7 +546,7 @@ test("however the engine batches tokens, text, ids and finish are the same", asy
         assert.deepEqual(chunked.finishes, whole.finishes);
       },
     ),
-    { numRuns: 60 },
+    searching(30),
   );
 });
 

@@ -11,8 +11,8 @@ import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
 import { vocabularyOf, vocabularyOfFile } from "./testing/vocabularies.ts";
 import { randomWalk } from "./testing/walk.ts";
+import { searching } from "../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_122);
 const vocabulary = vocabularyOf([
   "ab",
   "abc",
@@ -81,7 +81,7 @@ test("masks are those of trying every token, whatever was asked before", () => {
         checkMasksAlong(constraint, walk.tokens, { fresh, name: `constraint ${which}` });
       },
     ),
-    { seed, numRuns: 60 },
+    searching(30),
   );
 });
 

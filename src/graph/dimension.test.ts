@@ -11,6 +11,7 @@ import {
   isSymbol,
 } from "./dimension.ts";
 import type { Dimension } from "./dimension.ts";
+import { searching } from "../domain/testing/search.ts";
 
 test("equal sizes have one spelling", () => {
   assert.equal(canonicalDimension("T*B"), "B*T");
@@ -53,5 +54,6 @@ test("arithmetic agrees with that of numbers", () => {
       assert.equal(dimensionSum([left, right]), dimensionSum([right, left]));
       assert.equal(canonicalDimension(left), left);
     }),
+    searching(100),
   );
 });

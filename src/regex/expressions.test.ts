@@ -9,8 +9,8 @@ import { Expressions, nothing } from "./expressions.ts";
 import { wholeMatch } from "./express-pattern.ts";
 import { commonMultiple, completionOf, multipleOf } from "./multiple.ts";
 import { parsePattern } from "./parse-pattern.ts";
+import { searching } from "../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_122);
 const encoder = new TextEncoder();
 
 function fresh(limits = defaultGrammarLimits) {
@@ -39,7 +39,7 @@ test("intersection and complement hold of every text", () => {
         assert.equal(automaton.matches(both, encoder.encode(text)), expected);
       },
     ),
-    { seed, numRuns: 300 },
+    searching(300),
   );
 });
 
@@ -63,7 +63,7 @@ test("any of many texts is what a set of them holds, also beside others and rule
       const hasOnlyFirst = one.some((value) => !other.includes(value));
       assert.equal(automaton.isEmpty(onlyFirst), !hasOnlyFirst);
     }),
-    { seed, numRuns: 60 },
+    searching(20),
   );
 });
 
@@ -147,7 +147,7 @@ test("the common multiple of two is the one that trying finds", () => {
       );
       if (found !== null) assert.ok(found.divisor % one === 0 && found.divisor % other === 0);
     }),
-    { seed, numRuns: 1000 },
+    searching(500),
   );
 });
 
@@ -211,7 +211,7 @@ test("remainders follow the digits", () => {
         );
       },
     ),
-    { seed },
+    searching(100),
   );
 });
 

@@ -6,8 +6,8 @@ import { jsonSpelling } from "./characters/spelling.ts";
 import { Expressions } from "./expressions.ts";
 import type { Expression } from "./expressions.ts";
 import { defaultGrammarLimits, StepBudget } from "./limits.ts";
+import { searching } from "../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_124);
 const characters = ["a", "b", "5", "\u{5}", '"', "\\", "/", "\n", "é", "\u{e9}5", "ࠀ", "😀", "😁"];
 const text = fc.array(fc.constantFrom(...characters), { maxLength: 3 }).map((parts) => parts.join(""));
 
@@ -51,7 +51,7 @@ test("the bodies of strings that say none of some texts are those that JSON.pars
         assert.equal(automaton.matches(unlisted, bytes), !listed.includes(String(says)), one);
       }
     }),
-    { seed, numRuns: 300 },
+    searching(60),
   );
 });
 

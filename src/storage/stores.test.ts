@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, describe } from "node:test";
 import Sqlite from "libsql";
-import { freshSeed } from "../domain/random.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
 import { checkFileStore } from "./contract/file-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
@@ -18,6 +17,7 @@ import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { memoryStorage } from "./testing/memory-database.ts";
 import { type PgliteServer, startPglite } from "./testing/pglite-dialect.ts";
+import { searchSeeds } from "../domain/testing/search.ts";
 
 /**
  * One file for all tests, emptied after each, whose connections are kept: to open one takes longer than most tests. Where a
@@ -86,6 +86,6 @@ for (const [name, storageOf] of [
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
     checkTwoConnections(makeStorage);
-    checkTwoServers(makeStorage, Number(process.env["TEST_SEED"] ?? freshSeed()));
+    checkTwoServers(makeStorage, searchSeeds(1));
   });
 }

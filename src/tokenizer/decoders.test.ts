@@ -7,6 +7,7 @@ import { Tokenizer as VendorTokenizer } from "@huggingface/tokenizers";
 import * as fc from "fast-check";
 import { createDetokenizer } from "./detokenizer.ts";
 import { createTokenizer, type TokenizerFiles } from "./tokenizer.ts";
+import { searching } from "../domain/testing/search.ts";
 
 /** An added token, as tokenizer.json has it. */
 interface Added {
@@ -133,7 +134,7 @@ for (const [kind, files] of Object.entries(kinds)) {
         assert.ok(whole.startsWith(before));
         assert.equal(read(ids).join(""), whole.slice(before.length));
       }),
-      { numRuns: 1000 },
+      searching(300),
     );
   });
 

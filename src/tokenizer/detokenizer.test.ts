@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { createDetokenizer } from "./detokenizer.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { completeLength } from "./utf8-boundary.ts";
+import { searching } from "../domain/testing/search.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/goldens/models/qwen3");
 const isSpecial = (id: number): boolean => tokenizer.isSpecial(id);
@@ -23,7 +24,7 @@ test("joined outputs are the text of all tokens, whatever the tokens", () => {
       });
       assert.equal(pieces.join("") + detokenizer.flush(), tokenizer.decode(ids, { skipSpecialTokens }));
     }),
-    { numRuns: 500 },
+    searching(200),
   );
 });
 
@@ -63,6 +64,6 @@ test("a cut never splits what a decoder reads as one", () => {
         decode(Uint8Array.from([...before.slice(length), ...after]));
       assert.equal(cut, all);
     }),
-    { numRuns: 2000 },
+    searching(1000),
   );
 });

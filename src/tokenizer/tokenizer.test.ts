@@ -8,6 +8,7 @@ import { loadChatTemplate } from "./load-chat-template.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
 import { renderPrompt } from "./render-prompt.ts";
 import { createTokenizer } from "./tokenizer.ts";
+import { searching } from "../domain/testing/search.ts";
 
 const root = "test/fixtures/goldens/models";
 const folder = `${root}/qwen3`;
@@ -64,6 +65,7 @@ test("gives back any text it encoded", async () => {
       assert.equal(tokenizer.decode(ids, { skipSpecialTokens: false }), Buffer.from(text).toString());
       assert.ok(tokenizer.leastTokenCount(text) <= ids.length);
     }),
+    searching(100),
   );
 });
 

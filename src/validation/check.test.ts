@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { Type, type TSchema } from "typebox";
 import { check } from "./check.ts";
 import { newFindings, refuseFaults, report } from "./findings.ts";
+import { searching } from "../domain/testing/search.ts";
 
 type FaultText = readonly [location: string, type: string, message: string];
 
@@ -217,5 +218,6 @@ test("no value makes the walk throw", () => {
     fc.property(fc.record({ a: fc.anything(), b: fc.anything() }), (value) => {
       check(schema, value, newFindings("body"));
     }),
+    searching(100),
   );
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { jsonFaultIndex } from "./json-fault.ts";
+import { searching } from "../domain/testing/search.ts";
 
 test("finds the first character that is not allowed", () => {
   const table: readonly (readonly [string, number])[] = [
@@ -22,7 +23,10 @@ test("finds the first character that is not allowed", () => {
 });
 
 test("reads every JSON text to its end", () => {
-  fc.assert(fc.property(fc.json(), (text) => assert.equal(jsonFaultIndex(text), text.length)));
+  fc.assert(
+    fc.property(fc.json(), (text) => assert.equal(jsonFaultIndex(text), text.length)),
+    searching(100),
+  );
 });
 
 test("finds a place in every text that is not JSON", () => {
@@ -38,5 +42,6 @@ test("finds a place in every text that is not JSON", () => {
       const index = jsonFaultIndex(text);
       assert.ok(index >= 0 && index <= text.length);
     }),
+    searching(100),
   );
 });

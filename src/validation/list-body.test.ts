@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { ServiceError } from "../domain/service-error.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { parseListBody } from "./list-body.ts";
+import { searching } from "../domain/testing/search.ts";
 
 const limits = { depthMax: 6, valuesMax: 10_000 };
 
@@ -70,6 +71,7 @@ test("any JSON reads the same", () => {
     fc.property(fc.array(json), json, fc.string(), (items, other, key) => {
       check(`{${JSON.stringify(key)}:${other},"list":[${items.join(" , ")}]}`);
     }),
+    searching(100),
   );
 });
 

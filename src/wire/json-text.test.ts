@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { JsonList, jsonPieces, JsonText } from "./json-text.ts";
+import { searching } from "../domain/testing/search.ts";
 
 const written = (answer: object): string =>
   [...jsonPieces(answer)]
@@ -13,6 +14,7 @@ test("the pieces are what is written at once", () => {
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (answer) => {
       assert.equal(written(answer), JSON.stringify(answer));
     }),
+    searching(100),
   );
   assert.equal(written({ a: undefined, b: [], c: {} }), '{"b":[],"c":{}}');
 });
@@ -52,7 +54,7 @@ test("a list that is spelled while it comes is written as what was added, and co
       assert.ok(taken >= 40_000 * long && taken <= written(answer).length);
       assert.equal(list.length, before.length + all.length);
     }),
-    { numRuns: 50 },
+    searching(20),
   );
 });
 

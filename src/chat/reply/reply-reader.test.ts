@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import { readReply } from "../testing/read-reply.ts";
 import { callFormats } from "../tools/call-formats.ts";
 import type { ThoughtStart } from "./read-thought.ts";
+import { searching } from "../../domain/testing/search.ts";
 
 type FormatName = keyof typeof callFormats;
 
@@ -33,7 +34,7 @@ function check({ from, format, thought = "none", areParallel = true, ...expected
     fc.property(fc.array(fc.nat(from.length), { maxLength: 4 }), (cuts) => {
       assert.deepEqual(read(pieces(from, cuts)), whole);
     }),
-    { numRuns: 30 },
+    searching(30),
   );
 
   function read(texts: readonly string[]): Required<Expected> {
@@ -198,7 +199,7 @@ test("no character is lost: what is read is what there was, but for marks and la
         assert.ok(toolCalls.every(({ argumentsText }) => isWithin(argumentsText)));
       },
     ),
-    { numRuns: 1000 },
+    searching(500),
   );
 });
 

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { StopAutomaton } from "./stop-automaton.ts";
 import { stopScanners } from "./stop-strings.ts";
+import { searching } from "../../domain/testing/search.ts";
 
 /** Everything shown, and what matched. */
 function scan(
@@ -102,7 +103,7 @@ test("stop strings cut any chunking of a text where they cut the whole text", ()
         "exactly that many characters are held back",
       );
     }),
-    { numRuns: 2000 },
+    searching(1000),
   );
 });
 
@@ -133,7 +134,7 @@ test("many stop strings that begin, end and lie in one another cut texts that sh
         assert.equal(shown, found === null ? text : text.slice(0, found.end - found.stop.length));
       }
     }),
-    { numRuns: 1000 },
+    searching(500),
   );
 });
 

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { callFormats } from "../tools/call-formats.ts";
 import { readReply } from "../testing/read-reply.ts";
+import { searching } from "../../domain/testing/search.ts";
 
 /** The texts of the calls in an answer. */
 function inputs(texts: readonly string[]): readonly string[] {
@@ -28,6 +29,7 @@ test("a text comes as it is meant, however it is escaped and wherever it is cut"
       assert.deepEqual(inputs([whole.slice(0, cut), whole.slice(cut)]), [text]);
       if (isAscii) assert.deepEqual(inputs(whole.split("")), [text]);
     }),
+    searching(100),
   );
 });
 

@@ -10,6 +10,7 @@ import { createChatTemplate, type ChatTemplate } from "../../tokenizer/chat-temp
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { readReply } from "../testing/read-reply.ts";
 import { callFormats, detectCallFormat } from "./call-formats.ts";
+import { searching } from "../../domain/testing/search.ts";
 
 const specialTokens = { bos_token: "<s>", eos_token: "</s>" };
 
@@ -49,7 +50,7 @@ for (const [name, template] of Object.entries(templates)) {
         );
         assert.match(text, /^(<\|im_end\|>|<\|eot_id\|>|<\/s>)$/);
       }),
-      { numRuns: 200 },
+      searching(60),
     );
   });
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { ObjectScanner } from "./object-scanner.ts";
+import { searching } from "../../domain/testing/search.ts";
 
 /** How many characters are taken, and whether they are a whole object. */
 function scan(text: string): { readonly count: number; readonly isWhole: boolean } {
@@ -34,7 +35,7 @@ test("every object is taken to its last character, and no further", () => {
         assert.equal(scan(text.slice(0, -1)).count, text.length - 1);
       },
     ),
-    { numRuns: 500 },
+    searching(300),
   );
 });
 
@@ -66,7 +67,7 @@ test("what is taken as whole is what JSON.parse takes", () => {
       const { count, isWhole } = scan(text);
       assert.equal(isWhole && count === text.length, isObjectText(text), text);
     }),
-    { numRuns: 5000 },
+    searching(2000),
   );
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assert as assertAll, jsonValue, property } from "fast-check";
 import { ExactNumber, exactJsonText, parseExactJson, plainJson } from "./exact-json.ts";
+import { searching } from "../testing/search.ts";
 
 function keeps(text: string): void {
   assert.equal(exactJsonText(parseExactJson(text)), text);
@@ -44,6 +45,7 @@ test("every JSON means the same as JSON.parse says, with its numbers' texts chan
       assert.deepEqual(plainJson(parseExactJson(other)), JSON.parse(other));
       assert.equal(exactJsonText(parseExactJson(other)), other);
     }),
+    searching(100),
   );
 });
 

@@ -6,6 +6,7 @@ import type { GeneratedToken } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { searchPlainly, type PlainAnswer, type PlainSearch, type PlainWays } from "../testing/plain-beams.ts";
 import { BeamSearch, tokensOf, type WaysOn } from "./beam-search.ts";
+import { searchCount, searchSeeds } from "../../domain/testing/search.ts";
 
 /** What may follow each beginning of an answer, and how probable it is. */
 type TinyModel = (answer: readonly number[]) => PlainWays;
@@ -96,7 +97,7 @@ function checkSame(actual: readonly PlainAnswer[], expected: readonly PlainAnswe
 }
 
 test("with a beam for every beginning it finds the best of all answers", () => {
-  for (let seed = 1; seed <= 60; seed++) {
+  for (const seed of searchSeeds(20)) {
     const random = seededRandom("exhaustive", seed);
     const maxTokens = 1 + random.index(4);
     const every = {
@@ -113,7 +114,7 @@ test("with a beam for every beginning it finds the best of all answers", () => {
 
 test("with fewer beams it finds what its definition finds, though it may end earlier", async () => {
   let endedEarlier = 0;
-  for (let seed = 1; seed <= 300; seed++) {
+  for (const seed of searchSeeds(100)) {
     const random = seededRandom("definition", seed);
     const one: Case = {
       model: tinyModel(seed, 3 + random.index(6), seed % 3 === 0 ? "some" : "all"),
@@ -127,7 +128,7 @@ test("with fewer beams it finds what its definition finds, though it may end ear
     checkSame(answers, await searchPlainly({ ...one, waysAfter }), `seed ${seed}`);
     if (stepCount < one.stopping.maxTokens && answers.length === one.width) endedEarlier += 1;
   }
-  assert.ok(endedEarlier > 40, `only ${endedEarlier} ended earlier`);
+  assert.ok(endedEarlier > searchCount(10), `only ${endedEarlier} ended earlier`);
 });
 
 test("a longer answer that is still to come holds it up, where the penalty can make that the best", () => {

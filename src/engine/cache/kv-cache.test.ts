@@ -4,6 +4,7 @@ import { seededRandom } from "../../domain/random.ts";
 import { KvCache, laneBytes } from "./kv-cache.ts";
 import { positionBytes, roundUpSlots, type KvLane } from "./kv-lane.ts";
 import type { ModelShape } from "../model-shape.ts";
+import { searchSeeds } from "../../domain/testing/search.ts";
 
 const shape: ModelShape = {
   layerCount: 2,
@@ -107,7 +108,7 @@ test("writes the real positions of padded rows", () => {
 });
 
 test("never holds more than the reservations that were made", () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (const seed of searchSeeds(10)) {
     const random = seededRandom("kv cache", seed);
     const bytesMax = 40 * 256 * positionBytes(shape);
     const cache = new KvCache(shape, bytesMax);

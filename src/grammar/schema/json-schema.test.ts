@@ -15,8 +15,8 @@ import { isValid } from "../testing/naive-validator.ts";
 import { schemas, values } from "../testing/random-schemas.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { randomWalk } from "../testing/walk.ts";
+import { searchCount, searching } from "../../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_122);
 const vocabulary = vocabularyOf([
   '{"',
   '":',
@@ -64,9 +64,12 @@ test("accepts exactly the values for which the schema holds", () => {
         validCount += expected ? 1 : 0;
       }
     }),
-    { seed, numRuns: 700 },
+    searching(200),
   );
-  assert.ok(servedCount > 600 && validCount > 1_500, `${servedCount} schemas, ${validCount} valid values`);
+  assert.ok(
+    servedCount > searchCount(160) && validCount > searchCount(350),
+    `${servedCount} schemas, ${validCount} valid values`,
+  );
 });
 
 /** Schemas as texts, each with texts that it allows and texts that it does not. */
@@ -114,9 +117,9 @@ test("whatever the masks let through is valid, and no way ends nowhere", () => {
       const text = new TextDecoder().decode(walk.text);
       assert.ok(isValid(schema, JSON.parse(text) as Json), JSON.stringify({ schema, text }));
     }),
-    { seed, numRuns: 250 },
+    searching(100),
   );
-  assert.ok(finishedCount > 100, `${finishedCount} walks came to an end`);
+  assert.ok(finishedCount > searchCount(35), `${finishedCount} walks came to an end`);
 });
 
 /** Each schema with texts that it writes and texts that it does not. */

@@ -17,8 +17,8 @@ import { conditional, unionSchemas, unionValues } from "../testing/random-unions
 import { byteLevelTokens, vocabularyOf } from "../testing/vocabularies.ts";
 import { randomWalk } from "../testing/walk.ts";
 import { buildTokenTrie } from "../trie/token-trie.ts";
+import { searchCount, searching } from "../../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_122);
 const trie = buildTokenTrie({ bytes: byteLevelTokens(4_096) });
 
 /** Writes the text byte by byte, each of which is a token, under the mask of each place. */
@@ -186,9 +186,9 @@ test("whatever the masks let through hangs together as the schema says, and no w
         assert.ok(isValid(schema, JSON.parse(text) as Json), JSON.stringify({ schema, text }));
       }
     }),
-    { seed, numRuns: Number(process.env.RUNS ?? 250) },
+    searching(80),
   );
-  assert.ok(finishedCount > 250, `${finishedCount} walks came to an end`);
+  assert.ok(finishedCount > searchCount(60), `${finishedCount} walks came to an end`);
 });
 
 test("accepts exactly the objects whose properties hang together as the schema says", () => {
@@ -210,9 +210,12 @@ test("accepts exactly the objects whose properties hang together as the schema s
         validCount += expected ? 1 : 0;
       }
     }),
-    { seed, numRuns: Number(process.env.RUNS ?? 250) },
+    searching(40),
   );
-  assert.ok(servedCount > 220 && validCount > 800, `${servedCount} schemas, ${validCount} valid values`);
+  assert.ok(
+    servedCount > searchCount(30) && validCount > searchCount(100),
+    `${servedCount} schemas, ${validCount} valid values`,
+  );
 });
 
 /** Null where the schema is refused; its having no values is the empty language. */

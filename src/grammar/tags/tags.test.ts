@@ -13,8 +13,8 @@ import { holdsTag } from "../testing/naive-tags.ts";
 import { structuralTags, tagTexts } from "../testing/random-tags.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { randomWalk } from "../testing/walk.ts";
+import { searchCount, searching } from "../../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_122);
 const limits = defaultGrammarLimits;
 
 /** Null where no text satisfies the tag. */
@@ -38,9 +38,9 @@ test("random tags allow what their naive twin allows", () => {
         assert.equal(language !== null && accepts(language, text), expected, JSON.stringify({ tag, text }));
       }
     }),
-    { seed, numRuns: 500 },
+    searching(150),
   );
-  assert.ok(allowed > 400, `${allowed} texts are allowed`);
+  assert.ok(allowed > searchCount(100), `${allowed} texts are allowed`);
 });
 
 const trie = vocabularyOf(["<a", "<ab", "b>", "aab", "a<", ">>", "éa", "tru", '"a"', "ba<", "xx"]);
@@ -59,9 +59,9 @@ test("no walk under a random tag ends nowhere, and each finished text is allowed
       const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(walk.text);
       assert.ok(holdsTag(tag, text), JSON.stringify({ tag, text }));
     }),
-    { seed, numRuns: 400 },
+    searching(150),
   );
-  assert.ok(finished > 100, `${finished} walks are finished`);
+  assert.ok(finished > searchCount(30), `${finished} walks are finished`);
 });
 
 test("masks under random tags are those of trying every token", () => {
@@ -74,7 +74,7 @@ test("masks under random tags are those of trying every token", () => {
       const fresh = readLanguage(structuralTag(tag), limits);
       checkMasksAlong(constraint, walk.tokens, { fresh: () => fresh, name: JSON.stringify(tag) });
     }),
-    { seed, numRuns: 80 },
+    searching(30),
   );
 });
 

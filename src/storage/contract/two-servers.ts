@@ -1,7 +1,7 @@
 // What every database promises to servers that start, run jobs, die and come back on it: what one of them runs is its own
 // as long as it has a lease, and nobody's but the next one's after.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import type { Stores } from "../stores.ts";
 import {
@@ -69,8 +69,8 @@ class ServerOnStores {
   }
 }
 
-/** Registers the tests that a database must pass to serve several servers; `seed` is that of what comes by chance. */
-export function checkTwoServers(makeStorage: MakeStorage, seed: number): void {
+/** Registers the tests that a database must pass to serve several servers; each seed is a history of what comes by chance. */
+export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number[]): void {
   /** Two servers that have not started, a model `m` with the jobs `m1` and `m2`, and a model `n` with `n1`. */
   const twoServers = async (...[context]: Parameters<MakeStorage>) => {
     const [stores, other] = await openTwice(makeStorage, context);
@@ -176,8 +176,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seed: number): void {
     assert.equal(await second.claim(3), "m1");
   });
 
-  test("whenever servers start, die and come back, no two run one job, and each is done once", async (t) => {
-    t.diagnostic(`TEST_SEED=${seed}`);
+  const history = async (t: TestContext, seed: number): Promise<void> => {
     const random = seededRandom("two servers", seed);
     const sides = await openTwice(makeStorage, t);
     const jobIds = Array.from({ length: 12 }, (_, index) => `${"mno".charAt(index % 3)}${index}`);
@@ -224,5 +223,9 @@ export function checkTwoServers(makeStorage: MakeStorage, seed: number): void {
         [null, ...jobIds.filter((id) => id.startsWith(model))],
       );
     }
-  });
+  };
+
+  for (const seed of seeds)
+    test(`whenever servers start, die and come back, no two run one job, and each is done once (seed ${seed})`, async (t) =>
+      history(t, seed));
 }

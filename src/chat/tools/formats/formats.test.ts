@@ -10,6 +10,7 @@ import { defaultGrammarLimits } from "../../../regex/limits.ts";
 import { readReply } from "../../testing/read-reply.ts";
 import type { CallableTool, CallFormat } from "../call-format.ts";
 import { callFormats } from "../call-formats.ts";
+import { searching } from "../../../domain/testing/search.ts";
 
 const formats = Object.values(callFormats);
 const inTags = formats.filter((format) => format.marks.some((mark) => mark.includes("parameter=")));
@@ -60,7 +61,7 @@ for (const format of formats)
         const functions = new Map([[name, { type: "object", properties }]]);
         assert.deepEqual(calls(format, format.written(name, sent), functions), [[name, sent]]);
       }),
-      { numRuns: 100 },
+      searching(50),
     );
   });
 

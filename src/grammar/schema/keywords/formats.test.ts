@@ -9,8 +9,8 @@ import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.t
 import { readLanguage } from "../../language.ts";
 import { accepts } from "../../testing/accepts.ts";
 import { jsonSchema } from "../../testing/constraints.ts";
+import { searchCount, searchSeed } from "../../../domain/testing/search.ts";
 
-const seed = Number(process.env.SEED ?? 20_261_124);
 const ajv = addFormats.default(new Ajv2020({ strict: false }));
 const read = (schema: Json, strictFormats = false) =>
   readLanguage(jsonSchema(schema), { ...defaultGrammarLimits, strictFormats });
@@ -27,6 +27,8 @@ const byAjv = (format: string) => {
   const validate = ajv.compile({ format });
   return (text: string) => validate(text);
 };
+/** Zod reads the length of a prefix as JavaScript reads numbers: 3.2 and 1e1 are none. */
+const isCidrv6 = (text: string): boolean => byZod(z.cidrv6())(text) && /\/\d+$/.test(text);
 const uuid = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6";
 
 const judged: readonly Judged[] = [
@@ -40,10 +42,10 @@ const judged: readonly Judged[] = [
     texts: ["", "aGk", "aGk=", "aA", "aA==", "aGkh", "-_-_"],
   },
   { format: "cidrv4", isValid: byZod(z.cidrv4()), texts: ["10.0.0.0/8", "1.2.3.4/32", "1.2.3.4/0"] },
-  { format: "cidrv6", isValid: byZod(z.cidrv6()), texts: ["::/0", "2001:db8::/32", "1:2:3:4:5:6:7:8/128"] },
+  { format: "cidrv6", isValid: isCidrv6, texts: ["::/0", "2001:db8::/32", "1:2:3:4:5:6:7:8/128"] },
   {
     format: "cidr",
-    isValid: (text) => byZod(z.cidrv4())(text) || byZod(z.cidrv6())(text),
+    isValid: (text) => byZod(z.cidrv4())(text) || isCidrv6(text),
     texts: ["10.0.0.0/8", "2001:db8::/32"],
   },
   {
@@ -78,12 +80,12 @@ function near(text: string, random: ReturnType<typeof seededRandom>): string {
 }
 
 test("formats hold what other validators take, and nothing else", () => {
-  const random = seededRandom(seed, "formats");
+  const random = seededRandom(searchSeed, "formats");
   for (const { format, isValid, texts } of judged) {
     const language = read({ type: "string", format });
     const samples = [
       ...texts,
-      ...Array.from({ length: 200 }, (_, index) => near(texts[index % texts.length], random)),
+      ...Array.from({ length: searchCount(60) }, (_, index) => near(texts[index % texts.length], random)),
     ];
     for (const text of samples)
       assert.equal(
