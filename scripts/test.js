@@ -5,20 +5,15 @@
 // The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
 // all others: the longest of them, begun last, would run alone at the end.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, sep } from "node:path";
 import { root, say, setUp } from "./setup.js";
+import { built, environment, testFiles } from "./test-files.js";
 
 setUp();
 const wanted = process.argv.slice(2);
-const files = ["src", "test", "recipes", "bench", "examples"]
-  .flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
-  )
-  .filter((name) => name.endsWith(".test.ts"))
-  .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
-  .sort((one, other) => one.localeCompare(other));
+const files = testFiles(wanted);
 if (files.length === 0) {
   say(`no test file matches ${wanted.join(", ")}`);
   process.exit(1);
@@ -40,14 +35,6 @@ const flags = [
   `--test-concurrency=${availableParallelism() + 1}`,
   `--test-timeout=${fileLimitMs}`,
 ];
-// The tests start some three hundred processes, most of which live a second or two: certificates of one's own, which each
-// would parse though none leaves the machine, and huge pages, which it would fill with zeros, are of no use to them.
-const environment = {
-  ...process.env,
-  GLIBC_TUNABLES: "glibc.malloc.hugetlb=0",
-  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --require ${JSON.stringify(join(root, "scripts", "short-lived.cjs"))}`,
-};
-delete environment.NODE_EXTRA_CA_CERTS;
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
   env: environment,
@@ -64,10 +51,6 @@ function groupOf(file) {
   if (top === "src") return folder;
   const server = /\bserverOfFile\((?:\{\s*)?(?:flags: (\w+),?\s*)?(?:onStart|\}?\))/.exec(text);
   return server && `served-${server[1] ?? "usual"}`;
-}
-
-function built(file) {
-  return join("dist", file.replace(/\.ts$/, ".js"));
 }
 
 /** Writes a module for each group that imports its files; returns their names. */

@@ -1,0 +1,168 @@
+// `npm run proof`: the tests that search, on and on with other seeds, until the time is over. They are the files that read
+// domain/testing/search.ts: `npm test` runs a sample of each, always the same; here every round of a file tries several
+// times as much, from a seed of its own that is said. The order is drawn from the seed too, so that a short proof is each
+// time a proof of something else. It ends at the first failure, unless
+// told to go on, and says how to have that again.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { root, say, setUp } from "./setup.js";
+import { built, environment, testFiles } from "./test-files.js";
+
+const help = `Usage: npm run proof -- [name ...] [options]
+Runs the tests that search with other seeds each round; names choose the files whose path holds one of them.
+
+  --seed <n>     the seed of the first round, 1 to 2147483647 (drawn, and said)
+  --minutes <n>  ends after so long (20); what is under way then is ended, and does not count
+  --rounds <n>   runs each file so often at most (as often as there is time)
+  --times <n>    how many times the sample of \`npm test\` a round tries (4)
+  --go-on        goes on after a failure
+  --list         lists the files
+  --help         prints this
+
+Ends with status 1 where something failed, at once unless told to go on, or where no round came to its end.
+`;
+
+/** Between the seeds of two rounds: more than any file takes seeds from its first one on. */
+const seedStep = 1_000_003;
+const seedMax = 2_147_483_647;
+/** As much of a failure as is printed: its end, which says what failed. */
+const printedMax = 20_000;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: "string" },
+    minutes: { type: "string", default: "20" },
+    rounds: { type: "string" },
+    times: { type: "string", default: "4" },
+    "go-on": { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(help);
+  process.exit();
+}
+const files = testFiles(positionals).filter((file) =>
+  /testing\/search\.ts"/.test(readFileSync(join(root, file), "utf8")),
+);
+if (files.length === 0) {
+  say(`no test that searches matches ${positionals.join(", ")}; --list lists them`);
+  process.exit(1);
+}
+if (values.list) {
+  process.stdout.write(files.map((file) => `${file}\n`).join(""));
+  process.exit();
+}
+const minutes = numberOf("minutes", 0.1, 24 * 60);
+const times = numberOf("times", 1, 10_000);
+const roundCount = values.rounds === undefined ? Infinity : numberOf("rounds", 1, 1_000_000);
+if (values.seed !== undefined) numberOf("seed", 1, seedMax);
+setUp();
+const { freshSeed, seededRandom, shuffled } = await import(
+  pathToFileURL(join(root, "dist", "src", "domain", "random.js")).href
+);
+const firstSeed = values.seed === undefined ? 1 + (freshSeed() % seedMax) : Number(values.seed);
+/** What rounds leave behind that are ended lies here. */
+const temporary = mkdtempSync(join(tmpdir(), "hone-proof-"));
+process.once("exit", () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }));
+const deadlineMs = performance.now() + minutes * 60_000;
+/** What runs, and the file that each is about. */
+const running = new Set();
+let [tried, cut, failed] = [0, 0, 0];
+
+print(`${files.length} files for ${minutes} minutes, seed ${firstSeed}`);
+const rounds = drawnRounds();
+setTimeout(endAll, deadlineMs - performance.now()).unref();
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
+    endAll();
+    process.exit(1);
+  });
+}
+await Promise.all(Array.from({ length: availableParallelism() }, work));
+print(`${tried} rounds held, ${failed} failed, ${cut} were ended by the time; seed ${firstSeed}`);
+process.exit(failed === 0 && tried > 0 ? 0 : 1);
+
+/** Every file once in an order by chance, and again with the seed of the next round. */
+function* drawnRounds() {
+  for (let round = 0; round < roundCount; round++) {
+    const seed = ((firstSeed - 1 + round * seedStep) % seedMax) + 1;
+    for (const file of shuffled(seededRandom("proof", seed), files)) yield { file, seed };
+  }
+}
+
+/** Takes one round after the other while there is time and nothing failed. */
+async function work() {
+  for (const round of rounds) {
+    if ((failed > 0 && !values["go-on"]) || performance.now() >= deadlineMs) return;
+    await run(round);
+  }
+}
+
+async function run({ file, seed }) {
+  const startMs = performance.now();
+  // A group of its own, so that what a test started ends with it.
+  const child = spawn(process.execPath, ["--test-reporter=spec", built(file)], {
+    cwd: root,
+    env: { ...environment, TMPDIR: temporary, TEST_SEED: String(seed), TEST_TIMES: String(times) },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: process.platform !== "win32",
+  });
+  running.add(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text) => (output = (output + text).slice(-printedMax)));
+  const [status] = await new Promise((resolve) =>
+    child.once("close", (...ended) => resolve(ended)).once("error", () => resolve([1])),
+  );
+  running.delete(child);
+  const seconds = Math.round((performance.now() - startMs) / 1000);
+  const described = `${file}, seed ${seed}, ${seconds} s`;
+  if (child.isEnded) {
+    cut += 1;
+    print(`ended  ${described}`);
+  } else if (status === 0) {
+    tried += 1;
+    print(`held   ${described}`);
+  } else {
+    failed += 1;
+    if (!values["go-on"]) endAll();
+    print(`FAILED ${described}\n${output}`);
+    print(`again: npm run proof -- ${file} --seed ${seed} --times ${times} --rounds 1`);
+  }
+}
+
+/** Ends what runs: the time is over, or something failed. */
+function endAll() {
+  for (const child of running) {
+    child.isEnded = true;
+    try {
+      if (process.platform === "win32") child.kill("SIGKILL");
+      else process.kill(-child.pid, "SIGKILL");
+    } catch (error) {
+      // It has ended by itself.
+      if (error.code !== "ESRCH") throw error;
+    }
+  }
+}
+
+function numberOf(name, min, max) {
+  const number = Number(values[name]);
+  const isWhole = name === "minutes" || Number.isInteger(number);
+  if (values[name].trim() === "" || !isWhole || !(number >= min && number <= max)) {
+    const kind = name === "minutes" ? "number" : "whole number";
+    say(`--${name} is ${JSON.stringify(values[name])}; it must be a ${kind} from ${min} to ${max}`);
+    process.exit(1);
+  }
+  return number;
+}
+
+function print(line) {
+  process.stdout.write(`proof: ${line}\n`);
+}
