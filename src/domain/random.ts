@@ -7,11 +7,7 @@ export interface Random {
   uniform(): number;
   /** Uniform integer in [0, count). */
   index(count: number): number;
-  /** The generator's state, to go on later from here. */
-  state(): RandomState;
 }
-
-export type RandomState = readonly [number, number, number, number];
 
 /**
  * xoshiro128** (Blackman and Vigna, 2018), seeded from the SHA-256 of the key parts, so that
@@ -19,7 +15,7 @@ export type RandomState = readonly [number, number, number, number];
  */
 export function seededRandom(...key: readonly (string | number)[]): Random {
   const digest = createHash("sha256").update(JSON.stringify(key)).digest();
-  return resumeRandom([
+  return randomFrom([
     digest.readUInt32LE(0),
     digest.readUInt32LE(4),
     digest.readUInt32LE(8),
@@ -27,8 +23,8 @@ export function seededRandom(...key: readonly (string | number)[]): Random {
   ]);
 }
 
-/** Goes on with a stream from a state that `state()` returned. */
-export function resumeRandom(state: RandomState): Random {
+/** The stream of xoshiro128** from this state. */
+export function randomFrom(state: readonly [number, number, number, number]): Random {
   let [a, b, c, d] = state.map((word) => word | 0) as [number, number, number, number];
   const next = (): number => {
     const scrambled = Math.imul(rotateLeft(Math.imul(b, 5), 7), 9);
@@ -45,7 +41,6 @@ export function resumeRandom(state: RandomState): Random {
   return {
     uniform,
     index: (count) => Math.floor(uniform() * count),
-    state: () => [a >>> 0, b >>> 0, c >>> 0, d >>> 0],
   };
 }
 
