@@ -151,15 +151,6 @@ test("control tokens and ids beyond the vocabulary are never accepted", () => {
   assert.ok(!matcher.accept(0) && !matcher.accept(9_999));
 });
 
-test("says what must come next", () => {
-  const forced = (constraint: Constraint) =>
-    new TextDecoder().decode(compiled(constraint).matcher().mustComeNext());
-  assert.equal(forced(choice("abcd", "abce")), "abc");
-  assert.equal(forced(choice("ab", "abc")), "ab");
-  assert.equal(forced(regex("x{3}[ab]")), "xxx");
-  assert.equal(forced(regex("a*")), "");
-});
-
 test("a mask that costs too much is refused by its limit", () => {
   const language = readLanguage(regex("[ab]*a[ab]{30}"), { ...defaultGrammarLimits, maskSteps: 3 });
   const constraint = new CompiledConstraint(language, vocabulary);

@@ -1,5 +1,5 @@
-// A place in a text under a constraint: which tokens may come next, whether the text may end, what must come. Cheap to
-// fork for each choice of a request and to roll back, since places are numbers of states that all share.
+// A place in a text under a constraint: which tokens may come next, whether the text may end. Cheap to fork
+// for each choice of a request and to roll back, since places are numbers of states that all share.
 import { assert } from "../domain/assert.ts";
 import type { Language } from "./language.ts";
 import { withinStack } from "../regex/limits.ts";
@@ -91,21 +91,6 @@ export class Matcher {
   /** A matcher at the same place that goes its own way. */
   fork(): Matcher {
     return new Matcher(this.#constraint, this.#states);
-  }
-
-  /** The bytes that every text goes on with from here, at most `lengthMax`; empty where there is a choice. */
-  mustComeNext(lengthMax = 256): Uint8Array {
-    const { machine, budget } = this.#constraint.language;
-    budget.restart("maskSteps");
-    const forced: number[] = [];
-    let state = this.#state;
-    while (forced.length < lengthMax && !machine.threads(state).mayEnd) {
-      const byte = machine.onlyByte(state);
-      if (byte === null) break;
-      forced.push(byte);
-      state = machine.next(state, byte);
-    }
-    return Uint8Array.from(forced);
   }
 
   get #state(): ParserState {

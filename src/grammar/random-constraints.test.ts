@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../domain/random.ts";
 import { packVocabulary, unpackVocabulary } from "../domain/vocabulary.ts";
 import { checkMasks } from "./testing/check-masks.ts";
-import { checkMoves, checkMustComeNext } from "./testing/check-moves.ts";
+import { checkMoves } from "./testing/check-moves.ts";
 import { checkWalks } from "./testing/check-walks.ts";
 import { checkServed, randomConstraints, randomSchemas } from "./testing/random-constraints.ts";
 import { byteFallbackTokens, byteLevelTokens } from "./testing/vocabularies.ts";
@@ -52,13 +52,4 @@ test("matchers that fork and roll back are where fresh ones are", () => {
   checkServed(randomConstraints, { seed: searchSeed + 2, count: searchCount(30) }, (constraint) => {
     checkMoves(constraint, small, { random, moveCount: 20 });
   });
-});
-
-test("what must come next is the only way on, as far as it goes", () => {
-  const random = seededRandom(searchSeed, "what must come next");
-  let forcedCount = 0;
-  checkServed(randomConstraints, { seed: searchSeed + 3, count: searchCount(40) }, (constraint) => {
-    forcedCount += checkMustComeNext(constraint, small, random);
-  });
-  assert.ok(forcedCount > searchCount(60), `${forcedCount} bytes were said to come`);
 });

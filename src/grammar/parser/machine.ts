@@ -83,17 +83,6 @@ export class Machine {
     return row[byte];
   }
 
-  /** The one byte that may come next; null if there are several, or none. */
-  onlyByte(state: ParserState): number | null {
-    let only: number | null = null;
-    for (let byte = 0; byte < 256; byte++) {
-      if (this.next(state, byte) === deadParser) continue;
-      if (only !== null) return null;
-      only = byte;
-    }
-    return only;
-  }
-
   /** The state in which a text of one of the stacks begins. */
   open(stacks: Stacks): ParserState {
     const known = this.#opened.get(stacks);

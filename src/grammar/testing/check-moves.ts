@@ -1,5 +1,4 @@
-// Matchers that go back, fork and go on at random, against fresh ones that took the same tokens straight; and what
-// matchers say must come next, against trying every byte.
+// Matchers that go back, fork and go on at random, against fresh ones that took the same tokens straight.
 import assert from "node:assert/strict";
 import type { Constraint } from "../../domain/constraint.ts";
 import type { Random } from "../../domain/random.ts";
@@ -8,8 +7,7 @@ import { readLanguage } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import type { Matcher } from "../matcher.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
-import { idsOf, TokenTrial } from "./try-every-token.ts";
-import { randomWalk } from "./walk.ts";
+import { idsOf } from "./try-every-token.ts";
 
 /** A matcher, and the tokens that led to where it is. */
 interface Traveller {
@@ -63,45 +61,10 @@ const factsOf = (matcher: Matcher, trie: TokenTrie) => ({
   mask: maskOf(matcher, trie),
   mayEnd: matcher.mayEnd,
   mustEnd: matcher.mustEnd,
-  mustComeNext: matcher.mustComeNext(),
 });
 
 function maskOf(matcher: Matcher, trie: TokenTrie): Uint32Array {
   const mask = new Uint32Array(Math.ceil(trie.tokenCount / 32));
   matcher.mask(mask);
   return mask;
-}
-
-/**
- * Checks what must come next at every place of a random text.
- *
- * @returns of how many bytes a matcher said that they must come
- */
-export function checkMustComeNext(constraint: Constraint, trie: TokenTrie, random: Random): number {
-  const compiled = new CompiledConstraint(readLanguage(constraint, defaultGrammarLimits), trie);
-  const naive = readLanguage(constraint, defaultGrammarLimits);
-  const { tokens } = randomWalk(compiled, () => random.uniform(), 4);
-  const matcher = compiled.matcher();
-  const text: number[] = [];
-  let forcedCount = 0;
-  for (const token of [...tokens, null]) {
-    const forced = matcher.mustComeNext(8);
-    forcedCount += forced.length;
-    const where = JSON.stringify({ constraint, text, forced: [...forced] });
-    for (let length = 0; length <= forced.length && length < 8; length++)
-      assert.equal(onlyByte(naive, [...text, ...forced.subarray(0, length)]), forced[length] ?? null, where);
-    if (token === null) break;
-    assert.ok(matcher.accept(token));
-    text.push(...(trie.bytesOf[token] ?? []));
-  }
-  return forcedCount;
-}
-
-/** The byte that every text goes on with; null where it may end or there is a choice. */
-function onlyByte(language: CompiledConstraint["language"], text: readonly number[]): number | null {
-  const trial = new TokenTrial(language, Uint8Array.from(text));
-  const bytes = Array.from({ length: 256 }, (_, byte) => byte).filter((byte) =>
-    trial.allows(Uint8Array.of(byte)),
-  );
-  return trial.mayEnd || bytes.length !== 1 ? null : bytes[0];
 }
