@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Constraint } from "../../domain/constraint.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import { defaultGrammarLimits, ConstraintRefusal } from "../../regex/limits.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { readLanguage } from "../language.ts";
@@ -227,3 +228,24 @@ function readOrRefuse(schema: Json): Language | "no values" | null {
     return error.kind === "unsatisfiable" ? "no values" : null;
   }
 }
+
+test("a value is written in the order of a way that does all that is wanted of it", () => {
+  const schema: ExactJson = {
+    allOf: [
+      {
+        oneOf: [
+          { properties: { b: { type: "string" }, u: {} }, required: ["b", "t"], additionalProperties: false },
+          { properties: { t: { const: "x" } } },
+        ],
+      },
+      { not: { required: ["u", "t"] } },
+    ],
+  };
+  const language = readLanguage(jsonSchema(schema), defaultGrammarLimits);
+  // Ways in which another name must be there come before this one, and have another order.
+  for (const value of [
+    { b: "x", u: 1 },
+    { u: 1, b: "x" },
+  ])
+    assert.ok(accepts(language, language.textOf?.(value) ?? ""), JSON.stringify(value));
+});

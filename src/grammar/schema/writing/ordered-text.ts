@@ -7,7 +7,9 @@ import type { ArrayPlan } from "./array-counts.ts";
 import { doubleDecimal, plainDecimal } from "../decimals.ts";
 import { isObject } from "../document.ts";
 import type { Goal } from "../goals.ts";
+import { startOf, without } from "./plan-object.ts";
 import type { ObjectPlan } from "./plan-object.ts";
+import type { NameRule } from "../shapes.ts";
 import type { Plan, Plans } from "./plans.ts";
 
 export function orderedText(plans: Plans, goal: Goal, value: ExactJson): string {
@@ -74,6 +76,14 @@ class OrderedTexts {
     return `[${items.join(",")}]`;
   }
 
+  /** Whether one of the names is the rule's, and its value fits. */
+  #hasOne(rule: NameRule, names: ReadonlySet<string>, value: ExactJsonObject): boolean {
+    const { texts } = this.#plans.meanings;
+    return [...names].some(
+      (name) => texts.holds(rule.names, name) && this.fitting([rule.goal], value[name]) !== null,
+    );
+  }
+
   #ofObject(plan: ObjectPlan, value: ExactJsonObject): string | null {
     const names = new Set(Object.keys(value));
     if (names.size < plan.min || names.size > plan.max) return null;
@@ -81,6 +91,9 @@ class OrderedTexts {
     if (!plan.together.hold((index) => names.has(plan.declared[index].name))) return null;
     const declared = plan.declared.filter(({ name }) => names.delete(name));
     const { texts } = this.#plans.meanings;
+    const wants = startOf(plan).wants;
+    const done = plan.wanted.flatMap((rule) => (this.#hasOne(rule, names, value) ? rule.does : []));
+    if (without(wants, done).length > 0) return null;
     const rules = [...plan.wanted, ...plan.rules];
     const members: string[] = [];
     const add = (name: string, goals: readonly Goal[]): boolean => {
