@@ -66,7 +66,8 @@ export class LexemeWalker {
   /** @param walkOf what finds the walk of another state */
   walk(state: LexerState, walkOf: (state: LexerState) => LexemeWalk): LexemeWalk {
     const { harmless, others } = this.#trie;
-    const loan = this.#loanFor(state, walkOf);
+    const usual = this.#usual(state);
+    const loan = usual === state ? null : this.#loanFrom(usual, walkOf);
     const parts = {
       harmless: this.#walkNodes(harmless, state, loan),
       others: this.#walkNodes(others, state, loan),
@@ -77,7 +78,7 @@ export class LexemeWalker {
     ].filter(({ tops }) => tops.length > 0);
     if (loan !== null) return this.#onLoan(loan, parts, found);
     const tokens = this.#allowed(parts);
-    const tails = this.#usual(state) === state ? tailsBelow(found, this.#trie) : null;
+    const tails = usual === state ? tailsBelow(found, this.#trie) : null;
     const exits = tails === null ? found : [];
     return {
       tokens,
@@ -87,9 +88,9 @@ export class LexemeWalker {
     };
   }
 
-  #loanFor(state: LexerState, walkOf: (state: LexerState) => LexemeWalk): Loan | null {
-    const lender = this.#usual(state);
-    if (lender === deadState || lender === state || this.#usual(lender) !== lender) return null;
+  /** The walk of a state that most text leads to; null where it does not stay there, or lists no tails. */
+  #loanFrom(lender: LexerState, walkOf: (state: LexerState) => LexemeWalk): Loan | null {
+    if (lender === deadState || this.#usual(lender) !== lender) return null;
     const { tokens, tails } = walkOf(lender);
     return "bits" in tokens && tails !== null
       ? { state: lender, bits: tokens.bits, tails: tails.tails }
@@ -146,12 +147,10 @@ export class LexemeWalker {
       }
       path[depth] = after;
       loanPath[depth] = loan === null ? deadState : automaton.next(loanPath[depth - 1], byte);
-      const isAll = this.#takesAllBelow(nodes, node, path);
-      // What both do alike from here on is as the other's walk has it.
-      if (
-        loan !== null &&
-        (after === loanPath[depth] || (isAll && this.#takesAllBelow(nodes, node, loanPath)))
-      ) {
+      // What both do alike from here on is as the other's walk has it; this state is not dead, as that of no other is.
+      const isSame = after === loanPath[depth];
+      const isAll = !isSame && this.#takesAllBelow(nodes, node, path);
+      if (isSame || (isAll && loan !== null && this.#takesAllBelow(nodes, node, loanPath))) {
         if (tokensBefore[node] > borrowedTo) gaps.push(borrowedTo, tokensBefore[node]);
         borrowedTo = tokensBefore[end];
         node = end;
