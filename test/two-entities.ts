@@ -17,7 +17,7 @@ import { newUuid } from "../src/domain/ids.ts";
 import { NaiveEngine } from "../src/engine/testing/naive-engine.ts";
 import { createFeedbackService } from "../src/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer, playJob } from "../src/http/testing/fake-server.ts";
-import { createModelDirectory } from "../src/models/model-directory.ts";
+import { createModelDirectory } from "../src/registry/model-directory.ts";
 import type { Stores } from "../src/storage/stores.ts";
 import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";

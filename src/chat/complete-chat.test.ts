@@ -33,7 +33,7 @@ import { directPrompts } from "./testing/direct-prompts.ts";
 import { plainReplies } from "./testing/plain-replies.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
-import type { ResolvedModel } from "../models/model-directory.ts";
+import type { ResolvedModel } from "../registry/model-directory.ts";
 import type { GenerationDefaults, ServedBase } from "./served-base.ts";
 import { searching } from "../domain/testing/search.ts";
 

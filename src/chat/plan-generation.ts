@@ -11,7 +11,7 @@ import {
 } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { refuseMissingConstraint } from "./missing-features.ts";
-import type { ResolvedModel } from "../models/model-directory.ts";
+import type { ResolvedModel } from "../registry/model-directory.ts";
 import { namedTokens } from "./reply/named-tokens.ts";
 import { promptName, promptRefusal } from "../tokenizer/prompt-faults.ts";
 import { planReply, type ReplyPlan } from "./tools/reply-plan.ts";

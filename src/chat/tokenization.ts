@@ -3,7 +3,7 @@
 import type { Caller } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../domain/chat.ts";
-import type { ModelDirectory } from "../models/model-directory.ts";
+import type { ModelDirectory } from "../registry/model-directory.ts";
 import { requireLength } from "../tokenizer/encode-prompt.ts";
 import { promptRefusal } from "../tokenizer/prompt-faults.ts";
 import { servedContextLength, type ServedBase } from "./served-base.ts";

@@ -23,7 +23,7 @@ import { readFloats, readSafetensorsFolder, readSafetensorsHeader } from "../mod
 import { storedBytes, writeSafetensors } from "../model/write-safetensors.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
-import { modelSettings, type ModelSettings } from "../models/settings.ts";
+import { modelSettings, type ModelSettings } from "../registry/settings.ts";
 import { sampleModel, sampleVersion, storeModel } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { CheckpointFiles } from "./checkpoint-files.ts";

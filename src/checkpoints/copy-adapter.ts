@@ -5,8 +5,8 @@ import { copyFile, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { adapterFolderOf, type ModelVersion } from "../domain/model.ts";
 import { stateOf, storedState } from "../domain/trainer/state.ts";
-import { deletionMark } from "../models/model-service.ts";
-import type { CopiedAdapter } from "../models/register-model.ts";
+import { deletionMark } from "../registry/model-service.ts";
+import type { CopiedAdapter } from "../registry/register-model.ts";
 import { makeFolder, writeWholeFolder } from "./whole-folder.ts";
 
 export interface CopyDependencies {

@@ -3,7 +3,7 @@ import { hashSecret, type AccessKey } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { secureBytes } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { isPlainPart } from "../models/model-name.ts";
+import { isPlainPart } from "../registry/model-name.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** 62^43 > 2^256: as many digits as hold 32 bytes. */

@@ -8,9 +8,9 @@ import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetr
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Stores } from "../storage/stores.ts";
-import { listBaseModels } from "../models/base-models.ts";
-import { adapterOf, createModelDirectory } from "../models/model-directory.ts";
-import { createModelService } from "../models/model-service.ts";
+import { listBaseModels } from "../registry/base-models.ts";
+import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
+import { createModelService } from "../registry/model-service.ts";
 import { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
 import { createTokenizationService } from "../chat/tokenization.ts";

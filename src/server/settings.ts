@@ -6,7 +6,7 @@ import { engineSettings } from "../engine/settings.ts";
 import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
-import { modelSettings } from "../models/settings.ts";
+import { modelSettings } from "../registry/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 
 const serverSettings = {

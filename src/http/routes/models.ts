@@ -2,8 +2,8 @@
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
 import { orderedProjections } from "../../domain/model.ts";
-import type { ForkSource } from "../../models/fork-source.ts";
-import type { Registration } from "../../models/register-model.ts";
+import type { ForkSource } from "../../registry/fork-source.ts";
+import type { Registration } from "../../registry/register-model.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ValueOf } from "../../wire/checked.ts";
 import { locate } from "../../wire/places.ts";

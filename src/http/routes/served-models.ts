@@ -3,8 +3,8 @@ import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
 import { adapterOfServer, type AdapterWish } from "../../domain/model.ts";
 import { notFound } from "../../domain/service-error.ts";
-import { fullName, parseModelName } from "../../models/model-name.ts";
-import type { ServedName } from "../../models/model-service.ts";
+import { fullName, parseModelName } from "../../registry/model-name.ts";
+import type { ServedName } from "../../registry/model-service.ts";
 import {
   adapterWishBody,
   baseModelsSchema,

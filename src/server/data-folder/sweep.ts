@@ -6,7 +6,7 @@ import { importsFolder } from "../../checkpoints/import-adapter.ts";
 import { isTerminal, type JobRunner, type JobState, type JobStore } from "../../domain/job.ts";
 import type { ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
-import { deletionMark } from "../../models/model-service.ts";
+import { deletionMark } from "../../registry/model-service.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { stateFileName } from "../../training/embedded/profile.ts";
 import { isUnfinished } from "../../training/folders/publish.ts";
