@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { FakeClock } from "../src/domain/testing/fake-clock.ts";
 import type { Constraint, Refusal } from "../src/domain/constraint.ts";
-import { constraintSettings } from "../src/engine/constraints/settings.ts";
+import { constraintSettings } from "../src/engine/token-masks/settings.ts";
 import { checkConstraint } from "../src/grammar/check.ts";
 import { readLanguage } from "../src/grammar/language.ts";
 import { accepts } from "../src/grammar/testing/accepts.ts";

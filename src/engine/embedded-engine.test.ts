@@ -11,7 +11,7 @@ import { systemClock } from "../domain/clock.ts";
 import { defaultsOf } from "../domain/settings.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import type { ProcessEngine } from "./carrier/process-engine.ts";
-import { constraintSettings } from "./constraints/settings.ts";
+import { constraintSettings } from "./token-masks/settings.ts";
 import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
 import { createEmbeddedEngine } from "./embedded-engine.ts";
 import { engineSettings } from "./settings.ts";

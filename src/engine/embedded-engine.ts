@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { ProcessEngine } from "./carrier/process-engine.ts";
-import type { ConstraintSettings } from "./constraints/settings.ts";
+import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { settingsForThisMachine, type EngineSettings } from "./settings.ts";
 

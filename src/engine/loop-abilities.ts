@@ -1,8 +1,8 @@
 // What the embedded engine can do and what it shows of itself, by its settings: known also where it does not run.
 import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
-import type { CacheCounts } from "./constraints/constraint-cache.ts";
-import type { ConstraintSettings } from "./constraints/settings.ts";
-import { processorNames, readRegistrations } from "./processors/registrations.ts";
+import type { CacheCounts } from "./token-masks/constraint-cache.ts";
+import type { ConstraintSettings } from "./token-masks/settings.ts";
+import { processorNames, readRegistrations } from "./logits-processors/registrations.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */

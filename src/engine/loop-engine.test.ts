@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { defaultsOf } from "../domain/settings.ts";
 import { packVocabulary } from "../domain/vocabulary.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
-import { constraintSettings } from "./constraints/settings.ts";
+import { constraintSettings } from "./token-masks/settings.ts";
 import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { openModelFolder } from "./open-model-folder.ts";

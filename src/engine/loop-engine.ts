@@ -15,14 +15,14 @@ import type {
 import { serviceOf } from "../domain/lifecycle.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import type { ConstraintSettings } from "./constraints/settings.ts";
-import { ThreadedConstraints } from "./constraints/threaded-constraints.ts";
+import type { ConstraintSettings } from "./token-masks/settings.ts";
+import { ThreadedConstraints } from "./token-masks/threaded-constraints.ts";
 import { Generations, unavailable } from "./generations.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
 import type { ModelRunner } from "./model-runner.ts";
-import { readRegistrations } from "./processors/registrations.ts";
-import { loadProcessors } from "./processors/registry.ts";
+import { readRegistrations } from "./logits-processors/registrations.ts";
+import { loadProcessors } from "./logits-processors/registry.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /** A model that is ready to compute. */

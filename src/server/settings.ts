@@ -1,7 +1,7 @@
 // Every section of the configuration: the server's own settings here, the others beside what they set.
 import type { SettingsSchema } from "../domain/settings.ts";
 import { chatSettings } from "../chat/settings.ts";
-import { constraintSettings } from "../engine/constraints/settings.ts";
+import { constraintSettings } from "../engine/token-masks/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
 import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
-import { constraintSettings } from "../constraints/settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { openModelFolder } from "../open-model-folder.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";

@@ -6,7 +6,7 @@ import type { GeneratedToken, GenerationRequest } from "../../domain/generation.
 import { seededRandom, type Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
 import { choice } from "../../grammar/testing/constraints.ts";
-import type { TokenMask } from "../constraints/constraints.ts";
+import type { TokenMask } from "../token-masks/constraints.ts";
 import { drawInputOf } from "../testing/draw-inputs.ts";
 import {
   drawPlainly,

@@ -8,12 +8,12 @@ import type { Constraint } from "../../domain/constraint.ts";
 import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
-import type { Constraints, PreparedConstraint } from "../constraints/constraints.ts";
+import type { Constraints, PreparedConstraint } from "../token-masks/constraints.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
-import type { ProcessorRegistry } from "../processors/registry.ts";
+import type { ProcessorRegistry } from "../logits-processors/registry.ts";
 import { Lanes } from "./lanes.ts";
 import { runCall } from "./run-call.ts";
 import {

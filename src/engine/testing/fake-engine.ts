@@ -3,7 +3,7 @@ import { defaultsOf } from "../../domain/settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import type { EngineProgress } from "../carrier/serve-engine.ts";
-import { constraintSettings } from "../constraints/settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import type { PromptPart } from "../model-runner.ts";
 import { engineSettings } from "../settings.ts";

@@ -6,7 +6,7 @@ import { readLanguage } from "../../grammar/language.ts";
 import { CompiledConstraint } from "../../grammar/matcher.ts";
 import type { TokenTrie } from "../../grammar/trie/token-trie.ts";
 import { ConstraintRefusal, type GrammarLimits } from "../../regex/limits.ts";
-import type { ConstraintCursor, Constraints, PreparedConstraint } from "../constraints/constraints.ts";
+import type { ConstraintCursor, Constraints, PreparedConstraint } from "../token-masks/constraints.ts";
 
 export interface LateConstraintsOptions {
   readonly trie: TokenTrie;

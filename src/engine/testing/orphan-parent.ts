@@ -3,7 +3,7 @@ import { systemClock } from "../../domain/clock.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createEmbeddedEngine } from "../embedded-engine.ts";
-import { constraintSettings } from "../constraints/settings.ts";
+import { constraintSettings } from "../token-masks/settings.ts";
 import { engineSettings } from "../settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 
