@@ -2,7 +2,7 @@
 import { present } from "../src/domain/assert.ts";
 import { readLanguage } from "../src/grammar/language.ts";
 import { CompiledConstraint } from "../src/grammar/matcher.ts";
-import { jsonSchema } from "../src/grammar/testing/constraints.ts";
+import { jsonSchema } from "../src/grammar/testing/make-constraints.ts";
 import { longestTokens } from "../src/grammar/trie/longest-tokens.ts";
 import type { TokenTrie } from "../src/grammar/trie/token-trie.ts";
 import { defaultGrammarLimits } from "../src/regex/limits.ts";

@@ -9,7 +9,7 @@ import { exactJsonText, isExactObject, parseExactJson } from "../src/domain/text
 import type { ExactJson } from "../src/domain/text/exact-json.ts";
 import { readLanguage } from "../src/grammar/language.ts";
 import { CompiledConstraint } from "../src/grammar/matcher.ts";
-import { jsonSchema } from "../src/grammar/testing/constraints.ts";
+import { jsonSchema } from "../src/grammar/testing/make-constraints.ts";
 import { byteLevelTokens } from "../src/grammar/testing/vocabularies.ts";
 import { longestTokens } from "../src/grammar/trie/longest-tokens.ts";
 import { buildTokenTrie } from "../src/grammar/trie/token-trie.ts";

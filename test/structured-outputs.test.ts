@@ -13,7 +13,7 @@ import { readLanguage } from "../src/grammar/language.ts";
 import { accepts } from "../src/grammar/testing/accepts.ts";
 import { annotations, formatNames } from "../src/grammar/schema/keywords/formats.ts";
 import { knownKeywords } from "../src/grammar/schema/keywords/read-keywords.ts";
-import { jsonSchema, regex } from "../src/grammar/testing/constraints.ts";
+import { jsonSchema, regex } from "../src/grammar/testing/make-constraints.ts";
 import { vocabularyOf } from "../src/grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits as limits } from "../src/regex/limits.ts";
 import { readConstraint } from "../src/wire/chat/chat-constraint.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { constraintFeatures } from "../domain/generation.ts";
 import type { Fault } from "../domain/service-error.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { jsonSchema, structuralTag } from "../grammar/testing/constraints.ts";
+import { jsonSchema, structuralTag } from "../grammar/testing/make-constraints.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 import { constrainedReply } from "./tools/constrained-reply.ts";

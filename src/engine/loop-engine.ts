@@ -22,7 +22,7 @@ import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
 import type { ModelRunner } from "./model-runner.ts";
 import { readRegistrations } from "./logits-processors/registrations.ts";
-import { loadProcessors } from "./logits-processors/registry.ts";
+import { loadProcessors } from "./logits-processors/processor-registry.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /** A model that is ready to compute. */

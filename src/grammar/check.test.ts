@@ -8,7 +8,7 @@ import { defaultGrammarLimits } from "../regex/limits.ts";
 import type { GrammarLimits } from "../regex/limits.ts";
 import { checkConstraint } from "./check.ts";
 import { readLanguage } from "./language.ts";
-import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
+import { choice, grammar, jsonSchema, regex } from "./testing/make-constraints.ts";
 import { byteLevelTokens, vocabularyOf } from "./testing/vocabularies.ts";
 import { buildTokenTrie, type TokenTrie } from "./trie/token-trie.ts";
 

@@ -4,7 +4,7 @@ import { defaultGrammarLimits } from "../regex/limits.ts";
 import { ground } from "./ground.ts";
 import { readLanguage } from "./language.ts";
 import { CompiledConstraint } from "./matcher.ts";
-import { jsonSchema, regex } from "./testing/constraints.ts";
+import { jsonSchema, regex } from "./testing/make-constraints.ts";
 import { byteLevelTokens } from "./testing/vocabularies.ts";
 import { longestTokens } from "./trie/longest-tokens.ts";
 import { buildTokenTrie } from "./trie/token-trie.ts";

@@ -7,7 +7,7 @@ import { CompiledConstraint } from "./matcher.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import type { Json } from "../domain/trajectory.ts";
 import { checkMasksAlong } from "./testing/check-along.ts";
-import { choice, grammar, jsonSchema, regex } from "./testing/constraints.ts";
+import { choice, grammar, jsonSchema, regex } from "./testing/make-constraints.ts";
 import { allowedByTrying, idsOf } from "./testing/try-every-token.ts";
 import { vocabularyOf, vocabularyOfFile } from "./testing/vocabularies.ts";
 import { randomWalk } from "./testing/walk.ts";

@@ -11,7 +11,7 @@ import { ConstraintRefusal, defaultGrammarLimits, StepBudget } from "./limits.ts
 import { checkRefusal } from "./testing/check-refusal.ts";
 import { patternsWithTexts } from "./testing/random-patterns.ts";
 import { unicodeProperty } from "./characters/unicode-property.ts";
-import { jsonSchema, regex } from "../grammar/testing/constraints.ts";
+import { jsonSchema, regex } from "../grammar/testing/make-constraints.ts";
 import { searchCount, searching } from "../domain/testing/search.ts";
 
 const limits = defaultGrammarLimits;

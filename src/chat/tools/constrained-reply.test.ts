@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { ToolChoice } from "../../domain/chat.ts";
 import { constraintFeatures } from "../../domain/generation.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
-import { choice, grammar, jsonSchema, regex, structuralTag } from "../../grammar/testing/constraints.ts";
+import { choice, grammar, jsonSchema, regex, structuralTag } from "../../grammar/testing/make-constraints.ts";
 import { readLanguage } from "../../grammar/language.ts";
 import { accepts } from "../../grammar/testing/accepts.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";

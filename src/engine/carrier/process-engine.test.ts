@@ -7,7 +7,7 @@ import { systemClock } from "../../domain/clock.ts";
 import type { Engine, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
-import { choice } from "../../grammar/testing/constraints.ts";
+import { choice } from "../../grammar/testing/make-constraints.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { read } from "../contract/engine-under-test.ts";
 import { engineSettings, type EngineSettings } from "../settings.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import type { Json } from "../../domain/trajectory.ts";
-import { jsonSchema, regex } from "../../grammar/testing/constraints.ts";
+import { jsonSchema, regex } from "../../grammar/testing/make-constraints.ts";
 import { byteLevelTokens } from "../../grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createConstraintChecker } from "./constraint-checker.ts";

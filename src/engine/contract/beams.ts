@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceCountMax, type Engine, type GenerationRequest } from "../../domain/generation.ts";
-import { choice, regex } from "../../grammar/testing/constraints.ts";
+import { choice, regex } from "../../grammar/testing/make-constraints.ts";
 import { searchPlainly, type PlainAnswer } from "../testing/plain-beams.ts";
 import { requestOf, type ShortRequest, type Transcript } from "../testing/run-loop.ts";
 import {

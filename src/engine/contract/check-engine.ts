@@ -2,7 +2,7 @@
 import { capabilitiesOf, type EngineUnderTest } from "./engine-under-test.ts";
 import { checkAdapters } from "./adapters.ts";
 import { checkBeams } from "./beams.ts";
-import { checkConstraints } from "./constraints.ts";
+import { checkConstrainedOutput } from "./constrained-output.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents } from "./events.ts";
 import { checkPriorities } from "./priorities.ts";
@@ -19,7 +19,7 @@ export function checkEngine(under: EngineUnderTest): void {
   checkSampling(under);
   checkAdapters(under);
   checkRestrictions(under);
-  checkConstraints(under);
+  checkConstrainedOutput(under);
   if (features.has("prompt-logprobs")) checkPromptLogprobs(under);
   if (features.has("logits-processors")) checkProcessors(under);
   if (features.has("beam")) checkBeams(under);

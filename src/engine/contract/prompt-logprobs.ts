@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { present } from "../../domain/assert.ts";
 import type { PromptLogprob } from "../../domain/generation.ts";
-import { choice } from "../../grammar/testing/constraints.ts";
+import { choice } from "../../grammar/testing/make-constraints.ts";
 import { requestOf, type Transcript } from "../testing/run-loop.ts";
 import {
   adapter,

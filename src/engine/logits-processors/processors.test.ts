@@ -9,7 +9,7 @@ import type { JsonObject } from "../../domain/trajectory.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import { processorNames, readRegistrations } from "./registrations.ts";
-import { loadProcessors, type ProcessorRegistry } from "./registry.ts";
+import { loadProcessors, type ProcessorRegistry } from "./processor-registry.ts";
 
 const vocabularySize = 8;
 const texts = ["a", "b", "c", "d", "<think>", "</think>", null];

@@ -3,7 +3,7 @@
 import type { GenerationRequest } from "../../domain/generation.ts";
 import type { Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
-import type { TokenMask } from "../token-masks/constraints.ts";
+import type { TokenMask } from "../token-masks/constraint-backend.ts";
 import type { TokenHistory } from "./token-history.ts";
 import { tokenSetOf, type TokenSet } from "./token-set.ts";
 

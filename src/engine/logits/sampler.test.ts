@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { GeneratedToken, GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
-import { choice } from "../../grammar/testing/constraints.ts";
-import type { TokenMask } from "../token-masks/constraints.ts";
+import { choice } from "../../grammar/testing/make-constraints.ts";
+import type { TokenMask } from "../token-masks/constraint-backend.ts";
 import { drawInputOf } from "../testing/draw-inputs.ts";
 import {
   drawPlainly,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
-import { choice, regex } from "../../grammar/testing/constraints.ts";
+import { choice, regex } from "../../grammar/testing/make-constraints.ts";
 import { readLanguage } from "../../grammar/language.ts";
 import { CompiledConstraint } from "../../grammar/matcher.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";

@@ -8,12 +8,12 @@ import type { Constraint } from "../../domain/constraint.ts";
 import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
-import type { Constraints, PreparedConstraint } from "../token-masks/constraints.ts";
+import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
-import type { ProcessorRegistry } from "../logits-processors/registry.ts";
+import type { ProcessorRegistry } from "../logits-processors/processor-registry.ts";
 import { Lanes } from "./lanes.ts";
 import { runCall } from "./run-call.ts";
 import {
@@ -44,7 +44,7 @@ export interface LoopOptions {
   /** Absent where the vocabulary's size decides. */
   readonly logprobTokensPerStepMax?: number;
   /** Absent where no request brings a constraint. */
-  readonly constraints?: Constraints;
+  readonly constraints?: ConstraintBackend;
   /** Absent where no request asks for a logits processor. */
   readonly processors?: ProcessorRegistry;
   /** Called at the end of each step. */
@@ -77,7 +77,7 @@ export class EngineLoop {
   readonly #budget: StepBudget;
   readonly #drawer: Drawer;
   readonly #lanes: Lanes;
-  readonly #constraints: Constraints | undefined;
+  readonly #constraints: ConstraintBackend | undefined;
   readonly #processors: ProcessorRegistry | undefined;
   /** Those that want tokens. */
   readonly #requests = new Set<RunningRequest>();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
-import { choice, regex } from "../../grammar/testing/constraints.ts";
+import { choice, regex } from "../../grammar/testing/make-constraints.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { FakeRunner, fakeShape } from "../testing/fake-runner.ts";

@@ -10,7 +10,7 @@ import {
 import { seededRandom, type Random } from "../../domain/random.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
 import { BeamSearch, noWays, type Beginning, type WaysOn } from "../beam/beam-search.ts";
-import type { ConstraintCursor, PreparedConstraint } from "../token-masks/constraints.ts";
+import type { ConstraintCursor, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import type { LoadedAdapter } from "../model-runner.ts";

@@ -6,7 +6,11 @@ import { readLanguage } from "../../grammar/language.ts";
 import { CompiledConstraint } from "../../grammar/matcher.ts";
 import type { TokenTrie } from "../../grammar/trie/token-trie.ts";
 import { ConstraintRefusal, type GrammarLimits } from "../../regex/limits.ts";
-import type { ConstraintCursor, Constraints, PreparedConstraint } from "../token-masks/constraints.ts";
+import type {
+  ConstraintCursor,
+  ConstraintBackend,
+  PreparedConstraint,
+} from "../token-masks/constraint-backend.ts";
 
 export interface LateConstraintsOptions {
   readonly trie: TokenTrie;
@@ -15,7 +19,7 @@ export interface LateConstraintsOptions {
   readonly lateness: () => number;
 }
 
-export class LateConstraints implements Constraints {
+export class LateConstraints implements ConstraintBackend {
   readonly #options: LateConstraintsOptions;
   /** Places that were opened and not closed. */
   openCount = 0;

@@ -28,7 +28,7 @@ import { allowedByTrying } from "../../grammar/testing/try-every-token.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import { processorNames } from "../logits-processors/registrations.ts";
-import { loadProcessors, type ProcessorRegistry } from "../logits-processors/registry.ts";
+import { loadProcessors, type ProcessorRegistry } from "../logits-processors/processor-registry.ts";
 import type { GenerationStream } from "../generation-stream.ts";
 import { Generations, unavailable } from "../generations.ts";
 import { searchEvents, type Scores } from "./naive-beams.ts";

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { readLanguage } from "../../grammar/language.ts";
 import { CompiledConstraint } from "../../grammar/matcher.ts";
-import { choice, jsonSchema, regex } from "../../grammar/testing/constraints.ts";
+import { choice, jsonSchema, regex } from "../../grammar/testing/make-constraints.ts";
 import { vocabularyOf } from "../../grammar/testing/vocabularies.ts";
 import { randomWalk } from "../../grammar/testing/walk.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";

@@ -2,7 +2,7 @@
 // choices go on where it was compiled again, behind the tokens that they have.
 import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constraints.ts";
+import type { ConstraintCursor, PreparedConstraint, TokenMask } from "./constraint-backend.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import type { MaskPlace, MaskWorker } from "./mask-worker.ts";
 

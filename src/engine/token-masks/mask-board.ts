@@ -3,7 +3,7 @@
 // counted, so that nothing is taken for what an earlier owner of the place asked for.
 import { assert } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
-import type { TokenMask } from "./constraints.ts";
+import type { TokenMask } from "./constraint-backend.ts";
 
 /** How a turn of a place ended; of one that failed a message says why. */
 export type MaskOutcome = "goes-on" | "may-end" | "failed";

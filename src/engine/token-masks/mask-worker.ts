@@ -5,7 +5,7 @@ import { present } from "../../domain/assert.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { CacheCounts } from "./constraint-cache.ts";
-import type { TokenMask } from "./constraints.ts";
+import type { TokenMask } from "./constraint-backend.ts";
 import { MaskBoard } from "./mask-board.ts";
 import type { MaskAnswer, MaskRequest, MaskThreadData, Preparation, Refusal } from "./mask-protocol.ts";
 import { ThreadSignals } from "./thread-signals.ts";

@@ -5,17 +5,17 @@ import { after, test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
-import { choice, regex } from "../../grammar/testing/constraints.ts";
+import { choice, regex } from "../../grammar/testing/make-constraints.ts";
 import { LateConstraints } from "../testing/late-constraints.ts";
 import {
-  checkConstraints,
+  checkConstraintBackend,
   costlyMasks,
   followText,
   nextMask,
   prepare,
   tokens,
   trie,
-} from "./contract/check-constraints.ts";
+} from "./contract/check-constraint-backend.ts";
 import { constraintSettings, type ConstraintSettings } from "./settings.ts";
 import { ThreadedConstraints, type ThreadedConstraintsOptions } from "./threaded-constraints.ts";
 
@@ -42,8 +42,8 @@ function threaded(
   return constraints;
 }
 
-checkConstraints({ name: "threads", make: threaded });
-checkConstraints({
+checkConstraintBackend({ name: "threads", make: threaded });
+checkConstraintBackend({
   name: "constraints of tests",
   make: (settings) => {
     let asked = 0;

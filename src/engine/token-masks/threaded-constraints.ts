@@ -5,7 +5,7 @@ import type { Constraint } from "../../domain/constraint.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
 import type { CacheCounts } from "./constraint-cache.ts";
-import type { Constraints, PreparedConstraint } from "./constraints.ts";
+import type { ConstraintBackend, PreparedConstraint } from "./constraint-backend.ts";
 import { HeldConstraint, refused, type Compiled } from "./held-constraint.ts";
 import type { Refusal } from "./mask-protocol.ts";
 import { MaskWorker } from "./mask-worker.ts";
@@ -34,7 +34,7 @@ const niceness = { quick: 0, slow: 10 } as const satisfies Record<Pace, number>;
 const defaultSilenceMs = 60_000;
 const defaultModule = new URL("./mask-thread.js", import.meta.url);
 
-export class ThreadedConstraints implements Constraints {
+export class ThreadedConstraints implements ConstraintBackend {
   readonly #options: ThreadedConstraintsOptions;
   readonly #workers = new Map<Pace, MaskWorker>();
   #lastKey = 0;

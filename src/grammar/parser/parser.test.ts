@@ -5,7 +5,7 @@ import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
 import { readLanguage } from "../language.ts";
 import type { Language } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
-import { grammar } from "../testing/constraints.ts";
+import { grammar } from "../testing/make-constraints.ts";
 import { beginningsOf, gbnfOf, matchable, matchesOf, plainGrammars } from "../testing/naive-grammar.ts";
 import { idsOf } from "../testing/try-every-token.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";

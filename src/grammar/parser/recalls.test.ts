@@ -5,7 +5,7 @@ import { seededRandom } from "../../domain/random.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { checkMasks } from "../testing/check-masks.ts";
 import { checkWalks } from "../testing/check-walks.ts";
-import { jsonSchema } from "../testing/constraints.ts";
+import { jsonSchema } from "../testing/make-constraints.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { searchCount, searchSeed } from "../../domain/testing/search.ts";
 

@@ -6,7 +6,7 @@ import { systemClock } from "../../domain/clock.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkConstraint } from "../check.ts";
-import { jsonSchema } from "../testing/constraints.ts";
+import { jsonSchema } from "../testing/make-constraints.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 import { searching } from "../../domain/testing/search.ts";
 

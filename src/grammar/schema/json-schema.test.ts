@@ -10,7 +10,7 @@ import type { Language } from "../language.ts";
 import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkRefusal } from "../../regex/testing/check-refusal.ts";
 import { CompiledConstraint } from "../matcher.ts";
-import { jsonSchema } from "../testing/constraints.ts";
+import { jsonSchema } from "../testing/make-constraints.ts";
 import { isValid } from "../testing/naive-validator.ts";
 import { schemas, values } from "../testing/random-schemas.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";

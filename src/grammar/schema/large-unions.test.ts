@@ -12,7 +12,7 @@ import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";
 import type { Language } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
-import { choice, jsonSchema } from "../testing/constraints.ts";
+import { choice, jsonSchema } from "../testing/make-constraints.ts";
 import { isValid } from "../testing/naive-validator.ts";
 import { conditional, unionSchemas, unionValues } from "../testing/random-unions.ts";
 import { byteLevelTokens, vocabularyOf } from "../testing/vocabularies.ts";

@@ -7,7 +7,7 @@ import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";
 import type { Language } from "../language.ts";
 import { ConstraintRefusal, defaultGrammarLimits } from "../../regex/limits.ts";
-import { jsonSchema } from "../testing/constraints.ts";
+import { jsonSchema } from "../testing/make-constraints.ts";
 
 interface Group {
   readonly name: string;

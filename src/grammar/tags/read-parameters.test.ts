@@ -6,7 +6,7 @@ import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { checkRefusal } from "../../regex/testing/check-refusal.ts";
 import { readLanguage } from "../language.ts";
 import { accepts } from "../testing/accepts.ts";
-import { structuralTag } from "../testing/constraints.ts";
+import { structuralTag } from "../testing/make-constraints.ts";
 
 const read = (format: Json) =>
   readLanguage(structuralTag({ type: "structural_tag", format }), defaultGrammarLimits);

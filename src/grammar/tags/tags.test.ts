@@ -8,7 +8,7 @@ import { accepts } from "../testing/accepts.ts";
 import type { Language } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import { checkMasksAlong } from "../testing/check-along.ts";
-import { structuralTag } from "../testing/constraints.ts";
+import { structuralTag } from "../testing/make-constraints.ts";
 import { holdsTag } from "../testing/naive-tags.ts";
 import { structuralTags, tagTexts } from "../testing/random-tags.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";

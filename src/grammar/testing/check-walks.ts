@@ -9,7 +9,7 @@ import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { readLanguage } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
 import type { TokenTrie } from "../trie/token-trie.ts";
-import { jsonSchema } from "./constraints.ts";
+import { jsonSchema } from "./make-constraints.ts";
 import { randomWalk } from "./walk.ts";
 
 const ajv = new Ajv2020({ strict: false, validateFormats: true, allErrors: false });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { Constraint } from "../../domain/constraint.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
-import { choice, grammar, jsonSchema, regex, structuralTag } from "./constraints.ts";
+import { choice, grammar, jsonSchema, regex, structuralTag } from "./make-constraints.ts";
 import { schemas } from "./random-schemas.ts";
 import { structuralTags } from "./random-tags.ts";
 

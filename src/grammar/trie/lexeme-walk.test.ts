@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { readLanguage } from "../language.ts";
 import { CompiledConstraint } from "../matcher.ts";
-import { grammar } from "../testing/constraints.ts";
+import { grammar } from "../testing/make-constraints.ts";
 import { allowedByTrying, idsOf } from "../testing/try-every-token.ts";
 import { vocabularyOf } from "../testing/vocabularies.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { grammar, jsonSchema } from "../../grammar/testing/constraints.ts";
+import { grammar, jsonSchema } from "../../grammar/testing/make-constraints.ts";
 import { unofferedConstraint } from "./unoffered.ts";
 
 test("a check names what of a constraint the model's engine does not offer", () => {

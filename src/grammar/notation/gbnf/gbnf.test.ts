@@ -6,7 +6,7 @@ import { defaultGrammarLimits } from "../../../regex/limits.ts";
 import { checkRefusal } from "../../../regex/testing/check-refusal.ts";
 import { CompiledConstraint } from "../../matcher.ts";
 import { checkMasksAlong } from "../../testing/check-along.ts";
-import { grammar } from "../../testing/constraints.ts";
+import { grammar } from "../../testing/make-constraints.ts";
 import { vocabularyOf } from "../../testing/vocabularies.ts";
 import { randomWalk } from "../../testing/walk.ts";
 

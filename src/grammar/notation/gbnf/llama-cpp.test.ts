@@ -5,7 +5,7 @@ import { defaultGrammarLimits } from "../../../regex/limits.ts";
 import { readLanguage } from "../../language.ts";
 import { accepts } from "../../testing/accepts.ts";
 import { CompiledConstraint } from "../../matcher.ts";
-import { grammar } from "../../testing/constraints.ts";
+import { grammar } from "../../testing/make-constraints.ts";
 import { vocabularyOf } from "../../testing/vocabularies.ts";
 import { randomWalk } from "../../testing/walk.ts";
 

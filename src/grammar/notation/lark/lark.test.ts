@@ -6,7 +6,7 @@ import { readLanguage } from "../../language.ts";
 import { accepts } from "../../testing/accepts.ts";
 import { CompiledConstraint } from "../../matcher.ts";
 import { checkMasksAlong } from "../../testing/check-along.ts";
-import { grammar } from "../../testing/constraints.ts";
+import { grammar } from "../../testing/make-constraints.ts";
 import { vocabularyOf } from "../../testing/vocabularies.ts";
 import { randomWalk } from "../../testing/walk.ts";
 

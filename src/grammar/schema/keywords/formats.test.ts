@@ -8,7 +8,7 @@ import type { Json } from "../../../domain/trajectory.ts";
 import { ConstraintRefusal, defaultGrammarLimits } from "../../../regex/limits.ts";
 import { readLanguage } from "../../language.ts";
 import { accepts } from "../../testing/accepts.ts";
-import { jsonSchema } from "../../testing/constraints.ts";
+import { jsonSchema } from "../../testing/make-constraints.ts";
 import { searchCount, searchSeed } from "../../../domain/testing/search.ts";
 
 const ajv = addFormats.default(new Ajv2020({ strict: false }));

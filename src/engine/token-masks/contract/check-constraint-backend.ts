@@ -1,4 +1,4 @@
-// The contract of every Constraints as a suite: masks are those of trying every token, places of one constraint go their
+// The contract of every constraint backend as a suite: masks are those of trying every token, places of one constraint go their
 // own ways, and what cannot be served is refused by name.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -6,12 +6,17 @@ import { systemClock } from "../../../domain/clock.ts";
 import type { Constraint } from "../../../domain/constraint.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import { readLanguage } from "../../../grammar/language.ts";
-import { choice, grammar, jsonSchema, regex } from "../../../grammar/testing/constraints.ts";
+import { choice, grammar, jsonSchema, regex } from "../../../grammar/testing/make-constraints.ts";
 import { allowedByTrying, idsOf } from "../../../grammar/testing/try-every-token.ts";
 import { tokensOfFile } from "../../../grammar/testing/vocabularies.ts";
 import { buildTokenTrie } from "../../../grammar/trie/token-trie.ts";
 import { defaultGrammarLimits } from "../../../regex/limits.ts";
-import type { ConstraintCursor, Constraints, PreparedConstraint, TokenMask } from "../constraints.ts";
+import type {
+  ConstraintCursor,
+  ConstraintBackend,
+  PreparedConstraint,
+  TokenMask,
+} from "../constraint-backend.ts";
 import type { ConstraintSettings } from "../settings.ts";
 
 export const tokens = tokensOfFile("test/fixtures/goldens/models/qwen3/tokenizer.json");
@@ -25,15 +30,15 @@ export const costlyToCompile = choice(
   ...Array.from({ length: 1000 }, (_, index) => `choice ${index * 7919}`),
 );
 
-export interface ConstraintsUnderTest {
+export interface BackendUnderTest {
   readonly name: string;
-  readonly make: (settings: Partial<ConstraintSettings>) => Constraints;
+  readonly make: (settings: Partial<ConstraintSettings>) => ConstraintBackend;
 }
 
 const neverAborted = new AbortController().signal;
 
 export function prepare(
-  constraints: Constraints,
+  constraints: ConstraintBackend,
   constraint: Constraint,
   signal = neverAborted,
 ): Promise<PreparedConstraint> {
@@ -67,9 +72,9 @@ export async function followText(
   }
 }
 
-export function checkConstraints({ name, make }: ConstraintsUnderTest): void {
-  const made: Constraints[] = [];
-  const create = (settings: Partial<ConstraintSettings> = {}): Constraints => {
+export function checkConstraintBackend({ name, make }: BackendUnderTest): void {
+  const made: ConstraintBackend[] = [];
+  const create = (settings: Partial<ConstraintSettings> = {}): ConstraintBackend => {
     const constraints = make(settings);
     made.push(constraints);
     return constraints;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConstraintRule } from "../../domain/constraint.ts";
-import { choice, jsonSchema, regex } from "../../grammar/testing/constraints.ts";
+import { choice, jsonSchema, regex } from "../../grammar/testing/make-constraints.ts";
 import {
   answerOf,
   ask,
@@ -21,7 +21,7 @@ import {
 const seeded = { temperature: 1.3, seed: 7 };
 const words = ["yes", "no", "not so, I think"];
 
-export function checkConstraints(under: EngineUnderTest): void {
+export function checkConstrainedOutput(under: EngineUnderTest): void {
   const { name } = under;
   const shared = sharedEngine(under);
   const { features } = capabilitiesOf(under);

@@ -3,7 +3,7 @@
 // one that is not there yet is asked for again later.
 import type { Constraint } from "../../domain/constraint.ts";
 
-export interface Constraints {
+export interface ConstraintBackend {
   /**
    * Resolves when answers can be held to the constraint.
    *
