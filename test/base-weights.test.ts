@@ -26,7 +26,8 @@ const base = join(scratch, "base");
 cpSync("test/fixtures/goldens/models/qwen3", base, { recursive: true });
 const weightsFile = join(base, "model.safetensors");
 const flags = ["--model", `tiny=${base}`, "--built-in-model", "off"];
-flags.push("--engine-threads", "1", "--training-threads", "1", "--jobs-backoff-ms", "100");
+flags.push("--engine-threads", "1", "--training-threads", "1");
+const limits = { jobs: { backoffMs: 100 } };
 
 function changeWeights(): void {
   const tensors = [...readSafetensorsFolder(base).values()].map((tensor) => ({
@@ -48,7 +49,7 @@ function chat(server: RunningServer, model: string) {
 
 test("a version whose base has other weights now is refused by chats and waited for by jobs, until they are accepted", async () => {
   const dataFolder = newDataFolder();
-  let server = await startServer({ dataFolder, flags });
+  let server = await startServer({ dataFolder, flags, limits });
   try {
     const modelId = await registerModel(server, "m");
     await finish(server, await submitJob(server, modelId, 1));
@@ -64,7 +65,7 @@ test("a version whose base has other weights now is refused by chats and waited 
     await server.terminate();
     changeWeights();
     const now = weightsHash();
-    server = await startServer({ dataFolder, flags });
+    server = await startServer({ dataFolder, flags, limits });
     const refused = await chat(server, "p/m");
     assert.equal(refused.status, 409);
     for (const said of ['Version 1 of the model "p/m"', before.slice(0, 12), now.slice(0, 12)])

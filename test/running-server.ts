@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerLimits } from "../src/server/server.ts";
 
 export interface RunningServer {
   readonly url: string;
@@ -20,14 +21,24 @@ export interface RunningServer {
   output(): string;
 }
 
+/** What an operator sets of a server, and what only whoever makes one in code may give it. */
+export interface ServerOptions {
+  readonly flags?: readonly string[];
+  readonly limits?: ServerLimits;
+}
+
 /** Far beyond what anything here takes: a wait that is over it would never end. */
 const waitMs = 180_000;
 
-const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+/** The program of `hone`, whose server is made with these limits. */
+function launch(limits: ServerLimits): string {
+  const run = `await main(process.argv.slice(1), ${JSON.stringify(limits)});`;
+  return `const { main } = await import("./dist/src/cli/main.js"); ${run}`;
+}
 
-function launchByClock(clockFile: string): string {
+function followClock(clockFile: string): string {
   const follow = `followClockFile(${JSON.stringify(clockFile)});`;
-  return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} ${launch}`;
+  return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} `;
 }
 
 export function newDataFolder(): string {
@@ -39,15 +50,16 @@ export function removeDataFolder(folder: string): void {
 }
 
 /** Starts `hone serve` and returns when it says that it is listening. */
-export async function startServer(options: {
-  readonly dataFolder: string;
-  readonly flags?: readonly string[];
-  /** Says by how many milliseconds its clock is ahead; see stepped-clock.ts. */
-  readonly clockFile?: string;
-  /** The limit on its open files, set by a shell. */
-  readonly openFilesMax?: number;
-}): Promise<RunningServer> {
-  const { dataFolder, flags = [], clockFile, openFilesMax } = options;
+export async function startServer(
+  options: ServerOptions & {
+    readonly dataFolder: string;
+    /** Says by how many milliseconds its clock is ahead; see stepped-clock.ts. */
+    readonly clockFile?: string;
+    /** The limit on its open files, set by a shell. */
+    readonly openFilesMax?: number;
+  },
+): Promise<RunningServer> {
+  const { dataFolder, flags = [], limits = {}, clockFile, openFilesMax } = options;
   const shell =
     openFilesMax === undefined ? [] : ["bash", "-c", `ulimit -n ${openFilesMax} && exec "$@"`, "--"];
   const [command, ...commandFlags] = [...shell, process.execPath];
@@ -57,7 +69,7 @@ export async function startServer(options: {
       ...commandFlags,
       "--input-type=module",
       "-e",
-      clockFile === undefined ? launch : launchByClock(clockFile),
+      (clockFile === undefined ? "" : followClock(clockFile)) + launch(limits),
       "serve",
       "--port",
       "0",
@@ -142,33 +154,31 @@ interface FileServer {
   readonly onStart: ((server: RunningServer) => void)[];
 }
 
-/** By their flags, those that the files of this process share. */
+/** By their options, those that the files of this process share. */
 const fileServers = new Map<string, FileServer>();
 
 /**
  * A server for all tests of a file: it starts before the first of them, and has ended, with its data, after the last. It is
- * asked nothing before that. Files of one process that want the same flags share one, and have models of their own in it.
+ * asked nothing before that. Files of one process that want the same options share one, and have models of their own in it.
  */
 export function serverOfFile({
   flags = [],
+  limits = {},
   onStart = () => undefined,
-}: {
-  readonly flags?: readonly string[];
-  readonly onStart?: (server: RunningServer) => void;
-} = {}): () => RunningServer {
-  const key = JSON.stringify(flags);
-  const shared = fileServers.get(key) ?? startedByTests(flags);
+}: ServerOptions & { readonly onStart?: (server: RunningServer) => void } = {}): () => RunningServer {
+  const key = JSON.stringify([flags, limits]);
+  const shared = fileServers.get(key) ?? startedByTests({ flags, limits });
   fileServers.set(key, shared);
   shared.onStart.push(onStart);
   return shared.server;
 }
 
-function startedByTests(flags: readonly string[]): FileServer {
+function startedByTests(options: ServerOptions): FileServer {
   const dataFolder = newDataFolder();
   const onStart: FileServer["onStart"] = [];
   let server: RunningServer | undefined;
   before(async () => {
-    server = await startServer({ dataFolder, flags });
+    server = await startServer({ dataFolder, ...options });
     for (const call of onStart) call(server);
   });
   after(async () => {

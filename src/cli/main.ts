@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { HoneApiError } from "../client/transport.ts";
+import type { ServerLimits } from "../server/server.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addDemoCommand } from "./commands/demo.ts";
@@ -17,14 +18,15 @@ import { addServeCommand } from "./commands/serve.ts";
  * Runs one command line.
  *
  * @param words without the interpreter and the script
+ * @param limits of the server that `serve` makes, in place of its own
  */
-export async function main(words: readonly string[]): Promise<void> {
+export async function main(words: readonly string[], limits: ServerLimits = {}): Promise<void> {
   const program = new Command("hone")
     .description("Serve a language model, record what it says, judge it, and train it to do better.")
     .option("--version", "say which version this is")
     .showHelpAfterError("(--help shows what there is)");
+  addServeCommand(program, limits);
   for (const add of [
-    addServeCommand,
     addChatCommand,
     addModelsCommand,
     addJobsCommand,

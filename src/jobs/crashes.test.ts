@@ -7,7 +7,6 @@ import { isTerminal, type JobRunner, type JobStore } from "../domain/job.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { type Random, seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import { storeModel } from "../storage/contract/storage-under-test.ts";
 import type { Stores } from "../storage/stores.ts";
@@ -17,7 +16,7 @@ import { embeddedProfile } from "../training/embedded/profile.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { ServerLease } from "./server-lease.ts";
-import { jobSettings } from "./settings.ts";
+import { jobSettingsWith } from "./settings.ts";
 import { searchSeeds } from "../domain/testing/search.ts";
 
 const jobIds = ["a1", "b1", "a2", "a3", "b2", "a4"] as const;
@@ -102,13 +101,7 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
   const servers = isAlone ? database.servers : reachedUntil(crash.signal, database.servers);
   const base = { clock, logger: silentLogger };
   const concurrency = 1 + random.index(2);
-  const settings = {
-    ...defaultsOf(jobSettings),
-    startsMax: 1000,
-    attemptsMax: 4,
-    leaseMs: 8000,
-    concurrency,
-  };
+  const settings = jobSettingsWith({ startsMax: 1000, attemptsMax: 4, leaseMs: 8000, concurrency });
   const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"] }, settings);
   const runner = unreliableRunner(world);
   const queue = new JobQueue({ ...base, jobs, models: database.models, runner, lease }, settings);

@@ -8,7 +8,6 @@ import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { JobEvent, JobOutcome, JobPins, JobReport, JobRunner, JobStore } from "../domain/job.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import type { TrainerProfile } from "../domain/trainer/profile.ts";
 import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
 import { checkService, type ServiceUnderTest } from "../domain/testing/check-service.ts";
@@ -22,7 +21,7 @@ import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { JobQueue } from "./job-queue.ts";
 import { newJob } from "./new-job.ts";
 import { ServerLease } from "./server-lease.ts";
-import { type JobSettings, jobSettings } from "./settings.ts";
+import { type JobSettings, jobSettingsWith } from "./settings.ts";
 
 type Run = JobRunner["run"];
 
@@ -196,7 +195,7 @@ class Bench {
         logger: this.#logger,
         lease,
       },
-      { ...defaultsOf(jobSettings), ...settings },
+      jobSettingsWith(settings),
     );
     this.#queues.push(queue);
     return queue;
@@ -251,7 +250,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
       logger: silentLogger,
       lease: { id: "server" },
     },
-    { ...defaultsOf(jobSettings), concurrency: 1 },
+    jobSettingsWith({ concurrency: 1 }),
   );
   const upCount = async (): Promise<number> => {
     await clock.advance(0);
@@ -881,7 +880,7 @@ test("a second server that starts takes nothing that the first runs, and has it 
   const startServer = async (store: JobStore, leases: ServerStore, run: Run) => {
     const lease = new ServerLease(
       { servers: leases, baseModels: ["tiny"], clock: bench.clock, logger },
-      defaultsOf(jobSettings),
+      jobSettingsWith(),
     );
     t.after(() => lease.stop());
     await lease.start();

@@ -76,7 +76,7 @@ async function repetitionOf(
 function tooManyJobs(max: number): string {
   return (
     `It went on from the optimizers of more than ${max} jobs before it, which would have to be repeated too, since their ` +
-    "states are not kept. jobs.replayJobsMax says how many may be, jobs.optimizerStatesKept how many versions keep theirs."
+    "states are not kept."
   );
 }
 

@@ -3,12 +3,11 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { ServerStore } from "../domain/server-store.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { checkService } from "../domain/testing/check-service.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
-import { jobSettings } from "./settings.ts";
+import { jobSettingsWith } from "./settings.ts";
 
 /** @param reached what of the store a server reaches whose leases `newLease` makes */
 function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
@@ -16,7 +15,7 @@ function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (
   const { servers } = memoryStorage()();
   const newLease = (): ServerLease => {
     const base = { baseModels: ["tiny"], clock, logger: silentLogger };
-    const lease = new ServerLease({ ...base, servers: reached(servers) }, defaultsOf(jobSettings));
+    const lease = new ServerLease({ ...base, servers: reached(servers) }, jobSettingsWith());
     t.after(() => lease.stop());
     return lease;
   };

@@ -6,9 +6,9 @@ import { test } from "node:test";
 import {
   addToChildEnvironment,
   allSettings,
+  goneFlags,
   hideSecretsFromChildren,
   readConfig,
-  replacedFlags,
 } from "./config.ts";
 
 function withDataFolder(file: unknown, use: (folder: string) => void): void {
@@ -54,18 +54,18 @@ test("every setting has one flag, one variable and a sentence", () => {
   for (const { flag, setting } of all) assert.match(setting.about, /\.$/, flag);
 });
 
-test("a setting that was replaced is refused with what it is now, however it is given", () => {
-  const now = /is training\.batchTokens .* and training\.microbatchTokens .* now/;
+test("a setting that was is refused with what holds instead, however it is given", () => {
+  const now = /is no setting any more: training\.batchTokens says /;
   withDataFolder({ training: { minibatchTokens: 9 } }, (data) =>
     assert.throws(() => readConfig({ data }, {}), now),
   );
   withDataFolder(undefined, (data) => {
     assert.throws(() => readConfig({ data }, { HONE_TRAINING_MINIBATCH_TOKENS: "9" }), now);
     assert.throws(() => readConfig({ data, "training-minibatch-tokens": "9" }, {}), now);
-    for (const flag of replacedFlags())
+    for (const flag of goneFlags())
       assert.throws(
         () => readConfig({ data, [flag.slice(2)]: "9" }, {}),
-        /is no setting any more; it is .* now/,
+        /: --.* is no setting any more: .*\.$/,
       );
   });
 });

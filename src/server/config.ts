@@ -11,6 +11,7 @@ import {
   type SettingsOf,
   type SettingsSchema,
 } from "../domain/settings.ts";
+import { goneSettings } from "./gone-settings.ts";
 import { sections, type SectionName } from "./settings.ts";
 
 export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> };
@@ -36,19 +37,9 @@ export function allSettings(): readonly SettingSpelling[] {
   );
 }
 
-/** Names that settings had, and what they are now: whoever gives one is told. */
-const replaced: readonly (Pick<SettingSpelling, "section" | "name"> & { readonly by: string })[] = [
-  {
-    section: "training",
-    name: "minibatchTokens",
-    by: "training.batchTokens (tokens of a step) and training.microbatchTokens (tokens computed at once)",
-  },
-  { section: "jobs", name: "heartbeatMs", by: "a quarter of jobs.leaseMs" },
-];
-
-/** The flags of names that settings had. */
-export function replacedFlags(): readonly string[] {
-  return replaced.map(({ section, name }) => `--${spelled(section, name)}`);
+/** The flags of settings that were. */
+export function goneFlags(): readonly string[] {
+  return [...goneSettings.keys()].map((key) => `--${spelledKey(key)}`);
 }
 
 /** Values by flag name without the dashes (`engine-threads`), as a command line gives them. */
@@ -62,7 +53,7 @@ export type FlagValues = Readonly<Record<string, unknown>>;
  */
 export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = process.env): HoneConfig {
   const spellings = allSettings();
-  refuseReplaced(flags, environment);
+  refuseGone(flags, environment);
   refuseUnknownVariables(spellings, environment);
   const values = Object.fromEntries(
     (Object.keys(sections) as SectionName[]).map((section) => [
@@ -97,7 +88,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** As a flag names it, without the dashes. */
-function spelled(section: SectionName, name: string): string {
+function spelled(section: string, name: string): string {
   const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return section === "server" ? words : `${section}-${words}`;
 }
@@ -106,12 +97,18 @@ function variableOf(words: string): string {
   return `HONE_${words.toUpperCase().replaceAll("-", "_")}`;
 }
 
-function refuseReplaced(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
-  for (const { section, name, by } of replaced) {
-    const words = spelled(section, name);
+/** The same of `section.name`. */
+function spelledKey(key: string): string {
+  const [section = "", name = ""] = key.split(".");
+  return spelled(section, name);
+}
+
+function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
+  for (const [key, instead] of goneSettings) {
+    const words = spelledKey(key);
     const given = flags[words] === undefined ? variableOf(words) : `--${words}`;
     if (flags[words] === undefined && environment[given] === undefined) continue;
-    throw new ServiceError({ code: "invalid", message: `${given} is no setting any more; it is ${by} now.` });
+    throw new ServiceError({ code: "invalid", message: `${given} is no setting any more: ${instead}.` });
   }
 }
 
@@ -146,13 +143,12 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
   for (const [section, settings] of Object.entries(file)) {
     for (const name of Object.keys(settings ?? {})) {
       if (!spellings.some((spelling) => spelling.section === section && spelling.name === name)) {
-        const now = replaced.find((one) => one.section === section && one.name === name);
-        const cure =
-          now === undefined ? "`hone serve --print-config` shows those that exist" : `it is ${now.by} now`;
-        throw new ServiceError({
-          code: "invalid",
-          message: `${path}: there is no setting ${section}.${name}; ${cure}.`,
-        });
+        const instead = goneSettings.get(`${section}.${name}`);
+        const what =
+          instead === undefined
+            ? `there is no setting ${section}.${name}; \`hone serve --print-config\` shows those that exist`
+            : `${section}.${name} is no setting any more: ${instead}`;
+        throw new ServiceError({ code: "invalid", message: `${path}: ${what}.` });
       }
     }
   }

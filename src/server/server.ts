@@ -23,6 +23,7 @@ import { createFileService, type FileService } from "../files/file-service.ts";
 import type { ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
+import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
 import { kindBehind } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
@@ -67,11 +68,21 @@ interface Facts {
   readonly baseModels: readonly ListedBase[];
 }
 
+/** By what each part goes that whoever makes a server, such as a test, may give in place of what holds otherwise. */
+export interface ServerLimits {
+  readonly jobs?: Partial<JobSettings>;
+}
+
+/** What an operator set, with the rest of what each part goes by. */
+function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
+  return { jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }) };
+}
+
 /** A server of this configuration; nothing happens before `start`. */
-export function createServer(config: HoneConfig): Server {
+export function createServer(config: HoneConfig, limits: ServerLimits = {}): Server {
   let facts: Facts | null = null;
   const life = serviceOfParts("server", async (start) => {
-    facts = await build(config, start);
+    facts = await build(config, limits, start);
   });
   return {
     ...life,
@@ -95,7 +106,11 @@ export function createServer(config: HoneConfig): Server {
 }
 
 /** Builds every part, and starts each after those it needs. */
-async function build(config: HoneConfig, start: (part: Service) => Promise<void>): Promise<Facts> {
+async function build(
+  config: HoneConfig,
+  limits: ServerLimits,
+  start: (part: Service) => Promise<void>,
+): Promise<Facts> {
   addToChildEnvironment(computeEnvironment);
   hideSecretsFromChildren();
   const { host, port, data: dataFolder, drainSeconds } = config.server;
@@ -114,7 +129,8 @@ async function build(config: HoneConfig, start: (part: Service) => Promise<void>
     logger,
   });
   let isDraining = false;
-  const parts = await construct(config, { database, log, logger, audit, isDraining: () => isDraining });
+  const ground = { database, log, logger, audit, isDraining: () => isDraining };
+  const parts = await construct(config, settingsOfParts(config, limits), ground);
   const { bases, chat, runner, checker, lease, jobQueue, checkpointFiles, files, http, sweep, records } =
     parts;
   await start(lease);
@@ -167,6 +183,7 @@ interface Ground {
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
 async function construct(
   config: HoneConfig,
+  settings: ReturnType<typeof settingsOfParts>,
   { database, log, logger, audit, isDraining }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
@@ -222,7 +239,7 @@ async function construct(
   });
   const lease = new ServerLease(
     { servers: database.servers, baseModels: baseNames, clock, logger },
-    config.jobs,
+    settings.jobs,
   );
   const jobQueue = new JobQueue(
     {
@@ -238,7 +255,7 @@ async function construct(
       logger,
       lease,
     },
-    config.jobs,
+    settings.jobs,
   );
   const modelService = createModelService({
     store: database.models,
@@ -315,7 +332,7 @@ async function construct(
   });
   exposeGauges(metrics, { bases, jobQueue });
   const { models: modelStore, jobs } = database;
-  const { optimizerStatesKept } = config.jobs;
+  const { optimizerStatesKept } = settings.jobs;
   const sweep = async (): Promise<void> => {
     await modelService.deleteAllOlderVersions();
     await sweepDataFolder({ dataFolder, models: modelStore, jobs, runner, optimizerStatesKept, logger });

@@ -44,10 +44,10 @@ const flags = [
   "--engine-context-length-max=96",
   "--training-batch-tokens=64",
   "--training-niceness=19",
-  "--jobs-queued-max=10",
   "--http-request-seconds=5",
   "--http-cors-origins=https://app.example",
 ];
+const limits = { jobs: { queuedMax: 10 } };
 
 const deadlineMs = 60_000;
 const atATime = 8;
@@ -59,7 +59,7 @@ const renewEvery = 200;
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const { seed, count, only, log = () => undefined } = options;
   const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags });
+  const server = await startServer({ dataFolder, flags, limits });
   try {
     const fuzzer = new Fuzzer(server, await newWorld(server), { seed, log });
     await (only === undefined ? fuzzer.sendAll(count) : fuzzer.show(only));

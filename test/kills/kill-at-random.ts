@@ -3,7 +3,13 @@
 // acknowledged is lost or doubled, a job failed, a file was left over, or a version is not what it is where nothing dies.
 import { seededRandom } from "../../src/domain/random.ts";
 import { busyGauges } from "../idle-gauges.ts";
-import { childrenOf, eventually, startServer, type RunningServer } from "../running-server.ts";
+import {
+  childrenOf,
+  eventually,
+  startServer,
+  type RunningServer,
+  type ServerOptions,
+} from "../running-server.ts";
 import { model, registerModel } from "../served-jobs.ts";
 import { checkStored, type Stored } from "./check-stored.ts";
 import { Clients } from "./clients.ts";
@@ -46,20 +52,15 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
 
 /**
  * Small steps, all of them kept. A training process that is killed a few times within its first seconds has kept no step,
- * which is what `jobs.attemptsMax` is for, servers likewise, and engines are killed more often than is healthy.
+ * which is what `attemptsMax` is for, servers likewise, and engines are killed more often than is healthy.
  */
-const usualFlags = [
+const flags = [
   ...model,
   "--training-batch-tokens=32",
   "--training-snapshot-share=1",
   "--engine-restart-count-max=1000",
 ];
-const patientFlags = [
-  "--jobs-backoff-ms=50",
-  "--jobs-backoff-ms-max=200",
-  "--jobs-attempts-max=100",
-  "--jobs-starts-max=1000",
-];
+const patient = { jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 100, startsMax: 1000 } };
 
 export interface KillOptions {
   readonly seed: number;
@@ -79,9 +80,9 @@ export async function killAtRandom({
   hasUsualSettings = false,
   log = () => undefined,
 }: KillOptions): Promise<KillReport> {
-  const flags = hasUsualSettings ? usualFlags : [...usualFlags, ...patientFlags];
+  const usual = { flags, limits: hasUsualSettings ? {} : patient };
   const machine = new Machine();
-  const world = new World(machine, flags, await startOn(machine, flags));
+  const world = new World(machine, usual, await startOn(machine, usual));
   const startMs = performance.now();
   const isOver = (index: number): boolean =>
     "count" in until ? index >= until.count : performance.now() - startMs >= 1000 * until.seconds;
@@ -136,7 +137,7 @@ export async function killAtRandom({
       failed,
       doubled: [...doubled, ...changed],
       leftOver: [...leftOver(machine.dataFolder, steps), ...busy],
-      different: await differentVersions(machine.dataFolder, made, flags),
+      different: await differentVersions(machine.dataFolder, made, usual),
       comparedCount: [...made.values()].flat().length,
     };
   } finally {
@@ -151,11 +152,11 @@ class World {
   server: RunningServer;
   readonly kills: Record<Victim, number> = { server: 0, stopped: 0, trainer: 0, engine: 0, all: 0 };
   readonly #machine: Machine;
-  readonly #flags: readonly string[];
+  readonly #usual: ServerOptions;
 
-  constructor(machine: Machine, flags: readonly string[], server: RunningServer) {
+  constructor(machine: Machine, usual: ServerOptions, server: RunningServer) {
     this.#machine = machine;
-    this.#flags = flags;
+    this.#usual = usual;
     this.server = server;
   }
 
@@ -173,16 +174,16 @@ class World {
   /** A server need not start on a full disk or a locked database, and either may be over when it has failed to. */
   async startAgain(): Promise<void> {
     const { isObstructed } = this.#machine;
-    this.server = await startOn(this.#machine, this.#flags).catch((error: unknown) => {
+    this.server = await startOn(this.#machine, this.#usual).catch((error: unknown) => {
       if (!isObstructed) throw error;
       this.#machine.endAll();
-      return startOn(this.#machine, this.#flags);
+      return startOn(this.#machine, this.#usual);
     });
   }
 }
 
-function startOn({ dataFolder, clockFile }: Machine, flags: readonly string[]): Promise<RunningServer> {
-  return startServer({ dataFolder, clockFile, flags });
+function startOn({ dataFolder, clockFile }: Machine, usual: ServerOptions): Promise<RunningServer> {
+  return startServer({ dataFolder, clockFile, ...usual });
 }
 
 function killProcess(id: number): void {

@@ -1,7 +1,7 @@
 // The same jobs on a server on which nothing dies: every version has to be the same, byte for byte.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { call, newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
+import { call, newDataFolder, removeDataFolder, startServer, type ServerOptions } from "../running-server.ts";
 import { finish, registerModel } from "../served-jobs.ts";
 
 /**
@@ -13,11 +13,11 @@ import { finish, registerModel } from "../served-jobs.ts";
 export async function differentVersions(
   dataFolder: string,
   made: ReadonlyMap<string, readonly object[]>,
-  flags: readonly string[],
+  usual: ServerOptions,
 ): Promise<readonly string[]> {
   const undisturbed = newDataFolder();
   try {
-    const trained = await trainAgain(undisturbed, made, flags);
+    const trained = await trainAgain(undisturbed, made, usual);
     const different: string[] = [];
     for (const [modelId, bodies] of made) {
       const folders = [
@@ -41,10 +41,10 @@ export async function differentVersions(
 async function trainAgain(
   dataFolder: string,
   made: ReadonlyMap<string, readonly object[]>,
-  flags: readonly string[],
+  usual: ServerOptions,
 ): Promise<ReadonlyMap<string, string>> {
   const trained = new Map<string, string>();
-  const server = await startServer({ dataFolder, flags });
+  const server = await startServer({ dataFolder, ...usual });
   try {
     for (const [modelId, bodies] of made) {
       const id = await registerModel(server, modelId);

@@ -6,15 +6,17 @@ import { ServiceError } from "../../domain/service-error.ts";
 import {
   allSettings,
   readConfig,
-  replacedFlags,
+  goneFlags,
   type FlagValues,
+  type HoneConfig,
   type SettingSpelling,
 } from "../../server/config.ts";
+import type { ServerLimits } from "../../server/server.ts";
 import { sectionTitles } from "../../server/settings.ts";
 import { startSummary } from "../start-summary.ts";
 import { valueText } from "../settings-help.ts";
 
-export function addServeCommand(program: Command): void {
+export function addServeCommand(program: Command, limits: ServerLimits = {}): void {
   const spellings = allSettings();
   const command = program
     .command("serve")
@@ -26,7 +28,7 @@ export function addServeCommand(program: Command): void {
     .action(async (flags: FlagValues) => {
       if (flags["helpAll"] === true) {
         for (const option of command.options)
-          if (!replacedFlags().includes(option.long ?? "")) option.hideHelp(false);
+          if (!goneFlags().includes(option.long ?? "")) option.hideHelp(false);
         command.outputHelp();
         return;
       }
@@ -39,17 +41,17 @@ export function addServeCommand(program: Command): void {
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;
       }
-      await serveUntilStopped(config);
+      await serveUntilStopped(config, limits);
     });
   for (const spelling of spellings) command.addOption(optionFor(spelling));
-  // Taken to be refused by what they are now.
-  for (const flag of replacedFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
+  // Taken to be refused with what holds instead.
+  for (const flag of goneFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
 }
 
 /** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
-async function serveUntilStopped(config: ReturnType<typeof readConfig>): Promise<void> {
+async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Promise<void> {
   const { createServer } = await import("../../server/server.ts");
-  const server = createServer(config);
+  const server = createServer(config, limits);
   const signalled = new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());
     process.on("SIGINT", () => resolve());

@@ -24,7 +24,7 @@ import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { createFileService } from "../../files/file-service.ts";
 import { fileSettings, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
-import { jobSettings, type JobSettings } from "../../jobs/settings.ts";
+import { jobSettingsWith, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
 import { vocabularyOf } from "../../grammar/testing/vocabularies.ts";
 import { defaultGrammarLimits } from "../../regex/limits.ts";
@@ -122,7 +122,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       logger: silentLogger,
       lease: { id: "server" },
     },
-    { ...defaultsOf(jobSettings), ...options.jobSettings },
+    jobSettingsWith(options.jobSettings),
   );
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-http-"));
   const files = createFileService({

@@ -1,0 +1,25 @@
+// Settings that were, and what holds in their place, so that whoever still gives one is told. The server goes by none.
+import type { SectionName } from "./settings.ts";
+
+/** By section and name, as in `hone.json`. */
+export const goneSettings: ReadonlyMap<string, string> = new Map([
+  ["training.minibatchTokens", "training.batchTokens says how many tokens a step has"],
+  ...sameEverywhere("jobs", [
+    "attemptsMax",
+    "startsMax",
+    "backoffMs",
+    "backoffMsMax",
+    "queuedMax",
+    "queuedPerEntityMax",
+    "optimizerStatesKept",
+    "replayJobsMax",
+    "leaseMs",
+    "heartbeatMs",
+    "pollMs",
+    "eventPollMs",
+  ]),
+]);
+
+function sameEverywhere(section: SectionName, names: readonly string[]): readonly [string, string][] {
+  return names.map((name) => [`${section}.${name}`, "it is the same on every server"]);
+}
