@@ -87,7 +87,7 @@ export class Attempt {
       }
     }
     if (kind === "succeed" || kind === "end") await this.#discard(null);
-    else if (kind === "leave" && (await this.#isGone())) await this.#discard(assignment);
+    else if (await this.#isGone()) await this.#discard(assignment);
     this.#onEvent();
     if (kind === "succeed" && this.#job.replayOf === null) await this.#tidyOlderVersions();
     return kind;

@@ -803,6 +803,29 @@ test("all jobs of a model are cancelled, running and queued, and no others", asy
   assert.deepEqual(states, ["cancelled", "cancelled", "running"]);
 });
 
+test("what a server that died kept of a job goes with its model, also before the job is taken up", async (t) => {
+  const bench = await Bench.open(t);
+  const idle = bench.build(twoSteps);
+  await bench.submit(idle, "a");
+  await bench.claimAndDie();
+  await idle.cancelAll("m");
+  assert.deepEqual(bench.discardedWork, ["a"]);
+});
+
+test("what is kept of a job goes that went with its model just when an attempt at it was lost", async (t) => {
+  const bench = await Bench.open(t);
+  const { jobs, models } = bench.database;
+  const release: JobStore["release"] = async (...args) => {
+    const isReleased = await jobs.release(...args);
+    await models.delete("m");
+    return isReleased;
+  };
+  const queue = bench.build(lost, {}, { ...jobs, release });
+  await queue.start();
+  await bench.submit(queue, "a");
+  assert.deepEqual(bench.discardedWork, ["a"]);
+});
+
 test("a job that is being claimed when its model's jobs are cancelled is waited for", async (t) => {
   const bench = await Bench.open(t);
   const { jobs } = bench.database;

@@ -150,36 +150,42 @@ export class JobQueue implements Service {
     return job;
   }
 
-  /** Cancels every job of the model that has not ended; resolves when none of them runs any more. */
+  /**
+   * Cancels every job of a model that is to be deleted, and removes what attempts kept of them, since nobody knows of it any
+   * more once the jobs are gone. Resolves when none of them runs here.
+   */
   async cancelAll(modelId: string): Promise<void> {
-    const { jobs } = this.#dependencies;
-    for (const state of ["queued", "running"] as const) {
-      const filter = { entity: null, modelId, kind: null, state };
-      for await (const { id } of allItems((page) => jobs.list(filter, page))) {
-        await this.#cancel(id);
-        await this.#attempts.get(id)?.over;
-      }
+    const filter = { entity: null, modelId, kind: null, state: null };
+    for await (const { id, state } of allItems((page) => this.#dependencies.jobs.list(filter, page))) {
+      if (isTerminal(state)) continue;
+      await this.#cancel(id);
+      await this.#attempts.get(id)?.over;
+      // It may have been a server's that died, or have gone back to the queue instead.
+      await this.#discardWork(id);
     }
   }
 
   /** A job that is gone is no error. */
   async #cancel(id: string): Promise<void> {
-    const { jobs, clock, runner, logger } = this.#dependencies;
+    const { jobs, clock } = this.#dependencies;
     const state = await jobs.requestCancel(id, clock.now());
     if (state === "running") {
       // It may have been claimed just now.
       await Promise.all(this.#takings);
       this.#attempts.get(id)?.attempt.interrupt("cancel");
     }
-    if (state === "cancelled" && !this.#attempts.has(id)) {
-      // What earlier attempts kept; the sweep at a start removes it too.
-      await runner
-        .discardWork(id)
-        .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
-    }
+    if (state === "cancelled" && !this.#attempts.has(id)) await this.#discardWork(id);
     // A job that waited may have held back others of its model.
     if (state !== null && isTerminal(state)) this.#wake();
     this.#events.emit(id);
+  }
+
+  /** What attempts kept; what cannot be removed now is removed at the next start. */
+  async #discardWork(id: string): Promise<void> {
+    const { runner, logger } = this.#dependencies;
+    await runner
+      .discardWork(id)
+      .catch((error: unknown) => logger.warn({ err: error, jobId: id }, "work could not be removed"));
   }
 
   /**

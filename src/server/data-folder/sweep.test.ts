@@ -69,6 +69,7 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
     "jobs/4/trajectories.jsonl",
     "jobs/4/step-3.json.tmp",
     "jobs/3/step-2/optimizer.safetensors",
+    "jobs/gone/step-2/optimizer.safetensors",
     ".disk-check-7",
     "imports/0190/adapter_model.safetensors",
     "cache/weights.7.partial",
@@ -84,8 +85,6 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
     "jobs/4/step-2.json",
     "jobs/4/step-2/optimizer.safetensors",
     "jobs/4/current-logprobs.safetensors",
-    "jobs/unknown/step-2/optimizer.safetensors",
-    "jobs/unknown/lines.jsonl",
     "cache/weights.safetensors",
     "adapters/m/1/adapter_config.json",
     "adapters/m/4/adapter_config.json",
@@ -95,8 +94,11 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   ];
   make(...going, ...staying);
   await sweep();
-  assert.deepEqual(there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2", "jobs/3"), []);
-  assert.deepEqual(discarded, ["work of 3", "state of m:2"], "of what ended, and of what was deleted");
+  assert.deepEqual(
+    there(...going, "adapters/gone", "adapters/unfinished", "adapters/m/2", "jobs/3", "jobs/gone"),
+    [],
+  );
+  assert.deepEqual(discarded.toSorted(), ["state of m:2", "work of 3", "work of gone"]);
   assert.deepEqual(there(...staying), staying);
 });
 

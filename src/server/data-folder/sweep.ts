@@ -1,5 +1,6 @@
-// Removes, before anything runs, what a process that died left in the data folder. Only what is known to be nobody's goes:
-// a folder that the database does not know may be of another database, so it stays, and the log names it.
+// Removes, before anything runs, what a process that died left in the data folder. What jobs worked with goes with them: it
+// is of no use without. Of versions only what is known to be nobody's goes: a folder that the database does not know may be
+// of another database, so it stays, and the log names it.
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { importsFolder } from "../../checkpoints/import-adapter.ts";
@@ -43,19 +44,15 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
 
 type Remove = (...parts: readonly string[]) => Promise<void>;
 
-/** What attempts work with goes, since none runs; what the next one goes on from stays, if there is to be one. */
+/** What attempts work with goes, since none runs; what the next one goes on from stays where there is to be one. */
 async function sweepJob(
-  { dataFolder, jobs, runner, logger }: SweepDependencies,
+  { dataFolder, jobs, runner }: SweepDependencies,
   jobId: string,
   remove: Remove,
 ): Promise<void> {
   const job = await jobs.find(jobId);
-  if (job === null) {
-    const folder = join(dataFolder, "jobs", jobId);
-    logger.warn({ folder }, "the database does not know this job; its folder is left alone");
-    return;
-  }
-  if (isTerminal(job.state)) {
+  // One that went with its model, while a server died or a training process that had lost its server still wrote.
+  if (job === null || isTerminal(job.state)) {
     await runner.discardWork(jobId);
     return remove("jobs", jobId);
   }
