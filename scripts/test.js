@@ -5,8 +5,8 @@
 // The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
 // all others: the longest of them, begun last, would run alone at the end.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { root, say, setUp } from "./setup.js";
 import { built, environment, testFiles } from "./test-files.js";
@@ -35,9 +35,12 @@ const flags = [
   `--test-concurrency=${availableParallelism() + 1}`,
   `--test-timeout=${fileLimitMs}`,
 ];
+/** What tests leave behind that are ended lies here. */
+const temporary = mkdtempSync(join(tmpdir(), "hone-tests-"));
+process.once("exit", () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }));
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
-  env: environment,
+  env: { ...environment, TMPDIR: temporary },
   stdio: ["ignore", "inherit", "inherit"],
 });
 process.exit(result.status ?? 1);

@@ -1,7 +1,7 @@
 // The store contracts on every database there is.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, describe } from "node:test";
 import Sqlite from "libsql";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
@@ -24,7 +24,8 @@ import { searchSeeds } from "../domain/testing/search.ts";
  * test closes one, it opens others anew.
  */
 function sqliteStorage(): MakeStorage {
-  const file = join(mkdtempSync(join(tmpdir(), "hone-storage-")), "data", "hone.db");
+  // Made by the first test that needs it: without a test nothing would remove it.
+  let folder: string | null = null;
   const opened = new Set<Stores>();
   const close = async (databases: readonly Stores[]): Promise<void> => {
     for (const database of databases) {
@@ -34,9 +35,11 @@ function sqliteStorage(): MakeStorage {
   };
   after(async () => {
     await close([...opened]);
-    rmSync(dirname(dirname(file)), { recursive: true });
+    if (folder !== null) rmSync(folder, { recursive: true });
   });
   return async (t) => {
+    folder ??= mkdtempSync(join(tmpdir(), "hone-storage-"));
+    const file = join(folder, "data", "hone.db");
     t.after(() => emptyTables(file));
     const unused = [...opened];
     return async () => {
@@ -49,6 +52,8 @@ function sqliteStorage(): MakeStorage {
 
 function emptyTables(file: string): void {
   const connection = new Sqlite(file);
+  // A connection that is kept may just be moving its log into the file, as it does when nothing is written for a while.
+  connection.exec("pragma busy_timeout = 10000");
   const tables = connection
     .prepare("select name from sqlite_master where type = 'table' and name <> 'database_version'")
     .all() as { readonly name: string }[];
