@@ -6,7 +6,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { planReplay } from "./replay.ts";
 import type { JobSettings } from "./settings.ts";
-import { kindBehind } from "./version-kind.ts";
+import { trainingKindOf } from "./version-kind.ts";
 
 /**
  * Null when the model is gone, and its jobs with it.
@@ -26,7 +26,7 @@ export async function assign(
   if (pins === null) return null;
   const from = await models.findVersion(model.id, pins.startStep);
   if (from !== null)
-    return { job, model, from, fromKind: await kindBehind(dependencies, from), pins, replay: null };
+    return { job, model, from, fromKind: await trainingKindOf(dependencies, from), pins, replay: null };
   const message = `Version ${pins.startStep}, which this job started from, was deleted; send the job again.`;
   throw new AttemptFailure(new ServiceError({ code: "not_found", message }));
 }

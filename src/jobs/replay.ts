@@ -7,7 +7,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { Json, JsonObject } from "../domain/trajectory.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import type { JobSettings } from "./settings.ts";
-import { kindBehind } from "./version-kind.ts";
+import { trainingKindOf } from "./version-kind.ts";
 
 type ReplayDependencies = Pick<AttemptDependencies, "jobs" | "models" | "runner">;
 
@@ -91,7 +91,7 @@ async function runOf(
   const from = await dependencies.models.findVersion(model.id, pins.startStep);
   if (from === null) throw refusal(`Version ${pins.startStep}, which it started from, was deleted.`);
   const hadState = pins.hasTrainerState !== false;
-  const fromKind = await kindBehind(dependencies, from);
+  const fromKind = await trainingKindOf(dependencies, from);
   return { job, pins, fromKind, from: hadState ? from : { ...from, trainerState: null } };
 }
 

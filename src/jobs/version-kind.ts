@@ -3,7 +3,7 @@ import type { JobKind, JobStore } from "../domain/job.ts";
 import type { ModelVersion } from "../domain/model.ts";
 
 /** What kind of job made a version, or the one that it was copied from; null when none did. */
-export async function kindBehind(
+export async function trainingKindOf(
   { jobs }: { readonly jobs: Pick<JobStore, "find"> },
   { jobId, copiedKind }: ModelVersion,
 ): Promise<JobKind | null> {

@@ -102,7 +102,7 @@ async function open(
       const source = { ...version, adapterHash: null, adapterFolder: version.adapterFolder ?? "" };
       return present(await copyAdapter({ dataFolder, hashOf }, source, modelId), "a copy of what was stored");
     },
-    kindBehind: async () => "sft",
+    trainingKindOf: async () => "sft",
     bases,
     clock: new FakeClock(),
     cancelJobs: async (modelId) => void log.push(`cancel ${modelId}`),

@@ -27,7 +27,7 @@ export interface RegisterDependencies {
   /** Copies the adapter of a version that has one for a model that is to be. @throws ServiceError `conflict` for a damaged one */
   readonly copyAdapter: (version: ModelVersion, modelId: string) => Promise<CopiedAdapter>;
   /** What kind of job made a version; null when none did. */
-  readonly kindBehind: (version: ModelVersion) => Promise<ModelVersion["copiedKind"]>;
+  readonly trainingKindOf: (version: ModelVersion) => Promise<ModelVersion["copiedKind"]>;
   /** Names of the base models, the default first. */
   readonly bases: readonly string[];
   readonly clock: Clock;
@@ -160,7 +160,7 @@ function versionZero(model: TrainedModel): ModelVersion {
 
 /** The first version of a model that starts from another's: what that one is, without what it is to its own model. */
 async function copiedVersion(
-  { kindBehind }: Pick<RegisterDependencies, "kindBehind">,
+  { trainingKindOf }: Pick<RegisterDependencies, "trainingKindOf">,
   { id: modelId, createdAt }: TrainedModel,
   { source, adapter }: { readonly source: ModelVersion; readonly adapter: CopiedAdapter },
 ): Promise<ModelVersion> {
@@ -177,7 +177,7 @@ async function copiedVersion(
     isPinned: false,
     base,
     adapterHash,
-    copiedKind: await kindBehind(source),
+    copiedKind: await trainingKindOf(source),
     createdAt,
   };
 }

@@ -25,7 +25,7 @@ import { createHttpServer } from "../http/server.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
-import { kindBehind } from "../jobs/version-kind.ts";
+import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
@@ -263,7 +263,7 @@ async function construct(
     clock,
     directory,
     copyAdapter: (source, modelId) => checkpointFiles.copy(source, modelId),
-    kindBehind: (version) => kindBehind({ jobs: database.jobs }, version),
+    trainingKindOf: (version) => trainingKindOf({ jobs: database.jobs }, version),
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
     weightsOf,
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),

@@ -15,7 +15,7 @@ import type { Schema } from "./schema.ts";
  *
  * No store asks for a value in an empty list, which is no SQL outside SQLite.
  *
- * So a store that reads before it writes first writes the row it will go by (`keepJob`, `layMetrics`), and then needs
+ * So a store that reads before it writes first writes the row it will go by (`lockJob`, `mergeMetrics`), and then needs
  * no more than the isolation level "read committed". A database whose transactions cannot wait once they have read
  * has to lock when they begin.
  */

@@ -10,7 +10,7 @@ import type {
   TrajectoryStore,
 } from "../domain/trajectory.ts";
 import { storedLines, storeGroups } from "./groups.ts";
-import { layMetrics } from "./models/version-store.ts";
+import { mergeMetrics } from "./models/version-store.ts";
 import { readPage } from "./paging.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
@@ -87,7 +87,7 @@ async function appendLog(
     .set({ content_bytes: contentBytes })
     .where("id", "=", log.id)
     .execute();
-  await layMetrics(transaction, log.modelId, log.step, metrics);
+  await mergeMetrics(transaction, log.modelId, log.step, metrics);
   return metrics;
 }
 

@@ -191,7 +191,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         keep: async () => undefined,
         discard: async () => undefined,
       }),
-      kindBehind: async () => "rl",
+      trainingKindOf: async () => "rl",
       bases: baseModels,
       clock,
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),

@@ -345,7 +345,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     assert.equal((await models.findVersion("m", 1))?.adapterHash, "first");
   });
 
-  test("metrics are laid over those a version has, but for those it came with", async (t) => {
+  test("metrics are merged into those a version has, but for those it came with", async (t) => {
     const { models } = await (await makeStorage(t))();
     await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));
     await models.updateVersionMetrics("m", 0, { b: 0.1, c: 3, d: 4 });

@@ -262,7 +262,7 @@ function checkAttempts(makeStorage: MakeStorage): void {
 }
 
 function checkMerging(makeStorage: MakeStorage): void {
-  test("metrics from both sides are all laid over the version's", async (t) => {
+  test("metrics from both sides are all merged into the version's", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
     await fromBoth(sides, 10, ({ models }, index) =>

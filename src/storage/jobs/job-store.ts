@@ -125,7 +125,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
     },
     addWarning: (id, warning) =>
       database.transaction().execute(async (transaction) => {
-        await keepJob(transaction, id);
+        await lockJob(transaction, id);
         const { warnings } = present(await findJob(transaction, id), "the job just kept");
         if (warnings.includes(warning)) return;
         await transaction
@@ -150,7 +150,7 @@ function attemptQueries(database: Kysely<Schema>): AttemptQueries {
       ),
     appendEvent: (id, owner, sequence, event) =>
       database.transaction().execute(async (transaction) => {
-        const job = await keepJob(transaction, id);
+        const job = await lockJob(transaction, id);
         if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
         await appendJobEvent(transaction, id, sequence, event);
       }),
@@ -226,7 +226,7 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
   return {
     succeed: (id, { owner, version, comparison = null, counts, at, data }) =>
       database.transaction().execute(async (transaction) => {
-        const job = await keepJob(transaction, id);
+        const job = await lockJob(transaction, id);
         if (job.state !== "running" || job.owner !== owner) throw notRunning(id, job.state);
         if (version !== null) await insertVersion(transaction, version);
         await transaction
@@ -246,14 +246,14 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
       }),
     end: (id, state, errorMessage, at, { owner } = {}) =>
       database.transaction().execute(async (transaction) => {
-        const job = await keepJob(transaction, id);
+        const job = await lockJob(transaction, id);
         const isOthers = owner !== undefined && (job.state !== "running" || job.owner !== owner);
         if (isOthers || !jobTransitions[job.state].includes(state)) throw notRunning(id, job.state);
         await endWithFailure(transaction, id, { state, errorMessage, at });
       }),
     requestCancel: (id, at) =>
       database.transaction().execute(async (transaction) => {
-        const job = await keepJobIfAny(transaction, id);
+        const job = await lockJobIfAny(transaction, id);
         if (job === null) return null;
         if (job.state === "queued") {
           const errorMessage = "The job was cancelled before it ran.";
@@ -296,13 +296,13 @@ async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJo
 }
 
 /** What a change of state goes by. */
-interface JobHold {
+interface LockedJob {
   readonly state: JobState;
   readonly owner: string | null;
 }
 
-/** Reads a job's state and keeps it from others until the transaction ends; null when there is no such job. */
-async function keepJobIfAny(transaction: Transaction<Schema>, id: string): Promise<JobHold | null> {
+/** Reads a job's state and locks its row until the transaction ends; null when there is no such job. */
+async function lockJobIfAny(transaction: Transaction<Schema>, id: string): Promise<LockedJob | null> {
   const row = await transaction
     .updateTable("jobs")
     // Writing a row locks it, on every database; that its value stays does not matter.
@@ -314,9 +314,9 @@ async function keepJobIfAny(transaction: Transaction<Schema>, id: string): Promi
   return row === undefined ? null : { state: row.state as JobState, owner: row.owner };
 }
 
-/** As {@link keepJobIfAny}. @throws ServiceError `not_found` */
-async function keepJob(transaction: Transaction<Schema>, id: string): Promise<JobHold> {
-  const job = await keepJobIfAny(transaction, id);
+/** As {@link lockJobIfAny}. @throws ServiceError `not_found` */
+async function lockJob(transaction: Transaction<Schema>, id: string): Promise<LockedJob> {
+  const job = await lockJobIfAny(transaction, id);
   if (job === null) throw notFound("training job", id);
   return job;
 }

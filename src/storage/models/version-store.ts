@@ -98,7 +98,7 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
     dropTrainerStates: (modelId, keptCount) =>
       database.transaction().execute((transaction) => dropTrainerStates(transaction, modelId, keptCount)),
     updateVersionMetrics: (modelId, step, metrics) =>
-      database.transaction().execute((transaction) => layMetrics(transaction, modelId, step, metrics)),
+      database.transaction().execute((transaction) => mergeMetrics(transaction, modelId, step, metrics)),
     ...baseQueries(database),
   };
 }
@@ -352,10 +352,10 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
 }
 
 /**
- * Lays metrics over those of a live version, but for those it came with, inside the caller's transaction; nothing happens
+ * Merges metrics into those of a live version, but for those it came with, inside the caller's transaction; nothing happens
  * when there is none.
  */
-export async function layMetrics(
+export async function mergeMetrics(
   transaction: Transaction<Schema>,
   modelId: string,
   step: number,
@@ -363,7 +363,7 @@ export async function layMetrics(
 ): Promise<void> {
   const row = await transaction
     .updateTable("model_versions")
-    // Writing the row keeps it from others until the transaction ends: what is read here is what is laid over.
+    // Writing the row locks it until the transaction ends: nobody changes what is read here before it is merged.
     .set((row) => ({ metrics: row.ref("metrics") }))
     .where("model_id", "=", modelId)
     .where("step", "=", step)

@@ -127,7 +127,7 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         return dropped.flatMap(({ trainerState }) => trainerState ?? []);
       }),
     updateVersionMetrics: (modelId, step, metrics) =>
-      exclusively((tables) => layMetrics(tables, modelId, step, metrics)),
+      exclusively((tables) => mergeMetrics(tables, modelId, step, metrics)),
     adoptBase: (baseModel, { weights, files }) =>
       exclusively((tables) => {
         const mayBe = ({ base }: ModelVersion) => base === null || base === baseOfFiles(files);
@@ -195,7 +195,7 @@ export function addVersion(tables: Tables, version: ModelVersion): void {
 }
 
 /** Lays metrics over those of a live version, but for those it came with, if there is one. */
-export function layMetrics(tables: Tables, modelId: string, step: number, metrics: Metrics): void {
+export function mergeMetrics(tables: Tables, modelId: string, step: number, metrics: Metrics): void {
   tables.versions = tables.versions.map((version) =>
     version.modelId === modelId && version.step === step && !version.isDeleted
       ? { ...version, metrics: { ...version.metrics, ...metrics, ...version.ownMetrics } }

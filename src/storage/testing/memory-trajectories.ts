@@ -2,7 +2,7 @@
 import { notFound } from "../../domain/service-error.ts";
 import type { TrajectoryStore } from "../../domain/trajectory.ts";
 import { type Exclusively, jsonBytes, linesWhile, pageOf } from "./memory-tables.ts";
-import { layMetrics } from "./memory-models.ts";
+import { mergeMetrics } from "./memory-models.ts";
 
 export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
   return {
@@ -19,7 +19,7 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
         const contentBytes = lines.reduce((bytes, line) => bytes + Buffer.byteLength(line), 0);
         const stored = { ...log, metrics, contentBytes };
         tables.logs = [...tables.logs, { log: stored, lines, scenarioIds }];
-        layMetrics(tables, modelId, log.step, metrics);
+        mergeMetrics(tables, modelId, log.step, metrics);
         return metrics;
       }),
     find: (id) => exclusively(({ logs }) => logs.find(({ log }) => log.id === id)?.log ?? null),
