@@ -51,9 +51,9 @@ function made(): Ground {
   const read = (schema: ExactJson, allowsAnyWhitespace: boolean) => {
     const rules = new Rules(limits);
     const recalls = new Recalls(rules);
-    const workshop = { limits, budget, expressions, automaton, rules, recalls, notices: new Notices() };
+    const compilation = { limits, budget, expressions, automaton, rules, recalls, notices: new Notices() };
     const options = { allowsAnyWhitespace, whitespacePattern: null, allowsAdditionalProperties: true };
-    const { symbol } = readJsonSchema(schema, options, workshop);
+    const { symbol } = readJsonSchema(schema, options, compilation);
     return { machine: new Machine({ automaton, rules, recalls }, limits, budget), symbol };
   };
   for (const schema of schemas)

@@ -22,7 +22,7 @@ import { compileTags } from "./tags/compile-tags.ts";
 import { readTags } from "./tags/read-tags.ts";
 import { ground } from "./ground.ts";
 import { Notices } from "./notices.ts";
-import type { Workshop } from "./workshop.ts";
+import type { Compilation } from "./compilation.ts";
 import { parsePattern } from "../regex/parse-pattern.ts";
 
 /** Reading a grammar takes a step for four characters of its text. */
@@ -87,58 +87,58 @@ interface Reading {
   readonly textOf: Language["textOf"];
 }
 
-function read(constraint: Constraint, workshop: Workshop): Reading {
+function read(constraint: Constraint, compilation: Compilation): Reading {
   const lexeme = (expression: Expression): Reading => ({
     symbol: terminal(expression),
     textOf: null,
   });
   switch (constraint.kind) {
     case "regex":
-      return lexeme(patternText(constraint.pattern, workshop));
+      return lexeme(patternText(constraint.pattern, compilation));
     case "choice":
-      return lexeme(anyOf(constraint.choices, workshop));
+      return lexeme(anyOf(constraint.choices, compilation));
     case "json-schema":
-      return readSchema(constraint.schema, constraint, workshop);
+      return readSchema(constraint.schema, constraint, compilation);
     case "json-object":
-      return readSchema('{"type":"object"}', constraint, workshop);
+      return readSchema('{"type":"object"}', constraint, compilation);
     case "grammar": {
-      checkLength(constraint.text.length, workshop.limits);
+      checkLength(constraint.text.length, compilation.limits);
       // Before it is read: a thread that has few steps for it then gives it up at once.
-      workshop.budget.spend(constraint.text.length >>> charactersPerStepLog2);
+      compilation.budget.spend(constraint.text.length >>> charactersPerStepLog2);
       return {
-        symbol: compileGrammar(readGrammar(constraint.text, workshop), constraint, workshop),
+        symbol: compileGrammar(readGrammar(constraint.text, compilation), constraint, compilation),
         textOf: null,
       };
     }
     case "structural-tag":
-      return readTag(constraint.tag, constraint, workshop);
+      return readTag(constraint.tag, constraint, compilation);
     default:
       return unreachable(constraint);
   }
 }
 
-function readSchema(schema: string, options: ConstraintOptions, workshop: Workshop): Reading {
-  checkLength(schema.length, workshop.limits);
-  return readJsonSchema(parseExactJson(schema), options, workshop);
+function readSchema(schema: string, options: ConstraintOptions, compilation: Compilation): Reading {
+  checkLength(schema.length, compilation.limits);
+  return readJsonSchema(parseExactJson(schema), options, compilation);
 }
 
 /** What stands within a tag is read as if it were the whole constraint, with rules of its own. */
-function readTag(tag: string, options: ConstraintOptions, workshop: Workshop): Reading {
-  checkLength(tag.length, workshop.limits);
+function readTag(tag: string, options: ConstraintOptions, compilation: Compilation): Reading {
+  checkLength(tag.length, compilation.limits);
   const readContent = (rule: ConstraintRule): GrammarSymbol => {
-    return read({ ...options, ...rule }, { ...workshop, rules: workshop.rules.apart() }).symbol;
+    return read({ ...options, ...rule }, { ...compilation, rules: compilation.rules.apart() }).symbol;
   };
-  const symbol = compileTags(readTags(parseExactJson(tag), workshop.limits), readContent, workshop);
+  const symbol = compileTags(readTags(parseExactJson(tag), compilation.limits), readContent, compilation);
   return { symbol, textOf: null };
 }
 
-function patternText(pattern: string, { limits, budget, expressions }: Workshop): Expression {
+function patternText(pattern: string, { limits, budget, expressions }: Compilation): Expression {
   checkLength(pattern.length, limits);
   const spelling = plainSpelling(expressions);
   return wholeMatch({ expressions, spelling, place: "" }, parsePattern(pattern, { limits, budget }));
 }
 
-function anyOf(choices: readonly string[], { limits, expressions }: Workshop): Expression {
+function anyOf(choices: readonly string[], { limits, expressions }: Compilation): Expression {
   checkLength(
     choices.reduce((length, choice) => length + choice.length, 0),
     limits,

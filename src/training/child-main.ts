@@ -103,13 +103,13 @@ function reportTo({ emit }: Context): JobReport {
   return {
     prepared: async (count, total, secondsLeft) => {
       void emit({ kind: "prepared", count, total, secondsLeft });
-      await letOut();
+      await flushMessages();
     },
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
     entered: async (phase) => void emit({ kind: "entered", phase }),
     stepped: async (index, metrics, secondsLeft) => {
       void emit({ kind: "stepped", index, metrics, secondsLeft });
-      await letOut();
+      await flushMessages();
     },
     saved: async (stepCount) => void emit({ kind: "saved", stepCount }),
     warned: async (warning) => void emit({ kind: "warned", warning }),
@@ -121,7 +121,7 @@ function reportTo({ emit }: Context): JobReport {
 function unread({ emit }: Context): JobReport {
   const alive = async (): Promise<void> => {
     void emit({ kind: "alive" });
-    await letOut();
+    await flushMessages();
   };
   return {
     prepared: alive,
@@ -134,8 +134,8 @@ function unread({ emit }: Context): JobReport {
   };
 }
 
-/** Lets messages out, and a parent that has gone be noticed, before the next step takes the thread. */
-function letOut(): Promise<void> {
+/** Lets the event loop send messages, and notice a parent that has gone, before the next step takes the thread. */
+function flushMessages(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 

@@ -2,7 +2,7 @@
 // of FastAPI services know. Types are strict: nothing is converted. One schema so checks, types and documents a body.
 import { assert } from "../domain/assert.ts";
 import { isUuid } from "../domain/ids.ts";
-import { ignore, isHopeless, isObject, report, type Findings } from "./findings.ts";
+import { ignore, isAtFaultLimit, isObject, report, type Findings } from "./findings.ts";
 import { got, listed, mismatch, plural } from "./mismatch.ts";
 import type { SchemaNode } from "./schema.ts";
 
@@ -144,7 +144,7 @@ function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findi
     report(findings, "too_long", message);
   }
   const { path } = findings;
-  for (let index = 0; index < count && !isHopeless(findings); index++) {
+  for (let index = 0; index < count && !isAtFaultLimit(findings); index++) {
     path.push(String(index));
     visit(items ?? free, value[index], findings);
     path.pop();
@@ -162,7 +162,7 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   const { path } = findings;
   for (const name of Object.keys(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : unknownField(additionalProperties);
-    if (isHopeless(findings)) return;
+    if (isAtFaultLimit(findings)) return;
     if (property === undefined) ignore(findings, name);
     else {
       path.push(name);

@@ -44,7 +44,7 @@ function dotted(path: readonly string[]): string {
 }
 
 /** Whether so much is wrong that it is not worth looking on. */
-export function isHopeless({ faultCount }: Findings): boolean {
+export function isAtFaultLimit({ faultCount }: Findings): boolean {
   return faultCount >= countedMax;
 }
 

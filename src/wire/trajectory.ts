@@ -12,7 +12,7 @@ import type {
 } from "../domain/trajectory.ts";
 import { foldedLine } from "../domain/text/folded-lines.ts";
 import { check } from "../validation/check.ts";
-import { isHopeless, isObject, report, type Findings } from "../validation/findings.ts";
+import { isAtFaultLimit, isObject, report, type Findings } from "../validation/findings.ts";
 import { parseListBody, type ListBody } from "../validation/list-body.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import { readForm, type BodyForm } from "./body.ts";
@@ -183,7 +183,7 @@ function readGroups(
     checkGroup(item, findings, checkItem);
     findings.path.length -= 2;
     index += 1;
-    if (isHopeless(findings)) return;
+    if (isAtFaultLimit(findings)) return;
     // The walk found nothing that differs from the schema.
     if (findings.faultCount === 0) onGroup(toTrajectoryGroup(item as Static<typeof trajectoryGroupSchema>));
   }

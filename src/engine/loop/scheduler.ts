@@ -164,9 +164,9 @@ function roomFor(
 }
 
 function fits(holders: readonly SlotHolder[], budget: StepBudget): boolean {
-  const room = new Room(budget);
-  for (const holder of holders) room.take(holder);
-  return room.isEnough;
+  const reservation = new Reservation(budget);
+  for (const holder of holders) reservation.add(holder);
+  return reservation.fits;
 }
 
 /**
@@ -199,12 +199,12 @@ function admit<Prompt extends PlannedPrompt>(
   budget: StepBudget,
 ): readonly Prompt[] {
   if (waiting.length === 0) return [];
-  const room = new Room(budget);
-  for (const lane of lanes) room.take(lane);
+  const reservation = new Reservation(budget);
+  for (const lane of lanes) reservation.add(lane);
   const admitted: Prompt[] = [];
   for (const prompt of waiting) {
-    room.take(prompt);
-    if (!room.isEnough) break;
+    reservation.add(prompt);
+    if (!reservation.fits) break;
     admitted.push(prompt);
   }
   return admitted;
@@ -213,8 +213,8 @@ function admit<Prompt extends PlannedPrompt>(
 /** What a lane needs, or what is added to it. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
-/** The slots and the memory of a budget, and what of them is set aside. */
-class Room {
+/** What is set aside of a budget's slots and memory. */
+class Reservation {
   readonly #budget: StepBudget;
   readonly #lanes = new Map<string, LaneNeed>();
   #slots = 0;
@@ -224,12 +224,12 @@ class Room {
     this.#budget = budget;
   }
 
-  /** Whether there is as much as was taken. */
-  get isEnough(): boolean {
+  /** Whether the budget has all that is set aside. */
+  get fits(): boolean {
     return this.#slots <= this.#budget.slotCountMax && this.#bytes <= this.#budget.kvCacheBytesMax;
   }
 
-  take({ laneId, slotCount, positionCountMax }: LaneNeed): void {
+  add({ laneId, slotCount, positionCountMax }: LaneNeed): void {
     const old = this.#lanes.get(laneId) ?? { laneId, slotCount: 0, positionCountMax: 0 };
     const grown = {
       laneId,

@@ -11,7 +11,7 @@ import type { Spelling } from "../../regex/characters/spelling.ts";
 import { wholeMatch } from "../../regex/express-pattern.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 import { embeddedSchema } from "./embedded-schema.ts";
 import { hasNode, literalNode } from "./grammar-text.ts";
 import type { GrammarNode, GrammarText } from "./grammar-text.ts";
@@ -22,7 +22,7 @@ import type { Piece, Pieces } from "./productions.ts";
 export function compileGrammar(
   text: GrammarText,
   options: ConstraintOptions & { readonly isInJson?: boolean },
-  workshop: Workshop,
+  compilation: Compilation,
 ): GrammarSymbol {
   for (const node of text.rules.values()) {
     hasNode(node, (inner) => {
@@ -31,13 +31,13 @@ export function compileGrammar(
       return false;
     });
   }
-  return new GrammarCompiler(text, options, workshop).symbol(text.root);
+  return new GrammarCompiler(text, options, compilation).symbol(text.root);
 }
 
 class GrammarCompiler {
   readonly #text: GrammarText;
   readonly #options: ConstraintOptions;
-  readonly #workshop: Workshop;
+  readonly #compilation: Compilation;
   readonly #spelling: Spelling;
   readonly #irregular: ReadonlySet<string>;
   readonly #regular = new Map<GrammarNode, boolean>();
@@ -47,20 +47,20 @@ class GrammarCompiler {
   constructor(
     text: GrammarText,
     options: ConstraintOptions & { readonly isInJson?: boolean },
-    workshop: Workshop,
+    compilation: Compilation,
   ) {
     this.#text = text;
     this.#options = options;
-    this.#workshop = workshop;
+    this.#compilation = compilation;
     const spelling = options.isInJson === true ? jsonSpelling : plainSpelling;
-    this.#spelling = spelling(workshop.expressions);
+    this.#spelling = spelling(compilation.expressions);
     this.#irregular = irregularRules(text);
   }
 
   symbol(root: string): GrammarSymbol {
     if (!this.#irregular.has(root)) return terminal(this.#ofRule(root, 0));
     for (const name of this.#irregular) this.#productions.set(name, this.#alternatives(this.#node(name)));
-    const { automaton, budget, rules } = this.#workshop;
+    const { automaton, budget, rules } = this.#compilation;
     const ready = withoutEndless(this.#productions, automaton, budget);
     const symbolOf = (name: string): GrammarSymbol =>
       rules.rule(`rule ${name}`, () =>
@@ -92,7 +92,7 @@ class GrammarCompiler {
   }
 
   #ofRule(name: string, depth: number): Expression {
-    const { limits } = this.#workshop;
+    const { limits } = this.#compilation;
     if (depth > limits.nesting) throw limitExceeded("nesting", limits.nesting);
     const known = this.#expressions.get(name) ?? this.#expressed(this.#node(name), depth + 1);
     this.#expressions.set(name, known);
@@ -101,7 +101,7 @@ class GrammarCompiler {
 
   /** A node that is regular. */
   #expressed(node: GrammarNode, depth = 0): Expression {
-    const { expressions } = this.#workshop;
+    const { expressions } = this.#compilation;
     assert(node.kind !== "schema", "a schema is not regular");
     switch (node.kind) {
       case "character":
@@ -128,7 +128,7 @@ class GrammarCompiler {
   }
 
   #substring(chunks: readonly string[]): Expression {
-    const { expressions, budget } = this.#workshop;
+    const { expressions, budget } = this.#compilation;
     const beginnings: Expression[] = [expressions.sequence()];
     for (const chunk of chunks.toReversed()) {
       budget.spend(1 + (chunk.length >>> 2));
@@ -142,7 +142,7 @@ class GrammarCompiler {
   }
 
   get #anyText(): Expression {
-    return this.#workshop.expressions.repeat(this.#spelling.character, 0);
+    return this.#compilation.expressions.repeat(this.#spelling.character, 0);
   }
 
   /** Any node as productions. */
@@ -163,7 +163,7 @@ class GrammarCompiler {
       case "rule":
         return [{ rule: node.name }];
       case "schema": {
-        const schema = embeddedSchema(node, this.#options, this.#workshop);
+        const schema = embeddedSchema(node, this.#options, this.#compilation);
         return [schema === null ? { text: nothing } : { schema }];
       }
       default:
@@ -195,7 +195,7 @@ class GrammarCompiler {
   }
 
   #reserve(): { readonly rule: string } {
-    const { limits, budget } = this.#workshop;
+    const { limits, budget } = this.#compilation;
     budget.spend(1);
     if (this.#productions.size >= limits.states) throw limitExceeded("states", limits.states);
     const piece = { rule: `part ${this.#productions.size}` };

@@ -4,7 +4,7 @@ import type { ExactJson } from "../../domain/text/exact-json.ts";
 import { ConstraintRefusal } from "../../regex/limits.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
 import { readJsonSchema } from "../schema/json-schema.ts";
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 
 /** What even the smallest schema takes. */
 const schemaSteps = 200;
@@ -13,11 +13,11 @@ const schemaSteps = 200;
 export function embeddedSchema(
   { schema, position }: { readonly schema: ExactJson; readonly position: number },
   options: ConstraintOptions,
-  workshop: Workshop,
+  compilation: Compilation,
 ): GrammarSymbol | null {
   try {
-    workshop.budget.spend(schemaSteps);
-    const apart = { ...workshop, rules: workshop.rules.apart() };
+    compilation.budget.spend(schemaSteps);
+    const apart = { ...compilation, rules: compilation.rules.apart() };
     const { symbol, hasValues } = readJsonSchema(schema, options, apart);
     return hasValues ? symbol : null;
   } catch (error) {

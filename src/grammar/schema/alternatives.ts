@@ -28,7 +28,7 @@ const comparisonsPerStepLog2 = 4;
 export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const united = unitedByPresence(algebra.texts, withOneString(algebra, shapes));
   if (united.length <= fewShapes) return united;
-  algebra.texts.workshop.budget.spend(united.length * stepsPerName);
+  algebra.texts.compilation.budget.spend(united.length * stepsPerName);
   const different = [...new Map(united.map((shape) => [JSON.stringify(shape), shape])).values()];
   return different.length <= manyShapes ? different : withoutHeld(algebra, different);
 }
@@ -49,7 +49,7 @@ function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly S
 
 /** Leaves out objects of which another shape holds every one; of those that hold the same, all but the first. */
 function withoutHeld(algebra: Algebra, shapes: readonly Shape[]): readonly Shape[] {
-  const { budget } = algebra.texts.workshop;
+  const { budget } = algebra.texts.compilation;
   const objects = shapes.filter((shape) => shape.type === "object");
   const open = objects.filter((shape) => isOpen(algebra, shape));
   const byRequired = grouped(open, (shape) => requiredNames(algebra, shape)[0] ?? "");

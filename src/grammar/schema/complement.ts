@@ -36,7 +36,7 @@ function violations(algebra: Algebra, shape: Shape, place: string): readonly Sha
     case "number": {
       const values = texts.numberValues(shape);
       if (values === null) return [];
-      return [{ ...anyNumber, isShort: shape.isShort, within: texts.workshop.expressions.not(values) }];
+      return [{ ...anyNumber, isShort: shape.isShort, within: texts.compilation.expressions.not(values) }];
     }
     case "string": {
       const bodies = texts.bodies(shape);
@@ -85,7 +85,7 @@ const containing = (goal: Goal, min: number, pointer: string) => ({
 
 function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): readonly Shape[] {
   const { goals, texts } = algebra;
-  const { expressions } = texts.workshop;
+  const { expressions } = texts.compilation;
   const any = anyObject(texts.anyBody);
   const shapes: ObjectShape[] = [];
   const only = (name: string, goal: Goal, isRequired: boolean): ObjectShape => ({
@@ -132,7 +132,7 @@ function objectViolations(algebra: Algebra, shape: ObjectShape, place: string): 
         ]),
   ];
   for (const need of missing) {
-    if (!texts.workshop.automaton.isEmpty(need.names)) shapes.push({ ...any, needs: [need] });
+    if (!texts.compilation.automaton.isEmpty(need.names)) shapes.push({ ...any, needs: [need] });
   }
   return shapes;
 }

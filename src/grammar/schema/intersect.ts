@@ -29,7 +29,7 @@ export function commonShapes(
   one: readonly Shape[],
   other: readonly Shape[],
 ): readonly Shape[] {
-  const { budget, limits } = algebra.texts.workshop;
+  const { budget, limits } = algebra.texts.compilation;
   const byType = grouped(other, ({ type }) => type);
   const counts = new Map<Shape["type"], number>();
   const shared = one.flatMap((shape) => {
@@ -103,7 +103,7 @@ function commonNumbers(algebra: Algebra, one: NumberShape, other: NumberShape): 
   const within =
     one.within === null || other.within === null
       ? (one.within ?? other.within)
-      : texts.workshop.expressions.and(one.within, other.within);
+      : texts.compilation.expressions.and(one.within, other.within);
   const shape: NumberShape = {
     type: "number",
     isInteger: one.isInteger || other.isInteger,
@@ -172,7 +172,7 @@ function commonObjects(algebra: Algebra, one: ObjectShape, other: ObjectShape): 
     minAt: one.min >= other.min ? one.minAt : other.minAt,
     needs: [...one.needs, ...other.needs],
     clauses: bothClauses(one.clauses, other.clauses),
-    evaluated: algebra.texts.workshop.expressions.or(one.evaluated, other.evaluated),
+    evaluated: algebra.texts.compilation.expressions.or(one.evaluated, other.evaluated),
   });
   const requiredCount = shape?.declared.filter(({ isRequired }) => isRequired).length ?? 0;
   return min > max || requiredCount > max ? null : shape;
@@ -191,7 +191,7 @@ function commonRules(
   one: readonly NameRule[],
   other: readonly NameRule[],
 ): readonly NameRule[] {
-  const { automaton } = texts.workshop;
+  const { automaton } = texts.compilation;
   return one.flatMap((first) =>
     other.flatMap((second): readonly NameRule[] => {
       const goal: Goal = goals.and(first.goal, second.goal);

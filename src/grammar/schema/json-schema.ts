@@ -3,7 +3,7 @@
 import type { ConstraintOptions } from "../../domain/constraint.ts";
 import type { ExactJson } from "../../domain/text/exact-json.ts";
 import type { GrammarSymbol } from "../parser/rules.ts";
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 import { withDoubles } from "./decimals.ts";
 import { SchemaDocument } from "./document.ts";
 import type { Goal } from "./goals.ts";
@@ -27,16 +27,16 @@ export interface SchemaGrammar {
 export function readJsonSchema(
   schema: ExactJson,
   options: ConstraintOptions,
-  workshop: Workshop,
+  compilation: Compilation,
 ): SchemaGrammar {
   const document = new SchemaDocument(withDoubles(schema));
-  const meanings = new Meanings(document, workshop);
+  const meanings = new Meanings(document, compilation);
   const root: Goal = meanings.goals.of(document.root);
   const plans = new Plans(meanings, root, options);
   checkComparable(plans);
-  const writer = new RuleWriter(plans, jsonStyle(workshop, options));
+  const writer = new RuleWriter(plans, jsonStyle(compilation, options));
   for (const { keyword, pointer } of document.besideReferences)
-    if (knownKeywords.includes(keyword)) workshop.notices.addKeywordBesideReference(keyword, pointer);
+    if (knownKeywords.includes(keyword)) compilation.notices.addKeywordBesideReference(keyword, pointer);
   return {
     symbol: writer.value(root),
     hasValues: plans.isFruitful(root),

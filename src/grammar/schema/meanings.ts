@@ -15,11 +15,11 @@ import { checkNegation, withNothingEvaluated, withUnevaluated } from "./keywords
 import { allShapes } from "./shapes.ts";
 import type { Shape } from "./shapes.ts";
 import { Texts } from "./texts.ts";
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 
 export class Meanings implements Algebra {
   readonly document: SchemaDocument;
-  readonly workshop: Workshop;
+  readonly compilation: Compilation;
   readonly goals: Goals;
   readonly texts: Texts;
   readonly fewValues: FewValues;
@@ -29,11 +29,11 @@ export class Meanings implements Algebra {
   readonly #besidePlaces = new Map<SchemaPlace, readonly Shape[]>();
   readonly #pending = new Set<SchemaPlace>();
 
-  constructor(document: SchemaDocument, workshop: Workshop) {
+  constructor(document: SchemaDocument, compilation: Compilation) {
     this.document = document;
-    this.workshop = workshop;
+    this.compilation = compilation;
     this.goals = new Goals(document);
-    this.texts = new Texts(workshop);
+    this.texts = new Texts(compilation);
     this.fewValues = new FewValues(this);
   }
 
@@ -96,12 +96,12 @@ export class Meanings implements Algebra {
   /** Works something out for a goal: a limit that it exceeds is refused with the goal's place. */
   at<T>(goal: Goal, read: () => T): T {
     const [literal] = this.goals.literals(goal);
-    return readAt(this.workshop.limits, { place: literal?.place.pointer ?? "" }, read);
+    return readAt(this.compilation.limits, { place: literal?.place.pointer ?? "" }, read);
   }
 
   #inKeyword<T>(pointer: string, read: () => T): T {
     const keyword = pointer.slice(pointer.lastIndexOf("/") + 1);
-    return readAt(this.workshop.limits, { place: pointer, keyword }, read);
+    return readAt(this.compilation.limits, { place: pointer, keyword }, read);
   }
 
   #keywordsOf(place: SchemaPlace): readonly Keyword[] {
@@ -112,8 +112,8 @@ export class Meanings implements Algebra {
 
   #guarded(place: SchemaPlace, read: () => readonly Shape[]): readonly Shape[] {
     if (this.#pending.has(place)) throw circularReference(place);
-    if (this.#pending.size > this.workshop.limits.nesting)
-      throw limitExceeded("nesting", this.workshop.limits.nesting, place.pointer);
+    if (this.#pending.size > this.compilation.limits.nesting)
+      throw limitExceeded("nesting", this.compilation.limits.nesting, place.pointer);
     this.#pending.add(place);
     try {
       return read();

@@ -20,7 +20,7 @@ export function unitedByPresence(texts: Texts, shapes: readonly Shape[]): readon
   const [first, ...more] = cases.keys();
   let united: readonly Clause[] | null = cases.get(first) ?? [];
   for (const shape of more) {
-    texts.workshop.budget.spend(united.length);
+    texts.compilation.budget.spend(united.length);
     united = eitherOf(united, cases.get(shape) ?? []);
     if (united === null) return shapes;
   }
@@ -117,7 +117,7 @@ export function withClausesSettled(shape: ObjectShape): ObjectShape | null {
 export function clauseCases(texts: Texts, shape: ObjectShape): readonly ObjectShape[] {
   const [clause, ...rest] = shape.clauses;
   if (clause === undefined) return [shape];
-  texts.workshop.budget.spend(shape.clauses.length);
+  texts.compilation.budget.spend(shape.clauses.length);
   return clause.flatMap((_, index) => {
     // This one holds, and those before it do not.
     const decided = clause

@@ -2,7 +2,7 @@
 // tag's values, or the lack of a tag, do not tell it apart from.
 import type { KeywordContext } from "./keywords/keyword.ts";
 import { valueNames } from "./few-values.ts";
-import { isHopeless } from "./hopeless.ts";
+import { isClearlyEmpty } from "./clearly-empty.ts";
 import { commonShapes } from "./intersect.ts";
 import type { ObjectShape, Shape } from "./shapes.ts";
 
@@ -23,7 +23,7 @@ export function rivalsOf(
       for (const name of names?.map((own) => `${shape.type} ${own}`) ?? [shape.type])
         for (const other of told.get(name) ?? []) before.add(other);
       for (const other of told.get(`untold ${shape.type}`) ?? []) before.add(other);
-      context.workshop.budget.spend((before.size >>> 2) + 1);
+      context.compilation.budget.spend((before.size >>> 2) + 1);
     }
     for (const { shape, names } of form) {
       add(names === null ? `untold ${shape.type}` : shape.type, index);
@@ -31,7 +31,7 @@ export function rivalsOf(
     }
     for (const other of before) {
       const shared = commonShapes(context, forms[other], forms[index]);
-      if (shared.every((shape) => isHopeless(context, shape))) continue;
+      if (shared.every((shape) => isClearlyEmpty(context, shape))) continue;
       rivals[other].push(index);
       rivals[index].push(other);
     }

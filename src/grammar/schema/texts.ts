@@ -1,5 +1,5 @@
 // The texts of strings and numbers as expressions: what the shapes of scalars are computed with.
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 import { jsonSpelling, shortestSpelling } from "../../regex/characters/spelling.ts";
 import type { Spelling } from "../../regex/characters/spelling.ts";
 import type { Expression } from "../../regex/expressions.ts";
@@ -10,7 +10,7 @@ import type { NumberShape, StringShape } from "./shapes.ts";
 const encoder = new TextEncoder();
 
 export class Texts {
-  readonly workshop: Workshop;
+  readonly compilation: Compilation;
   readonly spelling: Spelling;
   /** The body of any string. */
   readonly anyBody: Expression;
@@ -20,9 +20,9 @@ export class Texts {
   /** Bodies with those but them, both ways. */
   readonly #others = new Map<Expression, Expression>();
 
-  constructor(workshop: Workshop) {
-    const { expressions } = workshop;
-    this.workshop = workshop;
+  constructor(compilation: Compilation) {
+    const { expressions } = compilation;
+    this.compilation = compilation;
     this.spelling = jsonSpelling(expressions);
     this.anyBody = expressions.repeat(this.spelling.character, 0);
     this.shortestBody = expressions.repeat(shortestSpelling(expressions).character, 0);
@@ -35,47 +35,47 @@ export class Texts {
       const point = character.codePointAt(0) ?? 0;
       return this.spelling.spell([point, point]);
     });
-    return this.workshop.expressions.sequence(...characters);
+    return this.compilation.expressions.sequence(...characters);
   }
 
   /** The text that says a JSON value, as bytes. */
   literal(text: string): Expression {
-    return this.workshop.expressions.literal(encoder.encode(text));
+    return this.compilation.expressions.literal(encoder.encode(text));
   }
 
   /** Whether a string's body may say this text. */
   holds(body: Expression, text: string): boolean {
-    return body === this.anyBody || this.workshop.automaton.matches(body, encoder.encode(bodyOf(text)));
+    return body === this.anyBody || this.compilation.automaton.matches(body, encoder.encode(bodyOf(text)));
   }
 
   /** Bodies of both. */
   both(one: Expression, other: Expression): Expression {
     if (one === this.anyBody) return other;
     if (other === this.anyBody) return one;
-    const { expressions } = this.workshop;
+    const { expressions } = this.compilation;
     if (this.#isCounter(other)) return expressions.bounded(one, other);
     return this.#isCounter(one) ? expressions.bounded(other, one) : expressions.and(one, other);
   }
 
   /** Whether bodies are told by how many characters they have, and by nothing else. */
   #isCounter(body: Expression): boolean {
-    const node = this.workshop.expressions.node(body);
+    const node = this.compilation.expressions.node(body);
     return node.kind === "repeat" && node.part === this.spelling.character;
   }
 
   /** Bodies of any. */
   either(bodies: readonly Expression[]): Expression {
-    return bodies.includes(this.anyBody) ? this.anyBody : this.workshop.expressions.or(...bodies);
+    return bodies.includes(this.anyBody) ? this.anyBody : this.compilation.expressions.or(...bodies);
   }
 
   /** Bodies that say none of the texts. */
   besides(texts: readonly string[]): Expression {
-    return this.workshop.expressions.unlisted(this.anyBody, texts);
+    return this.compilation.expressions.unlisted(this.anyBody, texts);
   }
 
   /** Bodies but these. */
   others(body: Expression): Expression {
-    const { expressions } = this.workshop;
+    const { expressions } = this.compilation;
     const known = this.#others.get(body);
     if (known !== undefined) return known;
     const others = expressions.and(this.anyBody, expressions.not(body));
@@ -87,12 +87,12 @@ export class Texts {
   /** All bodies of a shape of strings, with every escape. */
   bodies({ body, values }: StringShape): Expression {
     if (values === null) return body;
-    return this.workshop.expressions.or(...values.map((value) => this.everySpelling(value)));
+    return this.compilation.expressions.or(...values.map((value) => this.everySpelling(value)));
   }
 
   /** The text of a value of the shape, quotation marks included. */
   string({ body, values }: StringShape): Expression {
-    const { expressions } = this.workshop;
+    const { expressions } = this.compilation;
     if (values !== null) return expressions.anyText(values.map((value) => JSON.stringify(value)));
     const mark = expressions.range(0x22, 0x22);
     return expressions.sequence(mark, body, mark);
@@ -100,7 +100,7 @@ export class Texts {
 
   /** The text of a number of the shape. */
   number({ isInteger, within, isShort, values }: NumberShape): Expression {
-    const { expressions } = this.workshop;
+    const { expressions } = this.compilation;
     if (values !== null) return expressions.anyText(values);
     const form = isInteger ? this.numbers.integer : this.numbers.decimal;
     if (within === null) return isInteger ? form : this.numbers.any;
@@ -114,12 +114,12 @@ export class Texts {
       return this.string({ ...shape, body: this.both(shape.body, this.shortestBody) });
     const { shortestInteger, shortest } = this.numbers;
     const written = shape.isInteger ? shortestInteger : shortest;
-    return shape.within === null ? written : this.workshop.expressions.and(written, this.number(shape));
+    return shape.within === null ? written : this.compilation.expressions.and(written, this.number(shape));
   }
 
   /** Every decimal text of a number of the shape, however it is written out; null for all numbers. */
   numberValues({ isInteger, within, values }: NumberShape): Expression | null {
-    const { expressions } = this.workshop;
+    const { expressions } = this.compilation;
     if (values !== null) return expressions.or(...values.map((value) => this.numbers.equal(value)));
     if (!isInteger) return within;
     return within === null ? this.numbers.whole : expressions.and(this.numbers.whole, within);
@@ -127,7 +127,7 @@ export class Texts {
 
   holdsNumber(shape: NumberShape, decimal: string): boolean {
     const values = this.numberValues(shape);
-    return values === null || this.workshop.automaton.matches(values, encoder.encode(decimal));
+    return values === null || this.compilation.automaton.matches(values, encoder.encode(decimal));
   }
 }
 

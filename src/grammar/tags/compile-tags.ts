@@ -6,7 +6,7 @@ import { ConstraintRefusal } from "../../regex/limits.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import { isTerminal, symbolIndex, terminal } from "../parser/rules.ts";
 import type { GrammarSymbol, Production, Productions } from "../parser/rules.ts";
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 import type { Dispatch, Format, SeparatedTags, Tag, TriggeredTags } from "./formats.ts";
 import { FreeText } from "./free-text.ts";
 
@@ -14,8 +14,12 @@ import { FreeText } from "./free-text.ts";
 export type ReadContent = (rule: ConstraintRule) => GrammarSymbol;
 
 /** @throws ConstraintRefusal where content is refused, with the place of the content before that in it */
-export function compileTags(format: Format, readContent: ReadContent, workshop: Workshop): GrammarSymbol {
-  return new TagCompiler(readContent, workshop).symbol(format);
+export function compileTags(
+  format: Format,
+  readContent: ReadContent,
+  compilation: Compilation,
+): GrammarSymbol {
+  return new TagCompiler(readContent, compilation).symbol(format);
 }
 
 /** The tag in which a format stands. */
@@ -37,12 +41,12 @@ interface Branch {
 
 class TagCompiler {
   readonly #readContent: ReadContent;
-  readonly #workshop: Workshop;
+  readonly #compilation: Compilation;
   #ruleCount = 0;
 
-  constructor(readContent: ReadContent, workshop: Workshop) {
+  constructor(readContent: ReadContent, compilation: Compilation) {
     this.#readContent = readContent;
-    this.#workshop = workshop;
+    this.#compilation = compilation;
   }
 
   symbol(format: Format): GrammarSymbol {
@@ -57,7 +61,7 @@ class TagCompiler {
       case "constrained":
         return this.#constrained(format.rule, format.place).map((one) => [...one, ...this.#closing(around)]);
       case "free":
-        return this.#free(new FreeText(this.#workshop, filled(around.ends), format.excludes), around);
+        return this.#free(new FreeText(this.#compilation, filled(around.ends), format.excludes), around);
       case "sequence":
         return this.#sequence(format.parts, around);
       case "choice":
@@ -78,7 +82,7 @@ class TagCompiler {
   }
 
   #constrained(rule: ConstraintRule, place: string): Productions {
-    const { automaton, rules } = this.#workshop;
+    const { automaton, rules } = this.#compilation;
     const symbol = within(place, () => this.#readContent(rule));
     const isEmpty = isTerminal(symbol)
       ? automaton.isEmpty(symbolIndex(symbol))
@@ -129,7 +133,7 @@ class TagCompiler {
     // Beyond the least there is nothing to count where there is no most.
     const countMax = max === Number.POSITIVE_INFINITY ? min : max;
     const behind = (count: number): GrammarSymbol =>
-      this.#workshop.rules.rule(`${name} ${count}`, () => [
+      this.#compilation.rules.rule(`${name} ${count}`, () => [
         ...(count >= min ? [closing] : []),
         ...(count < max ? [[...one, behind(Math.min(count + 1, countMax))]] : []),
       ]);
@@ -181,11 +185,11 @@ class TagCompiler {
     around: Surroundings,
   ): { readonly mixed: Productions; readonly behind: Production } {
     const stops = [...branches.map(({ trigger }) => trigger), ...filled(around.ends)];
-    const text = new FreeText(this.#workshop, stops, excludes);
+    const text = new FreeText(this.#compilation, stops, excludes);
     const free = this.#free(text, around);
     // Where free text never comes to its end, only a last tag does.
     if (free.length === 0 && !stopsAfterFirst) return { mixed: [], behind: [] };
-    const again: Production = [this.#workshop.rules.rule(this.#freshName(), () => mixed)];
+    const again: Production = [this.#compilation.rules.rule(this.#freshName(), () => mixed)];
     const behind = stopsAfterFirst ? this.#closing(around) : again;
     const called = branches.flatMap(({ trigger, bodies }): Productions => {
       if (bodies.length === 0) return [];
@@ -203,7 +207,7 @@ class TagCompiler {
     const one = this.#one(tags);
     if (format.stopsAfterFirst) return [...none, [...one, ...closing]];
     const separator = this.#anyOf([format.separator]);
-    const more: GrammarSymbol = this.#workshop.rules.rule(this.#freshName(), () => [
+    const more: GrammarSymbol = this.#compilation.rules.rule(this.#freshName(), () => [
       closing,
       [separator, ...one, more],
     ]);
@@ -216,11 +220,11 @@ class TagCompiler {
   }
 
   #anyOf(texts: readonly string[]): GrammarSymbol {
-    return terminal(this.#workshop.expressions.anyText(texts));
+    return terminal(this.#compilation.expressions.anyText(texts));
   }
 
   #lexeme(expression: Expression): Productions {
-    return this.#workshop.automaton.isEmpty(expression) ? [] : [[terminal(expression)]];
+    return this.#compilation.automaton.isEmpty(expression) ? [] : [[terminal(expression)]];
   }
 
   #one(ways: Productions): Production {
@@ -228,7 +232,7 @@ class TagCompiler {
   }
 
   #rule(ways: Productions): GrammarSymbol {
-    return this.#workshop.rules.rule(this.#freshName(), () => ways);
+    return this.#compilation.rules.rule(this.#freshName(), () => ways);
   }
 
   #freshName(): string {

@@ -2,19 +2,19 @@
 import { plainSpelling } from "../../regex/characters/spelling.ts";
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
-import type { Workshop } from "../workshop.ts";
+import type { Compilation } from "../compilation.ts";
 
 export class FreeText {
   /** Text that holds neither stops nor what is excluded. */
   readonly open: Expression;
-  readonly #workshop: Workshop;
+  readonly #compilation: Compilation;
   readonly #stops: readonly string[];
   readonly #anyText: Expression;
 
   /** @param stops what ends the text, of which the first counts */
-  constructor(workshop: Workshop, stops: readonly string[], excludes: readonly string[]) {
-    const { expressions } = workshop;
-    this.#workshop = workshop;
+  constructor(compilation: Compilation, stops: readonly string[], excludes: readonly string[]) {
+    const { expressions } = compilation;
+    this.#compilation = compilation;
     this.#stops = stops;
     this.#anyText = expressions.repeat(plainSpelling(expressions).character, 0);
     const unwanted = expressions.anyText([...stops, ...excludes]);
@@ -24,7 +24,7 @@ export class FreeText {
 
   /** Such text as makes this end, written behind it, the first of all stops to be complete, or one of the first. */
   before(end: string): Expression {
-    const { expressions, budget } = this.#workshop;
+    const { expressions, budget } = this.#compilation;
     budget.spend(1 + this.#stops.reduce((length, stop) => length + stop.length, 0) / 64);
     const start = end.slice(0, -1);
     if (this.#stops.some((stop) => start.includes(stop))) return nothing;

@@ -12,7 +12,7 @@ import { searchCount, searchSeed } from "../../domain/testing/search.ts";
 
 const letters = "ab ";
 
-function workshop() {
+function compilation() {
   const budget = new StepBudget(defaultGrammarLimits);
   budget.restart("compileSteps", 1_000);
   const expressions = new Expressions(defaultGrammarLimits, budget);
@@ -61,7 +61,7 @@ test("a length beside a pattern is left out only where no token comes near it", 
   const random = seededRandom(searchSeed, "bounded");
   let changedCount = 0;
   for (let turn = 0; turn < searchCount(200); turn++) {
-    const { expressions, automaton } = workshop();
+    const { expressions, automaton } = compilation();
     const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));
     const min = random.index(3);
     const counter = expressions.repeat(any, random.index(2) * min, min + random.index(24));
@@ -99,7 +99,7 @@ test("a length beside what is ruled out is left out where every end is near", ()
 
 /** Whether the length of a random part beside what is ruled out goes; what is left is live as before. */
 function isLeftOut(random: Random): boolean {
-  const { expressions, automaton } = workshop();
+  const { expressions, automaton } = compilation();
   const any = expressions.bytes(bytesOf(Array.from(letters, (letter) => letter.charCodeAt(0))));
   const part = expressions.or(randomPart(expressions, random), expressions.repeat(any, 60 + random.index(9)));
   const ruledOut = expressions.sequence(randomPart(expressions, random), expressions.repeat(any, 0));

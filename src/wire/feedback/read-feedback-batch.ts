@@ -5,7 +5,7 @@ import { parseProjectId } from "../../domain/project.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { checkContent, type FeedbackInput } from "../../feedback/check-content.ts";
 import { check } from "../../validation/check.ts";
-import { isHopeless, report, type Findings } from "../../validation/findings.ts";
+import { isAtFaultLimit, report, type Findings } from "../../validation/findings.ts";
 import { readForm } from "../body.ts";
 import {
   checkSpellings,
@@ -80,7 +80,7 @@ function readRecords(
     }
     findings.path.length -= 2;
     index += 1;
-    if (isHopeless(findings)) break;
+    if (isAtFaultLimit(findings)) break;
   }
   return foreignCount;
 }

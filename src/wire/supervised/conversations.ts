@@ -9,7 +9,7 @@ import { foldedLine } from "../../domain/text/folded-lines.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import { check } from "../../validation/check.ts";
 import {
-  isHopeless,
+  isAtFaultLimit,
   isObject,
   newFindings,
   refuseFaults,
@@ -184,7 +184,7 @@ export function readConversationFile(
     const place = `line ${number}`;
     const value = parsed(line, trajectoryJson, (type, message) => report(findings, type, message, place));
     if (value !== undefined) reader.read(value, place);
-    if (isHopeless(findings)) break;
+    if (isAtFaultLimit(findings)) break;
   }
   if (number === 0) report(findings, "too_short", "The file holds no conversation.");
   refuseFaults(findings);

@@ -6,7 +6,7 @@ import {
   type SupervisedConfig,
 } from "../../domain/supervised/supervised-config.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { isHopeless, isObject, report, type Findings } from "../../validation/findings.ts";
+import { isAtFaultLimit, isObject, report, type Findings } from "../../validation/findings.ts";
 import { parseListBody, type ListBody } from "../../validation/list-body.ts";
 import type { BodyLimits } from "../body-limits.ts";
 import { readForm, type BodyForm } from "../body.ts";
@@ -110,7 +110,7 @@ function readInline(
   let index = 0;
   for (const item of items) {
     reader.read(item, "training_data", String(index++));
-    if (isHopeless(findings)) break;
+    if (isAtFaultLimit(findings)) break;
   }
   return reader.stored;
 }

@@ -3,7 +3,7 @@
 import { choiceFaults, greatestTokenId, strangeIdMessage } from "../../trajectories/choice-faults.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { isHopeless, isObject, report, type Findings } from "../../validation/findings.ts";
+import { isAtFaultLimit, isObject, report, type Findings } from "../../validation/findings.ts";
 
 /** The greatest token id of a body, and where it stands. */
 export interface GreatestTokenId {
@@ -32,7 +32,7 @@ export class RecordedTokensCheck {
     // It came out of JSON.
     const choice = item as JsonObject;
     for (const { place, message } of choiceFaults(choice, this.#vocabularySize)) {
-      if (isHopeless(findings)) return;
+      if (isAtFaultLimit(findings)) return;
       // What is wrong with its type or range was said.
       if (!isReported(findings, place)) report(findings, "value_error", `Value error, ${message}`, ...place);
     }

@@ -3,7 +3,7 @@ import { exactJsonText, isExactObject } from "../../../domain/text/exact-json.ts
 import type { ExactJson } from "../../../domain/text/exact-json.ts";
 import { quoted } from "../../../domain/service-error.ts";
 import { ConstraintRefusal } from "../../../regex/limits.ts";
-import type { Workshop } from "../../workshop.ts";
+import type { Compilation } from "../../compilation.ts";
 import type { SchemaDocument, SchemaPlace } from "../document.ts";
 import { escaped } from "../document.ts";
 import type { FewValues } from "../few-values.ts";
@@ -28,7 +28,7 @@ export function saying(shapes: readonly Shape[], pointer: string): Keyword {
 /** What the keywords that combine schemas ask of whoever reads schemas. */
 export interface KeywordContext {
   readonly document: SchemaDocument;
-  readonly workshop: Workshop;
+  readonly compilation: Compilation;
   readonly goals: Goals;
   readonly texts: Texts;
   readonly fewValues: FewValues;

@@ -30,10 +30,10 @@ export const objectKeywords: Readonly<Record<string, ReadKeyword>> = {
     return objects(context, { declared: distinct(declared) }, pointer);
   },
   propertyNames(context, value, { pointer }) {
-    const { goals, texts, workshop } = context;
+    const { goals, texts, compilation } = context;
     const goal = goals.of(subschema(context, value, pointer));
     const strings = context.shapes(goal).filter((shape) => shape.type === "string");
-    const names = workshop.expressions.or(...strings.map((shape) => texts.bodies(shape)));
+    const names = compilation.expressions.or(...strings.map((shape) => texts.bodies(shape)));
     return objects(context, { rules: [{ names, goal: anyValue, isPattern: false }] }, pointer);
   },
   minProperties(context, value, { pointer }) {
@@ -68,7 +68,7 @@ function readMembers(context: KeywordContext, { place, schema }: KeywordPlace): 
   if (!context.document.tracksEvaluation) return objects(context, { declared, rules }, pointer);
   const evaluated =
     schema.additionalProperties === undefined
-      ? context.workshop.expressions.or(
+      ? context.compilation.expressions.or(
           ...declared.map(({ name }) => texts.everySpelling(name)),
           ...described.map(({ names }) => names),
         )
@@ -78,11 +78,11 @@ function readMembers(context: KeywordContext, { place, schema }: KeywordPlace): 
 
 /** Patterns may overlap: names are parted by which of them they match. */
 function nameRules(
-  { goals, texts, workshop }: KeywordContext,
+  { goals, texts, compilation }: KeywordContext,
   described: readonly { readonly names: NameRule["names"]; readonly goal: Goal }[],
   others: Goal,
 ): readonly NameRule[] {
-  const { automaton, limits } = workshop;
+  const { automaton, limits } = compilation;
   let parted: readonly (NameRule & { readonly goal: Goal })[] = [
     { names: texts.anyBody, goal: anyValue, isPattern: false },
   ];

@@ -39,6 +39,6 @@ export function readKeywords(context: KeywordContext, place: SchemaPlace): reado
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const at = { place, schema, keyword, pointer: `${pointer}/${keyword}` };
     const where = { place: at.pointer, keyword };
-    return readAt(context.workshop.limits, where, () => readers.get(keyword)?.(context, value, at) ?? []);
+    return readAt(context.compilation.limits, where, () => readers.get(keyword)?.(context, value, at) ?? []);
   });
 }

@@ -39,7 +39,7 @@ export const stringKeywords: Readonly<Record<string, ReadKeyword>> = {
     const pattern = formatPattern(value);
     if (pattern === null) return unknownFormat(context, value, at);
     const express = (): Expression => wholeMatch(...patternIn(context, pattern, pointer));
-    return bodies(context, context.workshop.expressions.named(`format:${value}`, express), pointer);
+    return bodies(context, context.compilation.expressions.named(`format:${value}`, express), pointer);
   },
 };
 
@@ -50,12 +50,12 @@ function mayBeString(type: ExactJson | undefined): boolean {
 
 /** JSON Schema 2020-12, validation, section 7.2.1: an implementation ignores a format that it does not know. */
 function unknownFormat(
-  { workshop }: KeywordContext,
+  { compilation }: KeywordContext,
   format: string,
   { keyword, pointer }: KeywordPlace,
 ): null {
-  if (!workshop.limits.strictFormats) {
-    workshop.notices.addUnknownFormat(format, pointer);
+  if (!compilation.limits.strictFormats) {
+    compilation.notices.addUnknownFormat(format, pointer);
     return null;
   }
   const why = `has the value ${quoted(format)}, which is not known; leave it out, or describe the texts with pattern (constraints.strictFormats refuses what is not known)`;
@@ -67,13 +67,13 @@ export function patternBodies(context: KeywordContext, pattern: string, pointer:
   return matchAnywhere(...patternIn(context, pattern, pointer));
 }
 
-function patternIn({ workshop, texts }: KeywordContext, text: string, place: string): [Wording, Pattern] {
-  const wording = { expressions: workshop.expressions, spelling: texts.spelling, place };
-  return [wording, parsePattern(text, workshop, place)];
+function patternIn({ compilation, texts }: KeywordContext, text: string, place: string): [Wording, Pattern] {
+  const wording = { expressions: compilation.expressions, spelling: texts.spelling, place };
+  return [wording, parsePattern(text, compilation, place)];
 }
 
-function lengths({ workshop, texts }: KeywordContext, min: number, max?: number): Expression {
-  return workshop.expressions.repeat(texts.spelling.character, min, max);
+function lengths({ compilation, texts }: KeywordContext, min: number, max?: number): Expression {
+  return compilation.expressions.repeat(texts.spelling.character, min, max);
 }
 
 function bodies({ texts }: KeywordContext, body: Expression, pointer: string): Keyword {

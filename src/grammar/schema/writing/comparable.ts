@@ -24,7 +24,7 @@ const listedMax = 1000;
 const rulesPerItem = 6;
 
 export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
-  const { texts, workshop } = meanings;
+  const { texts, compilation } = meanings;
   const listed: string[] = [];
   const others: Expression[] = [];
   for (const shape of meanings.shapes(goal)) {
@@ -52,8 +52,8 @@ export function scalarsOf(meanings: Meanings, goal: Goal): Scalars {
         unreachable(shape);
     }
   }
-  const all = workshop.expressions.or(...others);
-  return { listed, others: workshop.automaton.isEmpty(all) ? null : all };
+  const all = compilation.expressions.or(...others);
+  return { listed, others: compilation.automaton.isEmpty(all) ? null : all };
 }
 
 /** The whole numbers between two bounds; null where there are many, or other numbers. */
@@ -62,7 +62,7 @@ function wholeNumbers(texts: Texts, shape: NumberShape): readonly string[] | nul
   if (!shape.isInteger || !Number.isSafeInteger(first) || !Number.isSafeInteger(last)) return null;
   if (last - first >= listedMax) return null;
   const all = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => String(first + index));
-  texts.workshop.budget.spend(all.length);
+  texts.compilation.budget.spend(all.length);
   return all.filter((number) => texts.holdsNumber(shape, number));
 }
 
@@ -73,12 +73,12 @@ export function checkComparable(plans: Plans): void {
 }
 
 function checkItems(plans: Plans, plan: ArrayPlan, pointer: string): void {
-  const { limits } = plans.meanings.workshop;
+  const { limits } = plans.meanings.compilation;
   const many = Math.floor(limits.states / rulesPerItem);
   const items = plan.rest.map(({ goal }) => goal);
   const seen = new Set<Goal>(items);
   for (const goal of seen) {
-    plans.meanings.workshop.budget.spend(1);
+    plans.meanings.compilation.budget.spend(1);
     const { listed, others } = scalarsOf(plans.meanings, goal);
     const names = plans.plans(goal).flatMap((inner) => namesOf(plans.meanings, inner));
     const sets = others === null ? names : [...names, others];
@@ -101,8 +101,8 @@ function namesOf({ texts }: Meanings, plan: Plan): readonly Expression[] {
   );
 }
 
-function hasTexts({ workshop }: Meanings, texts: Expression, count: number): boolean {
-  const { automaton } = workshop;
+function hasTexts({ compilation }: Meanings, texts: Expression, count: number): boolean {
+  const { automaton } = compilation;
   return automaton.hasTexts(automaton.start(texts), count);
 }
 

@@ -4,7 +4,7 @@
 import { terminal } from "../../parser/rules.ts";
 import type { GrammarSymbol, Productions } from "../../parser/rules.ts";
 import type { Expression } from "../../../regex/expressions.ts";
-import type { Workshop } from "../../workshop.ts";
+import type { Compilation } from "../../compilation.ts";
 import type { Goal } from "../goals.ts";
 import { behindItem, canFinishArray, isDistinct, itemAt, mayClose, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
@@ -97,7 +97,7 @@ export class DistinctValues {
   }
 
   #rule(at: Container | Slot): GrammarSymbol {
-    return this.#workshop.rules.rule(`distinct ${nameOf(at)}`, () =>
+    return this.#compilation.rules.rule(`distinct ${nameOf(at)}`, () =>
       this.#ways(at)
         .filter(({ to }) => to === null || this.#isOpen(to))
         .map(({ symbols, to }) => (to === null ? symbols : [...symbols, this.#rule(to)])),
@@ -137,7 +137,7 @@ export class DistinctValues {
   }
 
   #waysOfScalar(slot: Slot, goal: Goal, rivals: ReadonlySet<WrittenValue>): readonly Way[] {
-    const { automaton, recalls } = this.#workshop;
+    const { automaton, recalls } = this.#compilation;
     const { texts } = this.#plans.meanings;
     const { listed, others } = this.#scalarsOf(goal);
     const encoder = new TextEncoder();
@@ -168,14 +168,14 @@ export class DistinctValues {
   }
 
   #without(texts: Expression, some: readonly string[]): Expression {
-    const { expressions } = this.#workshop;
+    const { expressions } = this.#compilation;
     return some.length === 0 ? texts : expressions.and(texts, expressions.not(expressions.listedText(some)));
   }
 
   /** The container of the slot with a value in it; null where it was there before and must not come again. */
   #filled(slot: Slot, value: WrittenValue): Container | null {
     const { content, rivals } = slot.container;
-    this.#workshop.budget.spend(1 + (rivals.length >>> rivalsPerStepLog2));
+    this.#compilation.budget.spend(1 + (rivals.length >>> rivalsPerStepLog2));
     if ("key" in slot) {
       const { container, after, key, used } = slot;
       return this.#identified({
@@ -216,7 +216,7 @@ export class DistinctValues {
     const isFree = bare.nameCounts === null && bare.rules.length > 0;
     const plan = isFree ? withDistinctNames(this.#plans.meanings, bare) : bare;
     const content = this.#values.object(new Map());
-    const [progress, used] = [startOf(plan), UsedTexts.none(this.#workshop)];
+    const [progress, used] = [startOf(plan), UsedTexts.none(this.#compilation)];
     const rivals = slot.rivals.filter(({ type }) => type === "object");
     return this.#identified({ id: 0, type: "object", plan, name, content, slot, rivals, progress, used });
   }
@@ -289,7 +289,7 @@ export class DistinctValues {
   #others(object: OpenObject): readonly Way[] {
     const { plan, progress, used, content } = object;
     if (plan.declared.slice(progress.position).some(({ isRequired }) => isRequired)) return [];
-    const { automaton, recalls } = this.#workshop;
+    const { automaton, recalls } = this.#compilation;
     const { texts } = this.#plans.meanings;
     const encoder = new TextEncoder();
     const rivalNames = new Set(object.rivals.flatMap(({ members }) => [...members.keys()]));
@@ -326,11 +326,11 @@ export class DistinctValues {
   }
 
   #keyed(key: Expression): GrammarSymbol {
-    return terminal(this.#workshop.expressions.sequence(key, this.#style.colon));
+    return terminal(this.#compilation.expressions.sequence(key, this.#style.colon));
   }
 
-  get #workshop(): Workshop {
-    return this.#plans.meanings.workshop;
+  get #compilation(): Compilation {
+    return this.#plans.meanings.compilation;
   }
 }
 

@@ -8,7 +8,7 @@ import { wholeMatch } from "../../../regex/express-pattern.ts";
 import { parsePattern } from "../../../regex/parse-pattern.ts";
 import { bytesOf } from "../../../regex/byte-set.ts";
 import { ConstraintRefusal } from "../../../regex/limits.ts";
-import type { Workshop } from "../../workshop.ts";
+import type { Compilation } from "../../compilation.ts";
 
 /** The signs of JSON, each with the blanks that may stand around it. */
 export interface JsonStyle {
@@ -22,9 +22,9 @@ export interface JsonStyle {
   readonly closeEmpty: (bracket: "]" | "}") => Expression;
 }
 
-export function jsonStyle(workshop: Workshop, options: ConstraintOptions): JsonStyle {
-  const { expressions } = workshop;
-  const blanks = blanksOf(workshop, options);
+export function jsonStyle(compilation: Compilation, options: ConstraintOptions): JsonStyle {
+  const { expressions } = compilation;
+  const blanks = blanksOf(compilation, options);
   const sign = (text: string) => expressions.range(text.charCodeAt(0), text.charCodeAt(0));
   return {
     comma: expressions.sequence(blanks, sign(","), blanks),
@@ -41,20 +41,20 @@ export function jsonStyle(workshop: Workshop, options: ConstraintOptions): JsonS
  */
 const blankCountMax = 31;
 
-function blanksOf(workshop: Workshop, options: ConstraintOptions): Expression {
-  const { expressions } = workshop;
+function blanksOf(compilation: Compilation, options: ConstraintOptions): Expression {
+  const { expressions } = compilation;
   const blank = expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d]));
   if (options.whitespacePattern !== null)
-    return matchingBlanks(options.whitespacePattern, expressions.repeat(blank, 0), workshop);
+    return matchingBlanks(options.whitespacePattern, expressions.repeat(blank, 0), compilation);
   return options.allowsAnyWhitespace ? expressions.repeat(blank, 0, blankCountMax) : emptyText;
 }
 
 /** What is not blank would not be JSON, so a pattern allows what of it is: with \s the blanks that JSON knows. */
-function matchingBlanks(pattern: string, blanks: Expression, workshop: Workshop): Expression {
-  const { expressions, automaton } = workshop;
+function matchingBlanks(pattern: string, blanks: Expression, compilation: Compilation): Expression {
+  const { expressions, automaton } = compilation;
   const place = "whitespace_pattern";
   const wording = { expressions, spelling: plainSpelling(expressions), place };
-  const matching = expressions.and(blanks, wholeMatch(wording, parsePattern(pattern, workshop, place)));
+  const matching = expressions.and(blanks, wholeMatch(wording, parsePattern(pattern, compilation, place)));
   if (!automaton.isEmpty(matching)) return matching;
   throw new ConstraintRefusal({
     kind: "malformed",

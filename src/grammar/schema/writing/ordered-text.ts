@@ -45,7 +45,7 @@ class OrderedTexts {
   }
 
   #ofGoal(goal: Goal, value: ExactJson): string | null {
-    const { budget } = this.#plans.meanings.workshop;
+    const { budget } = this.#plans.meanings.compilation;
     for (const plan of this.#plans.plans(goal)) {
       budget.spend(1);
       const text = this.#ofPlan(plan, value);
@@ -59,7 +59,7 @@ class OrderedTexts {
     if (plan.type === "object") return isObject(value) ? this.#ofObject(plan, value) : null;
     if (Array.isArray(value) || isObject(value)) return null;
     const text = looseText(value);
-    const { automaton } = this.#plans.meanings.workshop;
+    const { automaton } = this.#plans.meanings.compilation;
     return automaton.matches(plan.text, new TextEncoder().encode(text)) ? text : null;
   }
 

@@ -27,7 +27,7 @@ export function otherNames(
 ): readonly OtherName[] {
   const { isFruitful, meanings } = plans;
   const { texts } = meanings;
-  const { expressions } = texts.workshop;
+  const { expressions } = texts.compilation;
   const keyOf = ({ names }: NameRule) => texts.string({ type: "string", body: names, values: null });
   const behind = behindOther(plan, progress);
   const { wants } = progress;

@@ -30,11 +30,11 @@ export function planArray(meanings: Meanings, shape: ArrayShape): readonly Array
 }
 
 function planItem(
-  { goals, workshop }: Meanings,
+  { goals, compilation }: Meanings,
   goal: Goal,
   { never, counting }: { readonly never: readonly Contains[]; readonly counting: readonly Contains[] },
 ): ItemPlan {
-  const { limits } = workshop;
+  const { limits } = compilation;
   const without = (options: readonly Goal[], other: Goal): readonly Goal[] =>
     options.flatMap((option) => goals.not(other).map((missed) => goals.and(option, missed)));
   const open = never.reduce<readonly Goal[]>((options, { goal: other }) => without(options, other), [goal]);
@@ -79,8 +79,8 @@ function differing(meanings: Meanings, shape: ArrayShape): Pick<ArrayPlan, "dist
 
 /** The items as texts, each value by one, so that values differ where their texts do. */
 function distinctScalars(meanings: Meanings, { min }: ArrayShape, items: readonly Shape[]): DistinctItems {
-  const { texts, workshop } = meanings;
-  const { automaton, expressions } = workshop;
+  const { texts, compilation } = meanings;
+  const { automaton, expressions } = compilation;
   const written = items.flatMap((item): readonly Expression[] => {
     switch (item.type) {
       case "null":

@@ -90,7 +90,7 @@ export function planObjects(
   const rules = open.filter(({ goal }) => goal !== noValue);
   const bare = { ...shape, rules, needs: [] };
   const cases = isCounted(bare) ? clauseCases(meanings.texts, bare) : [bare];
-  const { alternatives } = meanings.workshop.limits;
+  const { alternatives } = meanings.compilation.limits;
   if (cases.length > alternatives) throw limitExceeded("alternatives", alternatives);
   const ways = cases.flatMap((one) => needsSettled(meanings, one, shape.needs));
   return ways.map(({ settled, open: wants }) => {
@@ -105,7 +105,7 @@ export function planObjects(
       wantCount: wants.length,
       wanted: wantedNames(meanings, others, wants),
       nameCounts: null,
-      together: new Together(settled.declared, settled.clauses, meanings.workshop.budget),
+      together: new Together(settled.declared, settled.clauses, meanings.compilation.budget),
     };
     return mustDiffer(plan) ? withDistinctNames(meanings, plan) : plan;
   });
@@ -124,8 +124,8 @@ interface Settled {
 }
 
 function needsSettled(meanings: Meanings, shape: ObjectShape, needs: readonly Need[]): readonly Settled[] {
-  const { goals, texts, workshop } = meanings;
-  const { alternatives } = workshop.limits;
+  const { goals, texts, compilation } = meanings;
+  const { alternatives } = compilation.limits;
   return needs.reduce<readonly Settled[]>(
     (ways, need) => {
       const more = ways.flatMap(({ settled, open }) => {
@@ -158,8 +158,8 @@ function wantedNames(
   rules: readonly NameRule[],
   wants: readonly Need[],
 ): readonly WantedName[] {
-  const { goals, texts, workshop } = meanings;
-  const { automaton, limits } = workshop;
+  const { goals, texts, compilation } = meanings;
+  const { automaton, limits } = compilation;
   const many = Math.floor(limits.states / rulesPerName);
   let found: readonly WantedName[] = rules.map((rule) => ({ ...rule, does: [] }));
   for (const [want, need] of wants.entries()) {
@@ -196,7 +196,7 @@ function narrowed<T extends NameRule>(
 ): readonly T[] {
   return rules
     .map((rule) => ({ ...rule, names: texts.both(rule.names, names) }))
-    .filter((rule) => !texts.workshop.automaton.isEmpty(rule.names));
+    .filter((rule) => !texts.compilation.automaton.isEmpty(rule.names));
 }
 
 /**
@@ -211,7 +211,7 @@ function mustDiffer({ declared, rules, min, wantCount }: ObjectPlan): boolean {
 /** The plan without names that come twice. */
 export function withDistinctNames(meanings: Meanings, plan: ObjectPlan): ObjectPlan {
   const { texts } = meanings;
-  const { automaton } = texts.workshop;
+  const { automaton } = texts.compilation;
   const rules = narrowed(meanings, plan.rules, texts.shortestBody);
   const countOf = ({ names }: NameRule): number => {
     let count = 0;

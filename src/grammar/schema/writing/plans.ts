@@ -57,7 +57,7 @@ export class Plans {
         this.meanings.shapes(goal).flatMap((shape) => this.#planned(shape)),
       );
       this.#plans.set(goal, plans);
-      this.meanings.workshop.budget.spend(plans.length);
+      this.meanings.compilation.budget.spend(plans.length);
       waiting.push(...plans.flatMap(goalsOf));
     }
   }
@@ -69,7 +69,7 @@ export class Plans {
       for (const goal of order) {
         if (this.#fruitful.has(goal)) continue;
         const plans = this.#plans.get(goal) ?? [];
-        this.meanings.workshop.budget.spend(plans.length);
+        this.meanings.compilation.budget.spend(plans.length);
         if (plans.some((plan) => this.#isPossible(plan))) this.#fruitful.add(goal);
       }
     }
@@ -102,7 +102,7 @@ export class Plans {
         }));
       default: {
         const text = shape.type === "number" ? texts.number(shape) : texts.string(shape);
-        return this.meanings.workshop.automaton.isEmpty(text) ? [] : [{ type: "scalar", text }];
+        return this.meanings.compilation.automaton.isEmpty(text) ? [] : [{ type: "scalar", text }];
       }
     }
   }

@@ -1,7 +1,7 @@
 // The texts that items of an array, or names of an object, had so far and that none may have again. Never changed: each
 // further text makes another set, which shares what it can.
 import type { Expression } from "../../../regex/expressions.ts";
-import type { Workshop } from "../../workshop.ts";
+import type { Compilation } from "../../compilation.ts";
 
 /** So many texts at a time become one expression, which all later sets share. */
 const groupSize = 32;
@@ -11,7 +11,7 @@ let lastId = 0;
 export class UsedTexts {
   /** No other set has it. */
   readonly id = ++lastId;
-  readonly #workshop: Workshop;
+  readonly #compilation: Compilation;
   /** The texts but those of a full group, for each; and the texts of no full group. */
   readonly #groups: readonly Expression[];
   readonly #texts: readonly string[];
@@ -19,18 +19,18 @@ export class UsedTexts {
   readonly #unknownCount: number;
 
   private constructor(
-    workshop: Workshop,
+    compilation: Compilation,
     used: { readonly groups: readonly Expression[]; readonly texts: readonly string[] },
     unknownCount: number,
   ) {
-    this.#workshop = workshop;
+    this.#compilation = compilation;
     this.#groups = used.groups;
     this.#texts = used.texts;
     this.#unknownCount = unknownCount;
   }
 
-  static none(workshop: Workshop): UsedTexts {
-    return new UsedTexts(workshop, { groups: [], texts: [] }, 0);
+  static none(compilation: Compilation): UsedTexts {
+    return new UsedTexts(compilation, { groups: [], texts: [] }, 0);
   }
 
   get count(): number {
@@ -41,28 +41,28 @@ export class UsedTexts {
     const texts = [...this.#texts, text];
     const isFull = texts.length === groupSize;
     const groups = isFull ? [...this.#groups, this.#others(texts)] : this.#groups;
-    return new UsedTexts(this.#workshop, { groups, texts: isFull ? [] : texts }, this.#unknownCount);
+    return new UsedTexts(this.#compilation, { groups, texts: isFull ? [] : texts }, this.#unknownCount);
   }
 
   withUnknown(): UsedTexts {
     const used = { groups: this.#groups, texts: this.#texts };
-    return new UsedTexts(this.#workshop, used, this.#unknownCount + 1);
+    return new UsedTexts(this.#compilation, used, this.#unknownCount + 1);
   }
 
   /** Those of the texts that are not known to be used. */
   leftOf(texts: Expression): Expression {
-    const { expressions } = this.#workshop;
+    const { expressions } = this.#compilation;
     return expressions.and(texts, ...this.#groups, ...this.#texts.map((text) => this.#others([text])));
   }
 
   /** Whether at least so many of the texts are left, whichever the unknown ones are. */
   leaves(texts: Expression, count: number): boolean {
-    const { automaton } = this.#workshop;
+    const { automaton } = this.#compilation;
     return automaton.hasTexts(automaton.start(this.leftOf(texts)), count + this.#unknownCount);
   }
 
   #others(texts: readonly string[]): Expression {
-    const { expressions } = this.#workshop;
+    const { expressions } = this.#compilation;
     return expressions.not(expressions.listedText(texts));
   }
 }

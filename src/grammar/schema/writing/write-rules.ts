@@ -6,7 +6,7 @@ import type { GrammarSymbol, Production, Productions } from "../../parser/rules.
 import type { Expression } from "../../../regex/expressions.ts";
 import { behindItem, bounded, canFinishArray, itemAt, mayClose, startOfArray } from "./array-counts.ts";
 import type { ArrayPlan, ArrayProgress } from "./array-counts.ts";
-import type { Workshop } from "../../workshop.ts";
+import type { Compilation } from "../../compilation.ts";
 import type { Goal } from "../goals.ts";
 import { DistinctValues } from "./distinct-values.ts";
 import type { JsonStyle } from "./json-style.ts";
@@ -35,7 +35,7 @@ export class RuleWriter {
 
   /** The rule of any value of the goal. */
   value(goal: Goal): GrammarSymbol {
-    const { rules, expressions } = this.#plans.meanings.workshop;
+    const { rules, expressions } = this.#plans.meanings.compilation;
     return rules.rule(`value ${goal}`, () => {
       const plans = this.#plans.plans(goal);
       const scalars = plans.flatMap((plan) => (plan.type === "scalar" ? [plan.text] : []));
@@ -55,7 +55,7 @@ export class RuleWriter {
   #insideArray(plan: ArrayPlan, name: string): GrammarSymbol {
     if (plan.comparedAt !== null) return this.#distinctValues.inside(plan, name);
     if (plan.distinct === null) return this.#items(plan, name, startOfArray(plan));
-    return this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#workshop)));
+    return this.#rule(`distinct ${name}`, () => this.#distinctItems(plan, UsedTexts.none(this.#compilation)));
   }
 
   /** What may stand between the items so far and the end of the array, with it. */
@@ -76,7 +76,7 @@ export class RuleWriter {
     const { texts } = present(plan.distinct, "the texts of items that must differ");
     const index = used.count;
     const goesOn = index < plan.max && used.leaves(texts, Math.max(1, plan.min - index));
-    const { recalls } = this.#workshop;
+    const { recalls } = this.#compilation;
     const behind = {
       behind: (text: string) => this.#distinctItems(plan, used.with(text)),
       behindAny: () => this.#distinctItems(plan, used.withUnknown()),
@@ -96,7 +96,7 @@ export class RuleWriter {
   }
 
   #object(plan: ObjectPlan, name: string): Production {
-    const used = plan.nameCounts === null ? null : UsedTexts.none(this.#workshop);
+    const used = plan.nameCounts === null ? null : UsedTexts.none(this.#compilation);
     const start = { ...startOf(plan), used };
     const { open, closeEmpty } = this.#style;
     const inside = this.#rule(`first ${name}`, () => [
@@ -153,7 +153,7 @@ export class RuleWriter {
     { other, used }: { readonly other: OtherName; readonly used: UsedTexts | null },
   ): Production {
     const { key, goal, after } = other;
-    const { recalls, expressions } = this.#workshop;
+    const { recalls, expressions } = this.#compilation;
     const { colon } = this.#style;
     const value = this.value(goal);
     if (used === null)
@@ -179,16 +179,16 @@ export class RuleWriter {
   ): Productions {
     const { isFruitful } = this.#plans;
     if (!isFruitful(goal) || !canFinishObject(plan, after, isFruitful)) return [];
-    const lexeme = this.#workshop.expressions.sequence(key, this.#style.colon);
+    const lexeme = this.#compilation.expressions.sequence(key, this.#style.colon);
     return [[terminal(lexeme), this.value(goal), this.#behind(plan, name, after)]];
   }
 
-  get #workshop(): Workshop {
-    return this.#plans.meanings.workshop;
+  get #compilation(): Compilation {
+    return this.#plans.meanings.compilation;
   }
 
   #rule(name: string, make: () => Productions): GrammarSymbol {
-    return this.#workshop.rules.rule(name, make);
+    return this.#compilation.rules.rule(name, make);
   }
 }
 

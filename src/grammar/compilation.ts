@@ -1,4 +1,4 @@
-// What one constraint's language is built with.
+// What everything that takes part in compiling one constraint shares. Does nothing itself.
 import type { GrammarLimits, StepBudget } from "../regex/limits.ts";
 import type { Notices } from "./notices.ts";
 import type { Recalls } from "./parser/recalls.ts";
@@ -6,8 +6,8 @@ import type { Rules } from "./parser/rules.ts";
 import type { Automaton } from "../regex/automaton.ts";
 import type { Expressions } from "../regex/expressions.ts";
 
-/** What a language is built with: one set of expressions, states and rules, under one budget. */
-export interface Workshop {
+/** One constraint being compiled: its expressions, automaton states and rules, under one budget. */
+export interface Compilation {
   readonly limits: GrammarLimits;
   readonly budget: StepBudget;
   readonly expressions: Expressions;

@@ -13,8 +13,8 @@ interface Look {
 
 const depthMax = 5;
 
-export function isHopeless(look: Look, shape: Shape, depth = 0): boolean {
-  const { automaton } = look.texts.workshop;
+export function isClearlyEmpty(look: Look, shape: Shape, depth = 0): boolean {
+  const { automaton } = look.texts.compilation;
   switch (shape.type) {
     case "number":
       return shape.values === null && automaton.isEmpty(look.texts.number(shape));
@@ -23,19 +23,19 @@ export function isHopeless(look: Look, shape: Shape, depth = 0): boolean {
     case "array": {
       const needed = Math.min(shape.min, shape.prefix.length + 1);
       return Array.from({ length: needed }, (_, index) => itemGoal(shape, index)).some((goal) =>
-        isHopelessGoal(look, goal, depth + 1),
+        isClearlyEmptyGoal(look, goal, depth + 1),
       );
     }
     case "object":
       return shape.declared.some(
-        ({ goal, isRequired }) => isRequired && isHopelessGoal(look, goal, depth + 1),
+        ({ goal, isRequired }) => isRequired && isClearlyEmptyGoal(look, goal, depth + 1),
       );
     default:
       return false;
   }
 }
 
-function isHopelessGoal(look: Look, goal: Goal, depth: number): boolean {
+function isClearlyEmptyGoal(look: Look, goal: Goal, depth: number): boolean {
   if (depth > depthMax) return false;
-  return readableShapes(look, goal)?.every((shape) => isHopeless(look, shape, depth)) ?? false;
+  return readableShapes(look, goal)?.every((shape) => isClearlyEmpty(look, shape, depth)) ?? false;
 }
