@@ -4,20 +4,25 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
-import { searchPlainly, type PlainAnswer, type PlainSearch, type PlainWays } from "../testing/plain-beams.ts";
-import { BeamSearch, tokensOf, type WaysOn } from "./beam-search.ts";
+import {
+  searchPlainly,
+  type PlainAnswer,
+  type PlainSearch,
+  type PlainCandidates,
+} from "../testing/plain-beams.ts";
+import { BeamSearch, tokensOf, type Candidates } from "./beam-search.ts";
 import { searchCount, searchSeeds } from "../../domain/testing/search.ts";
 
-/** What may follow each beginning of an answer, and how probable it is. */
-type TinyModel = (answer: readonly number[]) => PlainWays;
+/** What may follow each hypothesis of an answer, and how probable it is. */
+type TinyModel = (answer: readonly number[]) => PlainCandidates;
 
-interface Case extends Omit<PlainSearch, "waysAfter"> {
+interface Case extends Omit<PlainSearch, "candidatesAfter"> {
   readonly model: TinyModel;
 }
 
 const tokenOf = (id: number, logprob: number): GeneratedToken => ({ id, logprob, alternatives: [] });
 
-/** Some beginnings allow few tokens, and some none; those that allow none are answers, or lead nowhere. */
+/** Some hypotheses allow few tokens, and some none; those that allow none are answers, or lead nowhere. */
 function tinyModel(seed: number, vocabularySize: number, allows: "all" | "some"): TinyModel {
   return (answer) => {
     const random = seededRandom("tiny model", seed, ...answer);
@@ -41,20 +46,20 @@ function search({ model, width, lengthPenalty, promptLength, stopping }: Case) {
   for (; beams.live.length > 0; stepCount++) {
     assert.ok(beams.live.length <= width);
     const before = beams.live;
-    const survivors = beams.advance((beginning): WaysOn => {
-      const { tokens, mayEnd } = model(tokensOf(beginning).map(({ id }) => id));
+    const survivors = beams.advance((hypothesis): Candidates => {
+      const { tokens, mayEnd } = model(tokensOf(hypothesis).map(({ id }) => id));
       return { tokens, isComplete: tokens.length === 0 && mayEnd };
     });
     assert.deepEqual(
-      survivors.map(({ beginning }) => beginning),
+      survivors.map(({ hypothesis }) => hypothesis),
       beams.live,
     );
-    for (const { parent, beginning } of survivors) {
-      assert.ok(before.includes(parent) && beginning.before === parent);
+    for (const { parent, hypothesis } of survivors) {
+      assert.ok(before.includes(parent) && hypothesis.before === parent);
     }
   }
-  const answers = beams.answers.map(({ beginning, reason, stopTokenId, score }) => ({
-    tokens: tokensOf(beginning),
+  const answers = beams.answers.map(({ hypothesis, reason, stopTokenId, score }) => ({
+    tokens: tokensOf(hypothesis),
     reason,
     stopTokenId,
     score,
@@ -74,10 +79,10 @@ function listAll({ model, lengthPenalty, promptLength, stopping }: Case): readon
     } else if (tokens.length === maxTokens) {
       answers.push({ tokens, reason: "length", stopTokenId: null, score: scored(tokens.length) });
     } else {
-      const ways = model(tokens.map(({ id }) => id));
-      if (ways.tokens.length === 0 && ways.mayEnd)
+      const candidates = model(tokens.map(({ id }) => id));
+      if (candidates.tokens.length === 0 && candidates.mayEnd)
         answers.push({ tokens, reason: "stop", stopTokenId: null, score: scored(tokens.length) });
-      for (const token of ways.tokens) follow([...tokens, token], sum + token.logprob);
+      for (const token of candidates.tokens) follow([...tokens, token], sum + token.logprob);
     }
   };
   follow([], 0);
@@ -96,7 +101,7 @@ function checkSame(actual: readonly PlainAnswer[], expected: readonly PlainAnswe
   });
 }
 
-test("with a beam for every beginning it finds the best of all answers", () => {
+test("with a beam for every hypothesis it finds the best of all answers", () => {
   for (const seed of searchSeeds(20)) {
     const random = seededRandom("exhaustive", seed);
     const maxTokens = 1 + random.index(4);
@@ -124,8 +129,8 @@ test("with fewer beams it finds what its definition finds, though it may end ear
       stopping: { maxTokens: 1 + random.index(9), stopTokenIds: [[0], [], [0, 1, 2]][random.index(3)] },
     };
     const { answers, stepCount } = search(one);
-    const waysAfter = (answer: readonly number[]) => Promise.resolve(one.model(answer));
-    checkSame(answers, await searchPlainly({ ...one, waysAfter }), `seed ${seed}`);
+    const candidatesAfter = (answer: readonly number[]) => Promise.resolve(one.model(answer));
+    checkSame(answers, await searchPlainly({ ...one, candidatesAfter }), `seed ${seed}`);
     if (stepCount < one.stopping.maxTokens && answers.length === one.width) endedEarlier += 1;
   }
   assert.ok(endedEarlier > searchCount(10), `only ${endedEarlier} ended earlier`);
@@ -152,9 +157,9 @@ test("penalties beyond what numbers hold leave the sums to decide", async () => 
   for (const lengthPenalty of [400, -400, 1e300]) {
     const one = { model: tinyModel(3, 4, "all"), width: 3, lengthPenalty, promptLength: 9 };
     const whole: Case = { ...one, stopping: { maxTokens: 5, stopTokenIds: [0] } };
-    const waysAfter = (answer: readonly number[]) => Promise.resolve(whole.model(answer));
+    const candidatesAfter = (answer: readonly number[]) => Promise.resolve(whole.model(answer));
     const sums = (answers: readonly PlainAnswer[]) =>
       answers.map(({ tokens }) => tokens.map(({ id }) => id).join());
-    assert.deepEqual(sums(search(whole).answers), sums(await searchPlainly({ ...whole, waysAfter })));
+    assert.deepEqual(sums(search(whole).answers), sums(await searchPlainly({ ...whole, candidatesAfter })));
   }
 });

@@ -1,4 +1,4 @@
-// The state of one beam search: which beginnings of answers are live, which answers are complete, and when no live one can
+// The state of one beam search: which hypotheses (answers so far) are live, which answers are complete, and when no live one can
 // become better than those. Knows tokens and log-probabilities alone: neither scores of whole rows, nor where anything is
 // computed.
 import type { FinishReason, GeneratedToken } from "../../domain/generation.ts";
@@ -13,34 +13,34 @@ export interface BeamOptions {
   readonly stopTokenIds: ReadonlySet<number>;
 }
 
-/** The beginning of an answer: a token behind another beginning. */
-export interface Beginning {
+/** An answer so far: a token behind another hypothesis. */
+export interface Hypothesis {
   /** Null for the empty one. */
-  readonly before: Beginning | null;
+  readonly before: Hypothesis | null;
   readonly token: GeneratedToken | null;
   readonly length: number;
   /** The sum of its tokens' log-probabilities. */
   readonly logprob: number;
 }
 
-/** How a beginning may go on. */
-export interface WaysOn {
+/** The tokens that a hypothesis may go on with. */
+export interface Candidates {
   /** Some of the most probable tokens, in order. */
   readonly tokens: readonly GeneratedToken[];
   /** Whether it is an answer as it stands, without a token that ends it. */
   readonly isComplete: boolean;
 }
 
-export const noWays: WaysOn = { tokens: [], isComplete: false };
+export const noCandidates: Candidates = { tokens: [], isComplete: false };
 
-/** A live beginning, and the one of the step before that it goes on from. */
+/** A live hypothesis, and the one of the step before that it goes on from. */
 export interface Survivor {
-  readonly parent: Beginning;
-  readonly beginning: Beginning;
+  readonly parent: Hypothesis;
+  readonly hypothesis: Hypothesis;
 }
 
 export interface BeamAnswer {
-  readonly beginning: Beginning;
+  readonly hypothesis: Hypothesis;
   readonly reason: FinishReason;
   readonly stopTokenId: number | null;
   readonly score: number;
@@ -51,7 +51,7 @@ const slack = 1e-9;
 
 export class BeamSearch {
   readonly #options: BeamOptions;
-  #live: readonly Beginning[] = [{ before: null, token: null, length: 0, logprob: 0 }];
+  #live: readonly Hypothesis[] = [{ before: null, token: null, length: 0, logprob: 0 }];
   /** At most `width`, the best first; of equals the one with the greater sum, then the one that was complete earlier. */
   readonly #answers: BeamAnswer[] = [];
 
@@ -60,7 +60,7 @@ export class BeamSearch {
   }
 
   /** The most probable first; none once the search is over. */
-  get live(): readonly Beginning[] {
+  get live(): readonly Hypothesis[] {
     return this.#live;
   }
 
@@ -69,45 +69,45 @@ export class BeamSearch {
     return this.#answers;
   }
 
-  /** So many of a beginning's ways on count: even if half of them end answers, there is one for each beam. */
-  get waysMax(): number {
+  /** So many of a hypothesis's candidates count: even if half of them end answers, there is one for each beam. */
+  get candidateCountMax(): number {
     return 2 * this.#options.width;
   }
 
   /**
    * Goes one token on: tokens that end answers complete them, and of all others the best `width` live on.
    *
-   * @param waysOf of every live beginning
+   * @param candidatesOf of every live hypothesis
    * @returns what lives now, in order
    */
-  advance(waysOf: (beginning: Beginning) => WaysOn): readonly Survivor[] {
+  advance(candidatesOf: (hypothesis: Hypothesis) => Candidates): readonly Survivor[] {
     const { width, maxTokens, stopTokenIds } = this.#options;
     const survivors: Survivor[] = [];
     for (const parent of this.#live) {
-      const { tokens, isComplete } = waysOf(parent);
+      const { tokens, isComplete } = candidatesOf(parent);
       if (isComplete) this.#complete(parent, "stop", null);
-      for (const token of tokens.slice(0, this.waysMax)) {
+      for (const token of tokens.slice(0, this.candidateCountMax)) {
         const logprob = parent.logprob + token.logprob;
-        const beginning = { before: parent, token, length: parent.length + 1, logprob };
-        if (stopTokenIds.has(token.id)) this.#complete(beginning, "stop", token.id);
-        else survivors.push({ parent, beginning });
+        const hypothesis = { before: parent, token, length: parent.length + 1, logprob };
+        if (stopTokenIds.has(token.id)) this.#complete(hypothesis, "stop", token.id);
+        else survivors.push({ parent, hypothesis });
       }
     }
     // The sort is stable: of equals the more probable parent's come first, and of these the more probable token.
-    survivors.sort((one, other) => other.beginning.logprob - one.beginning.logprob);
+    survivors.sort((one, other) => other.hypothesis.logprob - one.hypothesis.logprob);
     survivors.length = Math.min(width, survivors.length);
-    if (survivors[0]?.beginning.length === maxTokens) {
-      for (const { beginning } of survivors) this.#complete(beginning, "length", null);
+    if (survivors[0]?.hypothesis.length === maxTokens) {
+      for (const { hypothesis } of survivors) this.#complete(hypothesis, "length", null);
       survivors.length = 0;
     }
-    if (survivors.length > 0 && this.#isDecided(survivors[0].beginning)) survivors.length = 0;
-    this.#live = survivors.map(({ beginning }) => beginning);
+    if (survivors.length > 0 && this.#isDecided(survivors[0].hypothesis)) survivors.length = 0;
+    this.#live = survivors.map(({ hypothesis }) => hypothesis);
     return survivors;
   }
 
-  #complete(beginning: Beginning, reason: FinishReason, stopTokenId: number | null): void {
-    const length = beginning.length - (stopTokenId === null ? 0 : 1);
-    const answer = { beginning, reason, stopTokenId, score: this.#score(beginning.logprob, length) };
+  #complete(hypothesis: Hypothesis, reason: FinishReason, stopTokenId: number | null): void {
+    const length = hypothesis.length - (stopTokenId === null ? 0 : 1);
+    const answer = { hypothesis, reason, stopTokenId, score: this.#score(hypothesis.logprob, length) };
     const answers = this.#answers;
     const place = answers.findIndex((other) => isBetter(answer, other));
     answers.splice(place < 0 ? answers.length : place, 0, answer);
@@ -123,11 +123,11 @@ export class BeamSearch {
    * Whether no answer that begins with a live one can be among the best any more: then going on changes nothing.
    * Log-probabilities are at most 0, so a sum only falls; it is divided by at most the largest divisor that can still
    * come: that of the longest answer, or, where the penalty is negative, of the shortest. That quotient bounds the score of
-   * whatever comes from the most probable live beginning, and so from every other one, all being equally long.
+   * whatever comes from the most probable live hypothesis, and so from every other one, all being equally long.
    *
    * @param best of those that live
    */
-  #isDecided(best: Beginning): boolean {
+  #isDecided(best: Hypothesis): boolean {
     const { width, lengthPenalty, maxTokens } = this.#options;
     if (this.#answers.length < width) return false;
     const bound = this.#score(best.logprob, lengthPenalty >= 0 ? maxTokens : best.length);
@@ -137,12 +137,12 @@ export class BeamSearch {
 
 function isBetter(one: BeamAnswer, other: BeamAnswer): boolean {
   if (one.score !== other.score) return one.score > other.score;
-  return one.beginning.logprob > other.beginning.logprob;
+  return one.hypothesis.logprob > other.hypothesis.logprob;
 }
 
 /** From the first to the last. */
-export function tokensOf(beginning: Beginning): readonly GeneratedToken[] {
+export function tokensOf(hypothesis: Hypothesis): readonly GeneratedToken[] {
   const tokens: GeneratedToken[] = [];
-  for (let at = beginning; at.before !== null && at.token !== null; at = at.before) tokens.push(at.token);
+  for (let at = hypothesis; at.before !== null && at.token !== null; at = at.before) tokens.push(at.token);
   return tokens.reverse();
 }

@@ -40,7 +40,7 @@ async function searchByAsking(
     ...beams,
     promptLength: recorded.prompt.length,
     stopping: { maxTokens, stopTokenIds },
-    waysAfter: async (answer) => {
+    candidatesAfter: async (answer) => {
       const { allowedTokenIds, badWords = [] } = sampling;
       const mayFollow = (id: number): boolean =>
         (allowedTokenIds?.includes(id) ?? true) &&

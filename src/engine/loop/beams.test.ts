@@ -14,7 +14,7 @@ import { Sampler } from "../logits/sampler.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import { fakeLogits, FakeRunner, fakeShape } from "../testing/fake-runner.ts";
 import { LateConstraints } from "../testing/late-constraints.ts";
-import { searchPlainly, type PlainWays } from "../testing/plain-beams.ts";
+import { searchPlainly, type PlainCandidates } from "../testing/plain-beams.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 
@@ -27,7 +27,11 @@ const trie = buildTokenTrie({
 const constraints = [regex("[a-f]{3,12}"), regex("(ab|c)*z"), choice("abc", "abd", "xyz")];
 
 /** What may follow an answer, by the scores of the fake model. */
-function waysAfter(request: GenerationRequest, answer: readonly number[], sampler: Sampler): PlainWays {
+function candidatesAfter(
+  request: GenerationRequest,
+  answer: readonly number[],
+  sampler: Sampler,
+): PlainCandidates {
   const { prompt, constraint, choices } = request;
   const logits = fakeLogits([...prompt.tokenIds, ...answer], prompt.adapter?.id ?? null);
   let mask = null;
@@ -56,7 +60,7 @@ async function expectedEvents(request: GenerationRequest): Promise<readonly Gene
     ...choices,
     promptLength: prompt.tokenIds.length,
     stopping,
-    waysAfter: (answer) => Promise.resolve(waysAfter(request, answer, sampler)),
+    candidatesAfter: (answer) => Promise.resolve(candidatesAfter(request, answer, sampler)),
   });
   const isFew = answers.length < choices.width;
   return [

@@ -1,9 +1,15 @@
-// What becomes of the rows of a beam search when every live beginning knows its ways on: rows whose beginning goes on keep
-// their slots, others take over what the best have computed, and the answers are emitted at the end. Which beginnings
+// What becomes of the rows of a beam search when every live hypothesis knows its candidates: rows whose hypothesis goes on keep
+// their slots, others take over what the best have computed, and the answers are emitted at the end. Which hypotheses
 // live is decided by the search.
 import { assert, present } from "../../domain/assert.ts";
 import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
-import { noWays, tokensOf, type BeamAnswer, type BeamSearch, type Survivor } from "../beam/beam-search.ts";
+import {
+  noCandidates,
+  tokensOf,
+  type BeamAnswer,
+  type BeamSearch,
+  type Survivor,
+} from "../beam/beam-search.ts";
 import { nothingAllowed } from "./draw.ts";
 import type { Lane } from "./lane.ts";
 import { failRequest } from "./settle.ts";
@@ -18,23 +24,23 @@ export function isSearched(running: RunningRequest): running is SearchedRequest 
 
 /** Whether its next step can be taken. */
 export function isReadyToAdvance({ sequences }: SearchedRequest): boolean {
-  return sequences.every(({ ways, isFinished }) => ways !== null && !isFinished);
+  return sequences.every(({ candidates, isFinished }) => candidates !== null && !isFinished);
 }
 
 /** Takes the next step of a search that is ready. Only between calls of the runner: slots are written. */
 export function advanceBeams(running: SearchedRequest, lane: Lane): void {
   const { search, sequences } = running;
-  const rows = new Map(sequences.map((row) => [row.beginning, row]));
-  const rowOf = (beginning: Sequence["beginning"]): Sequence =>
-    present(rows.get(beginning), "the row of a live beginning");
-  const survivors = search.advance((beginning) => rowOf(beginning).ways ?? noWays);
+  const rows = new Map(sequences.map((row) => [row.hypothesis, row]));
+  const rowOf = (hypothesis: Sequence["hypothesis"]): Sequence =>
+    present(rows.get(hypothesis), "the row of a live hypothesis");
+  const survivors = search.advance((hypothesis) => rowOf(hypothesis).candidates ?? noCandidates);
   if (survivors.length === 0) finish(running);
   else reassign(survivors, { running, lane, rowOf });
 }
 
 /**
  * Gives every survivor a row. The first of a parent's stays where the parent is computed, and copies nothing; the others
- * take over rows whose beginnings do not go on, and copy what these do not have in common with theirs.
+ * take over rows whose hypotheses do not go on, and copy what these do not have in common with theirs.
  */
 function reassign(
   survivors: readonly Survivor[],
@@ -45,12 +51,12 @@ function reassign(
   }: {
     readonly running: SearchedRequest;
     readonly lane: Lane;
-    readonly rowOf: (beginning: Sequence["beginning"]) => Sequence;
+    readonly rowOf: (hypothesis: Sequence["hypothesis"]) => Sequence;
   },
 ): void {
   const parents = new Set(survivors.map(({ parent }) => rowOf(parent)));
   const free = running.sequences.filter((row) => !parents.has(row));
-  for (const row of free) row.leaveBeam();
+  for (const row of free) row.dropHypothesis();
   const staying: { readonly row: Sequence; readonly survivor: Survivor }[] = [];
   for (const survivor of survivors) {
     const row = rowOf(survivor.parent);
@@ -70,11 +76,11 @@ function reassign(
   }
 }
 
-function goOn(row: Sequence, { beginning }: Survivor): void {
-  assert(beginning.token !== null, "what lives on has a token more");
-  row.answerTokenIds.push(beginning.token.id);
-  row.beginning = beginning;
-  row.ways = null;
+function goOn(row: Sequence, { hypothesis }: Survivor): void {
+  assert(hypothesis.token !== null, "what lives on has a token more");
+  row.answerTokenIds.push(hypothesis.token.id);
+  row.hypothesis = hypothesis;
+  row.candidates = null;
 }
 
 /** Every answer whole; their choices are their ranks. */
@@ -95,9 +101,9 @@ function finish(running: SearchedRequest): void {
 }
 
 function eventsOf(answer: BeamAnswer, choice: number, hasLogprobs: boolean): readonly GenerationEvent[] {
-  const { beginning, reason, stopTokenId } = answer;
+  const { hypothesis, reason, stopTokenId } = answer;
   const shown = (token: GeneratedToken): GeneratedToken => (hasLogprobs ? token : { ...token, logprob: NaN });
-  const tokens = tokensOf(beginning).map(shown);
+  const tokens = tokensOf(hypothesis).map(shown);
   const finished = { kind: "choice-finished", choice, reason, stopTokenId } as const;
   return tokens.length === 0 ? [finished] : [{ kind: "tokens", choice, tokens }, finished];
 }

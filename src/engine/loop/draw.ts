@@ -89,9 +89,12 @@ function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): 
     if (mask === null && cursor !== null) return null;
     const input = { rules: running.rules, random, history, processors, mask };
     if (running.search !== null) {
-      const tokens = sampler.best(logits_V, input, running.search.waysMax);
+      const tokens = sampler.best(logits_V, input, running.search.candidateCountMax);
       if (tokens === "broken scores") return { kind: "failed", error: brokenModel() };
-      return { kind: "ways", ways: { tokens, isComplete: tokens.length === 0 && mask?.mayEnd === true } };
+      return {
+        kind: "candidates",
+        candidates: { tokens, isComplete: tokens.length === 0 && mask?.mayEnd === true },
+      };
     }
     const token = sampler.draw(logits_V, input);
     if (token === "broken scores") return { kind: "failed", error: brokenModel() };

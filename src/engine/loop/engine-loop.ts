@@ -279,7 +279,7 @@ export class EngineLoop {
     this.#sweep();
   }
 
-  /** Searches whose every beam now knows its ways on take their next step. */
+  /** Searches whose every beam now knows its candidates take their next step. */
   #advanceSearches(draws: readonly Draw[]): void {
     const searched = new Set(draws.map(({ sequence }) => sequence.running).filter(isSearched));
     for (const running of searched) {

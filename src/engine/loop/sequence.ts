@@ -9,7 +9,7 @@ import {
 } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
-import { BeamSearch, noWays, type Beginning, type WaysOn } from "../beam/beam-search.ts";
+import { BeamSearch, noCandidates, type Hypothesis, type Candidates } from "../beam/beam-search.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
@@ -74,10 +74,10 @@ export class Sequence {
   cursor: ConstraintCursor | null = null;
   /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
   heldLogits_V: Float32Array | null = null;
-  /** Of a search: the live beginning that it holds, as its answer so far; null while it holds none. */
-  beginning: Beginning | null = null;
+  /** Of a search: the live hypothesis that it holds, as its answer so far; null while it holds none. */
+  hypothesis: Hypothesis | null = null;
   /** Of a search: how it may go on; it is not computed until all others of its request know that too. */
-  ways: WaysOn | null = null;
+  candidates: Candidates | null = null;
   /** It wants no more tokens; it leaves its slot at the next sweep. */
   isFinished = false;
 
@@ -111,12 +111,12 @@ export class Sequence {
 
   /** Whether it is to be computed further: it waits neither for its constraint, nor for others of its search. */
   get isDecoding(): boolean {
-    return this.heldLogits_V === null && this.ways === null;
+    return this.heldLogits_V === null && this.candidates === null;
   }
 
-  /** Whether it is a beam's row that no live beginning has. */
+  /** Whether it is a beam's row that no live hypothesis has. */
   get isFree(): boolean {
-    return this.running.search !== null && this.beginning === null;
+    return this.running.search !== null && this.hypothesis === null;
   }
 
   /** Of its answer, the token to compute next. */
@@ -148,15 +148,15 @@ export class Sequence {
     this.cachedCount = 0;
     this.computedCount = 0;
     this.heldLogits_V = null;
-    if (this.beginning !== null) this.ways = null;
+    if (this.hypothesis !== null) this.candidates = null;
     this.cursor?.close();
     this.cursor = null;
   }
 
-  /** Holds no live beginning any more. What it has computed stays, for another to begin with. */
-  leaveBeam(): void {
-    this.beginning = null;
-    this.ways = noWays;
+  /** Holds no live hypothesis any more. What it has computed stays, for another to begin with. */
+  dropHypothesis(): void {
+    this.hypothesis = null;
+    this.candidates = noCandidates;
     this.cursor?.close();
     this.cursor = null;
   }
@@ -219,9 +219,9 @@ export function openRequest(
     leader.followers = sequences.slice(leader.choice + 1, leader.choice + options.portion);
   }
   if (running.search !== null) {
-    for (const sequence of sequences) sequence.leaveBeam();
-    [leaders[0].beginning] = running.search.live;
-    leaders[0].ways = null;
+    for (const sequence of sequences) sequence.dropHypothesis();
+    [leaders[0].hypothesis] = running.search.live;
+    leaders[0].candidates = null;
   }
   return { running, leaders };
 }

@@ -4,7 +4,7 @@ import { unreachable } from "../../domain/assert.ts";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { PromptLogprobs } from "./run-call.ts";
-import type { WaysOn } from "../beam/beam-search.ts";
+import type { Candidates } from "../beam/beam-search.ts";
 import type { Finish, RunningRequest, Sequence } from "./sequence.ts";
 
 export interface Draw {
@@ -15,7 +15,7 @@ export interface Draw {
 export type DrawOutcome =
   | { readonly kind: "token"; readonly token: GeneratedToken }
   /** Of a beam: what of its row's scores the search goes by. */
-  | { readonly kind: "ways"; readonly ways: WaysOn }
+  | { readonly kind: "candidates"; readonly candidates: Candidates }
   /** The answer is complete under its constraint, and no token says so. */
   | { readonly kind: "complete" }
   /** Nothing can be drawn, which ends the whole request. */
@@ -61,8 +61,8 @@ function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly
     case "token":
       takeToken(sequence, outcome.token);
       return;
-    case "ways":
-      sequence.ways = outcome.ways;
+    case "candidates":
+      sequence.candidates = outcome.candidates;
       return;
     case "complete":
       finish(sequence, { reason: "stop", stopTokenId: null });

@@ -1,7 +1,7 @@
-// Beam search for the naive engine: every beginning is computed whole again at every step. Only for tests.
+// Beam search for the naive engine: every hypothesis is computed whole again at every step. Only for tests.
 import type { GenerationEvent, GenerationRequest } from "../../domain/generation.ts";
 import { plainSampling } from "../../domain/sampling.ts";
-import { searchPlainly, type PlainAnswer, type PlainWays } from "./plain-beams.ts";
+import { searchPlainly, type PlainAnswer, type PlainCandidates } from "./plain-beams.ts";
 import { plainDistribution, plainLogprobs, rankedIds, type PlainAllowance } from "./plain-sampler.ts";
 
 /** What follows an answer. */
@@ -24,7 +24,7 @@ export async function searchEvents(
     lengthPenalty,
     promptLength: prompt.tokenIds.length,
     stopping,
-    waysAfter: async (answer) => waysOf(request, answer, await nextScores(answer)),
+    candidatesAfter: async (answer) => candidatesOf(request, answer, await nextScores(answer)),
   });
   const found: readonly GenerationEvent[] =
     answers.length === width || answers.length === 0
@@ -34,11 +34,11 @@ export async function searchEvents(
   return [...found, ...answers.flatMap((answer, choice) => eventsOf(answer, choice, hasLogprobs))];
 }
 
-function waysOf(
+function candidatesOf(
   request: GenerationRequest,
   answer: readonly number[],
   { logits, allowance }: Scores,
-): PlainWays {
+): PlainCandidates {
   const { allowedTokenIds, badWords } = request.sampling;
   const sampling = { ...plainSampling, allowedTokenIds, badWords, seed: 0 };
   const possible = plainDistribution(logits, { request: { ...request, sampling }, answer, allowance });

@@ -1,4 +1,4 @@
-// Beam search by its definition: every beginning is a list of its own, everything that was ever complete is kept, and it
+// Beam search by its definition: every hypothesis is a list of its own, everything that was ever complete is kept, and it
 // goes on to the last token, however hopeless. The oracle of the engine's search. Only for tests.
 import type { FinishReason, GeneratedToken, GenerationRequest } from "../../domain/generation.ts";
 
@@ -9,7 +9,7 @@ export interface PlainAnswer {
   readonly score: number;
 }
 
-export interface PlainWays {
+export interface PlainCandidates {
   /** All tokens that may come, the most probable first. */
   readonly tokens: readonly GeneratedToken[];
   /** Whether the answer may end here without a token; looked at where none may come. */
@@ -21,12 +21,12 @@ export interface PlainSearch {
   readonly lengthPenalty: number;
   readonly promptLength: number;
   readonly stopping: Pick<GenerationRequest["stopping"], "maxTokens" | "stopTokenIds">;
-  readonly waysAfter: (answer: readonly number[]) => Promise<PlainWays>;
+  readonly candidatesAfter: (answer: readonly number[]) => Promise<PlainCandidates>;
 }
 
 /** The best answers, the best first: at most `width`. */
 export async function searchPlainly(search: PlainSearch): Promise<readonly PlainAnswer[]> {
-  const { width, promptLength, lengthPenalty, waysAfter } = search;
+  const { width, promptLength, lengthPenalty, candidatesAfter } = search;
   const { maxTokens, stopTokenIds } = search.stopping;
   const answers: PlainAnswer[] = [];
   const complete = (
@@ -41,9 +41,9 @@ export async function searchPlainly(search: PlainSearch): Promise<readonly Plain
   for (let step = 0; step < maxTokens; step++) {
     const next: (readonly GeneratedToken[])[] = [];
     for (const tokens of live) {
-      const ways = await waysAfter(tokens.map(({ id }) => id));
-      if (ways.tokens.length === 0 && ways.mayEnd) complete(tokens, "stop", null);
-      for (const token of ways.tokens.slice(0, 2 * width)) {
+      const candidates = await candidatesAfter(tokens.map(({ id }) => id));
+      if (candidates.tokens.length === 0 && candidates.mayEnd) complete(tokens, "stop", null);
+      for (const token of candidates.tokens.slice(0, 2 * width)) {
         if (stopTokenIds.includes(token.id)) complete([...tokens, token], "stop", token.id);
         else next.push([...tokens, token]);
       }
