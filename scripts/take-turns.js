@@ -29,7 +29,7 @@ export function takeTurns(lock, work, { deadlineMs, onWait }) {
   mkdirSync(dirname(lock), { recursive: true });
   const name = randomUUID();
   const endMs = performance.now() + deadlineMs;
-  let hasTold = false;
+  let hasReported = false;
   while (!take(lock, name)) {
     const holder = holderOf(lock);
     if (holder === null) continue;
@@ -39,8 +39,8 @@ export function takeTurns(lock, work, { deadlineMs, onWait }) {
         `${holder} has not finished within ${seconds} s; if it hangs, end it, or remove ${lock}.`,
       );
     }
-    if (!hasTold) onWait(holder);
-    hasTold = true;
+    if (!hasReported) onWait(holder);
+    hasReported = true;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs);
   }
   try {

@@ -54,10 +54,10 @@ function comparable({ statusCode, headers, body }: LightMyRequestResponse, thing
 }
 
 /** The ids of another that the answer has and the request had not. */
-function idsTold(answer: LightMyRequestResponse, attempt: Attempt, things: Things): readonly string[] {
+function idsShown(answer: LightMyRequestResponse, attempt: Attempt, things: Things): readonly string[] {
   const asked = decodeURIComponent(JSON.stringify(attempt)).toLowerCase();
-  const told = (JSON.stringify(answer.headers) + answer.body).toLowerCase();
-  return Object.values(things).filter((id: string) => told.includes(id) && !asked.includes(id));
+  const shown = (JSON.stringify(answer.headers) + answer.body).toLowerCase();
+  return Object.values(things).filter((id: string) => shown.includes(id) && !asked.includes(id));
 }
 
 /** Somebody who sends attempts, to a server where `own` are their things. */
@@ -95,7 +95,7 @@ async function sendAll(
 
 async function answerTo({ world, key }: Sender, attempt: Attempt, things: Things): Promise<Answer> {
   const answer = await world.ask(attempt, key);
-  assert.deepEqual(idsTold(answer, attempt, things), [], `${described(attempt)}: ${answer.body}`);
+  assert.deepEqual(idsShown(answer, attempt, things), [], `${described(attempt)}: ${answer.body}`);
   return { attempt, status: answer.statusCode, text: comparable(answer, things) };
 }
 

@@ -59,28 +59,28 @@ test("what is no error of the domain passes as it is", () => {
 });
 
 /** As a parser makes it that says what it found to be a text, and it is none. */
-function untellable(): ServiceError {
+function unanswerable(): ServiceError {
   const location = ["body", undefined as unknown as string];
   return new ServiceError({ code: "invalid", faults: [{ location, message: "no", type: "t" }] });
 }
 
-test("an error that cannot be told is answered as a fault of the server, and says why to the log", () => {
-  const { status, body, untold } = errorAnswer(untellable(), "r1");
+test("an error that cannot be answered is answered as a fault of the server, and says why to the log", () => {
+  const { status, body, answerFailure } = errorAnswer(unanswerable(), "r1");
   assert.equal(status, 500);
   assert.deepEqual([body.error.code, body.error.type, body.detail], ["internal", "server_error", []]);
   assert.match(body.error.message, /request id r1/);
-  assert.ok(untold instanceof Error);
+  assert.ok(answerFailure instanceof Error);
 });
 
 test("whatever a handler throws, the answer has the one body and a request id, whole or as an event", async () => {
   const server = await fakeServer();
-  server.chat.script.refusal = untellable();
+  server.chat.script.refusal = unanswerable();
   const post = { method: "POST", url: "/v1/chat/completions", headers: { authorization: bearer() } } as const;
   const whole = await server.ask({ ...post, payload: helloBody });
   assert.equal(whole.statusCode, 500);
   assert.equal(whole.json<{ error: { code: string } }>().error.code, "internal");
   assert.ok(whole.headers["x-request-id"]);
-  Object.assign(server.chat.script, { refusal: null, failure: untellable() });
+  Object.assign(server.chat.script, { refusal: null, failure: unanswerable() });
   const stream = await server.ask({ ...post, payload: { ...helloBody, stream: true } });
   assert.match(stream.body, /"code":"internal".*\n\ndata: \[DONE\]\n\n$/s);
   await server.close();

@@ -64,25 +64,25 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorBody;
-  /** Why the error itself could not be told, where it could not; for the log. */
-  readonly untold?: unknown;
+  /** Why the error itself could not be answered, where it could not; for the log. */
+  readonly answerFailure?: unknown;
 }
 
 /**
  * The whole answer for anything thrown; what is no ServiceError is a bug, and answered as `internal`, as is an error that
- * cannot be told.
+ * cannot be answered.
  *
  * @throws never
  */
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   try {
-    return toldAnswer(error, requestId);
-  } catch (untold) {
-    return { ...toldAnswer(undefined, requestId), untold };
+    return answerOf(error, requestId);
+  } catch (answerFailure) {
+    return { ...answerOf(undefined, requestId), answerFailure };
   }
 }
 
-function toldAnswer(error: unknown, requestId: string): ErrorAnswer {
+function answerOf(error: unknown, requestId: string): ErrorAnswer {
   const known =
     error instanceof ServiceError ? error : new ServiceError({ code: "internal", message: "", cause: error });
   const rule = rules[known.code];

@@ -88,8 +88,8 @@ export function streamFailure(
   request: FastifyRequest,
   logger: Logger,
 ): ErrorBody {
-  const { status, body, untold } = errorAnswer(error, request.id);
+  const { status, body, answerFailure } = errorAnswer(error, request.id);
   if (status >= 500 && !isClosed)
-    logger.error({ requestId: request.id, err: error, untold }, "stream failed");
+    logger.error({ requestId: request.id, err: error, answerFailure }, "stream failed");
   return body;
 }

@@ -38,11 +38,11 @@ test("takes every request of a recorded client, from registration to deletion", 
     });
     assert.equal(answer.statusCode, 200, `${index}: ${request.method} ${request.path}: ${answer.body}`);
     assert.equal(answer.headers["x-hone-ignored"], undefined);
-    const told = /"id": ?"([0-9a-f]{8}-[0-9a-f-]{27})"/.exec(
+    const sent = /"id": ?"([0-9a-f]{8}-[0-9a-f-]{27})"/.exec(
       JSON.stringify(request.body ?? "") && answerOf(index),
     );
     const id = answer.json<{ id?: string }>().id;
-    if (told?.[1] !== undefined && id !== undefined && !id.startsWith("chatcmpl")) ids.set(told[1], id);
+    if (sent?.[1] !== undefined && id !== undefined && !id.startsWith("chatcmpl")) ids.set(sent[1], id);
   }
   assert.equal(server.chat.seen.length, 9);
   assert.equal(server.submittedJobs.length, 1);

@@ -1,5 +1,5 @@
-// When a request is over: its answer is complete, or its client is gone. Whoever holds something for a request asks here to
-// be told, also where it asks late: a client may go away while anything is waited for.
+// When a request is over: its answer is complete, or its client is gone. Whoever holds something for a request is called
+// back here, also where it asks late: a client may go away while anything is waited for.
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../domain/service-error.ts";
@@ -36,7 +36,7 @@ export function wentAway(cause?: unknown): ServiceError {
 }
 
 /**
- * What to tell of work that a request's signal ended: the signal's reason, since the work knows only that it was cancelled;
+ * The error to answer for work that a request's signal ended: the signal's reason, since the work knows only that it was cancelled;
  * any other error as it is.
  */
 export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unknown {
@@ -44,26 +44,26 @@ export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unkn
   return aborted && isCancelled ? (reason as unknown) : error;
 }
 
-/** The events; what they throw is told as `tell` says. */
-export async function* toldEvents<Event>(
+/** The events; what they throw is replaced by what `errorFor` makes of it. */
+export async function* mapEventErrors<Event>(
   events: AsyncIterable<Event>,
-  tell: (error: unknown) => unknown,
+  errorFor: (error: unknown) => unknown,
 ): AsyncGenerator<Event> {
   try {
     yield* events;
   } catch (error) {
-    throw tell(error);
+    throw errorFor(error);
   }
 }
 
-/** The result; what it rejects with is told as `tell` says. */
-export async function told<Result>(
+/** The result; what it rejects with is replaced by what `errorFor` makes of it. */
+export async function mapErrors<Result>(
   result: Promise<Result>,
-  tell: (error: unknown) => unknown,
+  errorFor: (error: unknown) => unknown,
 ): Promise<Result> {
   try {
     return await result;
   } catch (error) {
-    throw tell(error);
+    throw errorFor(error);
   }
 }

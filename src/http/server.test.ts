@@ -71,14 +71,14 @@ test("the log line of a request that a model answers says which, and its tokens,
     const { model, promptTokens, completionTokens } = fields as Record<string, unknown>;
     return { model, prompt_tokens: promptTokens, completion_tokens: completionTokens };
   };
-  const told = (answer: unknown, from: unknown) => ({
+  const shown = (answer: unknown, from: unknown) => ({
     model: (answer as { model: string }).model,
     prompt_tokens: (from as { prompt_tokens: number }).prompt_tokens,
     completion_tokens: (from as { completion_tokens: number }).completion_tokens,
   });
   assert.deepEqual(lines.map(tokensOf), [
-    told(chat.json(), usage),
-    told(chat.json(), usage),
-    told(completion.json(), completion.json().usage),
+    shown(chat.json(), usage),
+    shown(chat.json(), usage),
+    shown(completion.json(), completion.json().usage),
   ]);
 });

@@ -192,7 +192,12 @@ function answerError(
 ): void {
   const answer = errorAnswer(translated(error, request), request.id);
   if (answer.status >= 500) {
-    const fields = { requestId: request.id, status: answer.status, err: error, untold: answer.untold };
+    const fields = {
+      requestId: request.id,
+      status: answer.status,
+      err: error,
+      answerFailure: answer.answerFailure,
+    };
     if (answer.status === 500) logger.error(fields, "request failed");
     else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
     else logger.warn(fields, "request refused");

@@ -21,7 +21,7 @@ export interface ReportDependencies {
 const preparingEvents = 11;
 
 /** Fewer lines are prepared before anybody looks: only what is more is told in events, tenth by tenth. */
-const toldLinesMin = 1000;
+const tenthsLinesMin = 1000;
 
 /** The report of one attempt at the job. */
 export function createReport(
@@ -40,7 +40,7 @@ export function createReport(
   };
   /** Null until the start. */
   let counts: JobCounts | null = null;
-  let toldTenth = 0;
+  let reportedTenth = 0;
   const update = async (change: Partial<JobProgress>, isFurther = false): Promise<void> => {
     progress = { ...progress, ...change };
     if (!isFurther) return jobs.updateProgress(jobId, owner, progress, counts);
@@ -51,8 +51,8 @@ export function createReport(
     seconds === undefined ? null : new Date(clock.now().getTime() + seconds * 1000);
   return {
     prepared: async (count, total, secondsLeft) => {
-      const tenth = total < toldLinesMin ? 0 : Math.floor((10 * count) / total);
-      if (tenth > toldTenth) {
+      const tenth = total < tenthsLinesMin ? 0 : Math.floor((10 * count) / total);
+      if (tenth > reportedTenth) {
         const data = { num_prepared: count, num_to_prepare: total, seconds_left: secondsLeft };
         requireFinite(data);
         await jobs.appendEvent(jobId, owner, tenth - preparingEvents, { type: "preparing", data });
@@ -60,8 +60,8 @@ export function createReport(
       // What takes no time to prepare is no advance: it would be one of every attempt that is the first.
       const isFurther = count < total && count > (earlier?.prepared?.count ?? 0);
       await update({ prepared: { count, total }, endsAt: after(secondsLeft) }, isFurther);
-      if (tenth > toldTenth) onEvent();
-      toldTenth = tenth;
+      if (tenth > reportedTenth) onEvent();
+      reportedTenth = tenth;
     },
     started: async (gradientStepCountTotal, startCounts, metrics) => {
       requireFinite(metrics);

@@ -211,7 +211,7 @@ async function checkEndings({ jobs, models }: Stores): Promise<void> {
   for (const id of jobIds) {
     const job = await jobs.find(id);
     const types = (await jobs.listEvents(id, firstPage)).items.map((event) => event.type);
-    const stepsTold = types.filter((type) => type === "gradient_step").length;
+    const reportedStepCount = types.filter((type) => type === "gradient_step").length;
     if (job?.state === "succeeded") {
       madeBy.set(modelOf(id), [...(madeBy.get(modelOf(id)) ?? []), id]);
       const steps = Array.from({ length: stepCountOf(id) }, () => "gradient_step");
@@ -220,7 +220,7 @@ async function checkEndings({ jobs, models }: Stores): Promise<void> {
       assert.equal(types.filter((type) => type === "training_failed").length, 1);
       assert.equal(types.at(-1), "training_failed");
       assert.ok(!types.includes("training_ended"));
-      assert.ok(stepsTold <= stepCountOf(id));
+      assert.ok(reportedStepCount <= stepCountOf(id));
       assert.ok(types.filter((type) => type === "training_started").length <= 1);
     }
   }

@@ -20,7 +20,7 @@ import type { Multiple } from "./multiple.ts";
 import { GrownMap } from "./grown-map.ts";
 import { endsHere, leastLength, nextBytes, textRange, textsAfter } from "./text-list.ts";
 import type { TextRange } from "./text-list.ts";
-import { isMeant, longerThan, meantAfter, meantOf, tellingBytes } from "./unlisted.ts";
+import { isMeant, longerThan, meantAfter, meantOf, distinguishingBytes } from "./unlisted.ts";
 import type { Meant } from "./unlisted.ts";
 
 export type Expression = number;
@@ -649,7 +649,7 @@ export class Expressions {
       case "unlisted":
         return this.#partitions.refined(
           this.classes(node.body),
-          this.#partitions.apart(tellingBytes(node.meant)),
+          this.#partitions.apart(distinguishingBytes(node.meant)),
         );
       case "multiple":
         return this.#classesOfAll(numberCharacters.map((byte) => this.#partitions.of(bytesOf([byte]))));

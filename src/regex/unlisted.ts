@@ -39,7 +39,7 @@ export function meantAfter({ range, escape }: Meant, byte: number): Meant | null
 }
 
 /** The bytes that matter for what may be meant. */
-export function tellingBytes({ range, escape }: Meant): ByteSet {
+export function distinguishingBytes({ range, escape }: Meant): ByteSet {
   if (escape === "") return nextBytes(range);
   const letters = escapesOf(range)
     .filter(([spelling]) => spelling.startsWith(escape))

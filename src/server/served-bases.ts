@@ -67,7 +67,7 @@ export async function createServedBases(
       );
       const toolsAsText = replies.callFormat?.isTaught === true;
       const shown = toolsAsText ? withToolsAsText(template, clock) : template;
-      tellUnshown(unshownBy(shown), model.name, logger);
+      logUnshown(unshownBy(shown), model.name, logger);
       const prompts = createPromptThreads({ folder: model.folder, toolsAsText }, config.chat);
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
       const engine = engineMakers[model.engine.kind](model, vocabulary, options);
@@ -102,7 +102,7 @@ const engineMakers: {
 };
 
 /** What is refused is a warning; many models know no tools, and say nothing of them. */
-function tellUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
+function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
   if (unshown.length === 0) return;
   const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
   const text = unshown.map(({ what }) => what).join("; ");

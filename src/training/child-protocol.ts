@@ -48,7 +48,7 @@ export interface RunDescription {
   /** What attempts at this job keep for each other, relative to the data folder. */
   readonly workFolder: string;
   /** How many steps earlier attempts are known to have reported. */
-  readonly stepsTold: number;
+  readonly reportedStepCount: number;
 }
 
 export type TrainingEvent =

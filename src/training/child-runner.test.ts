@@ -495,19 +495,19 @@ test("a process that dies between two steps has the next attempt go on behind th
     const on = { saved: async (count: number) => void (count > 0 && kill(runner.processIds())) };
     await assert.rejects(bench.run(1, { precalculateLogprobs }, { on }), rejectsWith("unavailable"));
     const saved: number[] = [];
-    const told: number[] = [];
+    const reported: number[] = [];
     const again = await bench.run(
       1,
       { precalculateLogprobs },
       {
         on: {
           saved: async (stepCount) => void saved.push(stepCount),
-          stepped: async (index) => void told.push(index),
+          stepped: async (index) => void reported.push(index),
         },
       },
     );
     assert.equal(saved[0], 1, "it began behind the first step");
-    assert.deepEqual(told, [...steps.keys()], "what may not have been told is told again");
+    assert.deepEqual(reported, [...steps.keys()], "what may not have been told is told again");
     assert.deepEqual(bench.published(1), shared.published(1));
     assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
     assert.deepEqual(readdirSync(join(bench.dataFolder, "jobs")), []);

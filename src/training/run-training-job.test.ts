@@ -105,7 +105,7 @@ class Bench {
         adapterFolder: "adapters/m/1",
         workFolder: "jobs/job",
         snapshotShare: 0,
-        stepsTold: 0,
+        reportedStepCount: 0,
         signal: new AbortController().signal,
         ...input,
       },
@@ -602,9 +602,9 @@ const death = new Error("the process died");
 function atReport(name: "stepped" | "saved", wanted: number): Partial<JobReport> {
   let count = 0;
   // That nothing is kept is said first.
-  const isTold = (stepCount: number): boolean => name === "stepped" || stepCount > 0;
+  const isReported = (stepCount: number): boolean => name === "stepped" || stepCount > 0;
   const die = async (value: number): Promise<void> => {
-    if (isTold(value) && ++count === wanted) throw death;
+    if (isReported(value) && ++count === wanted) throw death;
   };
   return { [name]: die };
 }
@@ -667,11 +667,11 @@ for (const precalculateLogprobs of [false, true]) {
 
 test("steps whose reports are stored are not told again by the attempt that goes on behind them", async (t) => {
   const bench = new Bench(t);
-  const input = { snapshotShare: 1, stepsTold: 1 };
+  const input = { snapshotShare: 1, reportedStepCount: 1 };
   await assert.rejects(bench.run({ input, on: atReport("saved", 2) }), death);
-  const told: number[] = [];
-  await bench.run({ input, on: { stepped: async (index) => void told.push(index) } });
-  assert.deepEqual(told, [1, 2]);
+  const reported: number[] = [];
+  await bench.run({ input, on: { stepped: async (index) => void reported.push(index) } });
+  assert.deepEqual(reported, [1, 2]);
 });
 
 test("a snapshot that cannot be gone on from costs the steps before it, and nothing else", async (t) => {

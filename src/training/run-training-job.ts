@@ -22,7 +22,7 @@ import { preparedFileName, TokenFile } from "./prepared/token-file.ts";
 import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
-import { neededArrays, takeSteps, tellAgain } from "./steps/take-steps.ts";
+import { neededArrays, takeSteps, reportAgain } from "./steps/take-steps.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
 
 export interface TrainingJobDependencies {
@@ -58,7 +58,7 @@ export interface TrainingJobInput {
   /** Which part of the job's time may go into that; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
   /** How many steps earlier attempts are known to have reported, the first ones. */
-  readonly stepsTold: number;
+  readonly reportedStepCount: number;
   /** Aborted, the job rejects with `cancelled` and publishes nothing. */
   readonly signal: AbortSignal;
 }
@@ -122,7 +122,7 @@ function planJob(
   requireTrainerFor(profile, work, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
   const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
-    new PreparedLines(file, lines, { clock, report: (...told) => report.prepared(...told) });
+    new PreparedLines(file, lines, { clock, report: (...reported) => report.prepared(...reported) });
   const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
   return work.kind === "rl"
     ? planReinforcement(work, prepared(work.groups), model, { profile, settings, seed, startStep, read })
@@ -137,9 +137,9 @@ async function carryOut(
 ): Promise<JobOutcome> {
   const { trainers, report, clock } = dependencies;
   const { adapterFolder, secondsSpent, signal } = input;
-  const { batches, counts, told } = plan;
+  const { batches, counts } = plan;
   await trainers.requireMemory?.(batchesOf(plan), plan.loss);
-  await report.started(batches.length, counts, told.start);
+  await report.started(batches.length, counts, plan.metrics.start);
   const start = startOf(trainers.profile, input);
   for (const warning of [...plan.warnings, ...start.warnings]) await report.warned(warning);
   const snapshots = snapshotsOf(dependencies, input, { start: start.start, plan });
@@ -147,7 +147,7 @@ async function carryOut(
   const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
   try {
     const context = { report, clock, snapshots, secondsSpent, signal };
-    await tellAgain(past, plan, { report, toldCount: input.stepsTold });
+    await reportAgain(past, plan, { report, reportedCount: input.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);
     if (warning !== null) await report.warned(warning);
@@ -155,7 +155,7 @@ async function carryOut(
     if (batches.length > 0) await requireServable(trainer, plan, input);
     const state = await publishVersion(trainer, input, { signal });
     const trainerState = storedState(trainers.profile.name, state);
-    const metrics = told.version(steps.metrics, past.seconds + secondsSpent());
+    const metrics = plan.metrics.version(steps.metrics, past.seconds + secondsSpent());
     const hash = adapterHash(join(input.dataFolder, adapterFolder));
     return { adapterFolder, trainerState, base: input.base, adapterHash: hash, counts, metrics };
   } finally {

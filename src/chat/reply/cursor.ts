@@ -107,7 +107,7 @@ export function* takesBehindBlanks(cursor: Cursor, text: string): Reading<boolea
 
 /**
  * Reads text up to the first of some marks, or to its end where there is none, and gives it away as it comes. What may be
- * the beginning of a mark is held back, and so is the padding before it.
+ * the prefix of a mark is held back, and so is the padding before it.
  *
  * @returns whether a mark comes next, behind its padding; padding stays unread at the end of the text too
  */
@@ -123,7 +123,7 @@ export function* readUntil(
     const { rest } = cursor;
     const found = firstOf(rest, marks);
     const isLast = found < 0 && cursor.isEnded;
-    const heldCount = isLast ? 0 : Math.max(0, ...marks.map((mark) => beginningAtEnd(rest, mark)));
+    const heldCount = isLast ? 0 : Math.max(0, ...marks.map((mark) => markPrefixAtEnd(rest, mark)));
     let end = found >= 0 ? found : rest.length - heldCount;
     while (end > 0 && isPadding(rest[end - 1])) end -= 1;
     if (end > 0) give(rest.slice(0, end));
@@ -139,8 +139,8 @@ function firstOf(text: string, marks: readonly string[]): number {
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
-/** How many characters at the end of a text may be the beginning of a mark that is not whole in it. */
-function beginningAtEnd(text: string, mark: string): number {
+/** How many characters at the end of a text may be the prefix of a mark that is not whole in it. */
+function markPrefixAtEnd(text: string, mark: string): number {
   const countMax = Math.min(text.length, mark.length - 1);
   for (let count = countMax; count > 0; count--) if (text.endsWith(mark.slice(0, count))) return count;
   return 0;

@@ -8,16 +8,16 @@ export interface StopState {
   readonly completed: string | null;
 }
 
-/** A beginning of stop strings: the longest that the text ends with. */
-class Beginning implements StopState {
+/** A prefix of stop strings: the longest that the text ends with. */
+class Prefix implements StopState {
   /** The stop strings that begin so are those of the sorted list from `first` up to `end`. */
   readonly first: number;
   readonly end: number;
   /** In UTF-16 units. */
   readonly length: number;
-  /** The longest shorter beginning that this one ends with; null for the empty one. */
-  shorter: Beginning | null = null;
-  readonly longer = new Map<number, Beginning>();
+  /** The longest shorter prefix that this one ends with; null for the empty one. */
+  shorter: Prefix | null = null;
+  readonly longer = new Map<number, Prefix>();
   /** The place of `completed` in the list as it was given. */
   place = Infinity;
   completed: string | null = null;
@@ -29,16 +29,16 @@ class Beginning implements StopState {
   }
 }
 
-/** So many beginnings are kept, beside those that texts stand at. */
+/** So many prefixes are kept, beside those that texts stand at. */
 const keptCountMax = 1 << 16;
 
 export class StopAutomaton {
   /** By their units, equal ones in the order of the list: what begins alike stands together. */
   readonly #sorted: readonly { readonly text: string; readonly place: number }[];
-  readonly #start: Beginning;
+  readonly #start: Prefix;
   readonly #keptCountMax: number;
   /** Whatever leads to a longer one, once for each. */
-  #kept: Beginning[] = [];
+  #kept: Prefix[] = [];
 
   /** @param stops none of them empty */
   constructor(stops: readonly string[], options = { keptCountMax }) {
@@ -48,7 +48,7 @@ export class StopAutomaton {
       .sort((one, other) =>
         one.text < other.text ? -1 : one.text > other.text ? 1 : one.place - other.place,
       );
-    this.#start = new Beginning(0, stops.length, 0);
+    this.#start = new Prefix(0, stops.length, 0);
   }
 
   /** Where every text begins. */
@@ -63,44 +63,44 @@ export class StopAutomaton {
    */
   advance(state: StopState, unit: number): StopState {
     // Every state of this automaton came from here.
-    let beginning: Beginning | null = state as Beginning;
+    let prefix: Prefix | null = state as Prefix;
     if (this.#kept.length >= this.#keptCountMax) this.#forget();
-    for (; beginning !== null; beginning = beginning.shorter) {
-      const longer = beginning.longer.get(unit) ?? this.#grow(beginning, unit);
+    for (; prefix !== null; prefix = prefix.shorter) {
+      const longer = prefix.longer.get(unit) ?? this.#grow(prefix, unit);
       if (longer !== null) return longer;
     }
     return this.#start;
   }
 
-  /** Makes the beginning that is one unit longer, and those that it ends with; null where no stop string begins so. */
-  #grow(from: Beginning, unit: number): Beginning | null {
-    const made: Beginning[] = [];
-    let shorter: Beginning | null = null;
-    for (let before: Beginning | null = from; before !== null; before = before.shorter) {
+  /** Makes the prefix that is one unit longer, and those that it ends with; null where no stop string begins so. */
+  #grow(from: Prefix, unit: number): Prefix | null {
+    const made: Prefix[] = [];
+    let shorter: Prefix | null = null;
+    for (let before: Prefix | null = from; before !== null; before = before.shorter) {
       const known = before.longer.get(unit);
       if (known !== undefined) {
         shorter = known;
         break;
       }
-      const beginning = this.#longer(before, unit);
-      if (beginning !== null) made.push(beginning);
+      const prefix = this.#longer(before, unit);
+      if (prefix !== null) made.push(prefix);
       else if (made.length === 0) return null;
     }
     shorter ??= this.#start;
-    for (const beginning of made.reverse()) {
-      beginning.shorter = shorter;
-      this.#complete(beginning, shorter);
-      shorter = beginning;
+    for (const prefix of made.reverse()) {
+      prefix.shorter = shorter;
+      this.#complete(prefix, shorter);
+      shorter = prefix;
     }
     return shorter;
   }
 
   /** Without what it ends with. */
-  #longer(before: Beginning, unit: number): Beginning | null {
+  #longer(before: Prefix, unit: number): Prefix | null {
     const first = this.#firstFrom(before, unit);
     const end = this.#firstFrom(before, unit + 1);
     if (first === end) return null;
-    const longer = new Beginning(first, end, before.length + 1);
+    const longer = new Prefix(first, end, before.length + 1);
     before.longer.set(unit, longer);
     this.#kept.push(before);
     return longer;
@@ -112,16 +112,16 @@ export class StopAutomaton {
     this.#kept = [];
   }
 
-  #complete(beginning: Beginning, shorter: Beginning): void {
+  #complete(prefix: Prefix, shorter: Prefix): void {
     // The shortest of what begins alike, and of equal ones the first of the list.
-    const { text, place } = this.#sorted[beginning.first];
-    const isWhole = text.length === beginning.length && place < shorter.place;
-    beginning.place = isWhole ? place : shorter.place;
-    beginning.completed = isWhole ? text : shorter.completed;
+    const { text, place } = this.#sorted[prefix.first];
+    const isWhole = text.length === prefix.length && place < shorter.place;
+    prefix.place = isWhole ? place : shorter.place;
+    prefix.completed = isWhole ? text : shorter.completed;
   }
 
-  /** The first stop string of the beginning whose next unit is at least this one. */
-  #firstFrom({ first, end, length }: Beginning, unit: number): number {
+  /** The first stop string of the prefix whose next unit is at least this one. */
+  #firstFrom({ first, end, length }: Prefix, unit: number): number {
     let low = first;
     let high = end;
     while (low < high) {

@@ -40,8 +40,8 @@ export function noticeOf(
   request: ChatRequest,
   { replies, model }: Pick<ServedBase, "model" | "replies">,
 ): string | null {
-  const isTold = request.calls.choice !== undefined || replies.callFormat !== null;
-  if (isTold || toolsOf(request).length === 0) return null;
+  const isAnswered = request.calls.choice !== undefined || replies.callFormat !== null;
+  if (isAnswered || toolsOf(request).length === 0) return null;
   return `tools are shown to the model, but no calls are read from its answer: chat.toolCalls is off for ${model.name}`;
 }
 

@@ -25,7 +25,7 @@ const about = `
 A file holds a JSON Schema, or {"schema": ..., "tests": [{"valid": true, "data": ...}]}, each test with a value and
 whether it is valid. Values are taken with their properties in the schema's order, as an answer would have them, and
 written with the tokens of a vocabulary: a built one of 128,000 tokens, about as those of today's models, or that of
---tokenizer. What costs more than the limits of a server here at any token is told with its place.
+--tokenizer. What costs more than the limits of a server here at any token is reported with its place.
 
 The status is 1 where a schema is refused, where a test does not come out as it says, and where a file cannot be read.
 With --jsonl it is 1 only where a line cannot be read: what else there is to say stands in the lines and the summary.`;

@@ -41,11 +41,11 @@ export async function watchJob(
 
 async function watchPlainly(client: HoneClient, id: string, json: boolean): Promise<JobEventResource> {
   // What is no event does not come between those that a program reads.
-  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const follower: JobFollower = {
     onEvent: (event) => process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
-    onLost: (reason) => tell(lostNotice(reason)),
-    onBack: () => tell("connected again"),
+    onLost: (reason) => print(lostNotice(reason)),
+    onBack: () => print("connected again"),
   };
   return followJob(client, id, follower, { clock: systemClock, deadlineMs });
 }

@@ -25,7 +25,7 @@ function fastClock(): Clock {
 }
 
 async function follow(connections: readonly Connection[]) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const asked: (string | undefined)[] = [];
   const client: Pick<HoneClient, "watchTrainingJob"> = {
     async *watchTrainingJob(_id, { after, onOpen } = {}) {
@@ -40,34 +40,34 @@ async function follow(connections: readonly Connection[]) {
     },
   };
   const follower = {
-    onEvent: ({ id }: JobEventResource) => void told.push(id),
-    onLost: (reason: string) => void told.push(`lost: ${reason}`),
-    onBack: () => void told.push("back"),
+    onEvent: ({ id }: JobEventResource) => void reported.push(id),
+    onLost: (reason: string) => void reported.push(`lost: ${reason}`),
+    onBack: () => void reported.push("back"),
   };
   const result = await followJob(client, "j", follower, { clock: fastClock(), deadlineMs: 3000 }).then(
     ({ type }) => type,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  return { told, asked, result };
+  return { reported, asked, result };
 }
 
 test("follows a job to its end", async () => {
   for (const end of ["training_ended", "training_failed"]) {
-    const { told, asked, result } = await follow([[step("a"), step("b", end), step("c")]]);
-    assert.deepEqual([told, asked, result], [["a", "b"], [undefined], end]);
+    const { reported, asked, result } = await follow([[step("a"), step("b", end), step("c")]]);
+    assert.deepEqual([reported, asked, result], [["a", "b"], [undefined], end]);
   }
 });
 
 test("a connection that breaks is made again behind the last event, and both is told once", async () => {
   const broken = new TypeError("terminated", { cause: new Error("other side closed") });
-  const { told, asked, result } = await follow([
+  const { reported, asked, result } = await follow([
     [step("a"), broken],
     [refused(0)],
     [refused(503)],
     [step("b")],
     [step("c", "training_ended")],
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     "a",
     "lost: other side closed",
     "back",
@@ -81,9 +81,9 @@ test("a connection that breaks is made again behind the last event, and both is 
 });
 
 test("gives up when nobody has answered for the deadline, and says how to go on", async () => {
-  const { told, asked, result } = await follow([[step("a")]]);
+  const { reported, asked, result } = await follow([[step("a")]]);
   assert.match(result, /^Nobody answered for 3 s \(status 0\)\..*hone jobs watch j$/);
-  assert.deepEqual(told, ["a", "lost: the server ended the connection"]);
+  assert.deepEqual(reported, ["a", "lost: the server ended the connection"]);
   assert.equal(asked.length, 7);
 });
 

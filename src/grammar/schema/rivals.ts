@@ -14,19 +14,19 @@ export function rivalsOf(
   const rivals = forms.map((): number[] => []);
   const tag = commonTag(context, forms.flat());
   const signs = forms.map((form) => form.map((shape) => ({ shape, names: namesOf(context, shape, tag) })));
-  const told = new Map<string, Set<number>>();
-  const add = (name: string, index: number) => told.set(name, (told.get(name) ?? new Set()).add(index));
+  const byName = new Map<string, Set<number>>();
+  const add = (name: string, index: number) => byName.set(name, (byName.get(name) ?? new Set()).add(index));
   for (const [index, form] of signs.entries()) {
     const before = new Set<number>();
     for (const { shape, names } of form) {
       // Whatever is not told by a name may be any of its type.
       for (const name of names?.map((own) => `${shape.type} ${own}`) ?? [shape.type])
-        for (const other of told.get(name) ?? []) before.add(other);
-      for (const other of told.get(`untold ${shape.type}`) ?? []) before.add(other);
+        for (const other of byName.get(name) ?? []) before.add(other);
+      for (const other of byName.get(`unnamed ${shape.type}`) ?? []) before.add(other);
       context.compilation.budget.spend((before.size >>> 2) + 1);
     }
     for (const { shape, names } of form) {
-      add(names === null ? `untold ${shape.type}` : shape.type, index);
+      add(names === null ? `unnamed ${shape.type}` : shape.type, index);
       for (const name of names ?? []) add(`${shape.type} ${name}`, index);
     }
     for (const other of before) {

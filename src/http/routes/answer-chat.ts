@@ -6,7 +6,7 @@ import type { ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { ByteBudget } from "../bodies/gather-body.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { endedFor, toldEvents } from "../request-end.ts";
+import { endedFor, mapEventErrors } from "../request-end.ts";
 import { firstOrSilence } from "../event-reply.ts";
 import { noted } from "./generated-tokens.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
@@ -55,15 +55,15 @@ export async function answerChat(
   dependencies: HttpDependencies,
 ): Promise<unknown> {
   nameIgnored(reply, asked.ignored);
-  tellNotices(reply, asked.notices);
+  writeNotices(reply, asked.notices);
   const signal = abandonedSignal(reply);
   const answering = dependencies.chat.complete(asked.request, request.caller, { signal });
-  const events = toldEvents(noted(answering, request), (error) => asked.located(endedFor(error, signal)));
+  const events = mapEventErrors(noted(answering, request), (error) => asked.located(endedFor(error, signal)));
   try {
     // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
     const opening = firstHeader(events).then((header) => {
       const { notice } = header;
-      if (notice !== null && !reply.sent) tellNotices(reply, [...asked.notices, notice]);
+      if (notice !== null && !reply.sent) writeNotices(reply, [...asked.notices, notice]);
       return header;
     });
     if (!asked.isStream) return await asked.whole(await opening, events);
@@ -75,7 +75,7 @@ export async function answerChat(
   }
 }
 
-function tellNotices(reply: FastifyReply, notices: readonly string[]): void {
+function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
   if (notices.length > 0) reply.header("x-hone-notice", inHeader(notices.join("; ")));
 }
 

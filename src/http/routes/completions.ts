@@ -6,7 +6,7 @@ import { completeTogether } from "../../chat/complete-together.ts";
 import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { endedFor, toldEvents } from "../request-end.ts";
+import { endedFor, mapEventErrors } from "../request-end.ts";
 import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
 import { noted } from "./generated-tokens.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
@@ -56,7 +56,7 @@ async function complete(
     },
     signal,
   );
-  const events = toldEvents(answers, (error) => endedFor(error, signal));
+  const events = mapEventErrors(answers, (error) => endedFor(error, signal));
   try {
     if (!form.isStream) {
       const answer = await completionResponse(read, events, answerBytes(reply, budget));

@@ -46,7 +46,7 @@ async function bothWays(server: Server, body: object = {}) {
 }
 
 /** What comes between the events of the response itself, without the numbers. */
-const told = (events: readonly SentEvent[]): readonly object[] =>
+const withoutNumbers = (events: readonly SentEvent[]): readonly object[] =>
   events
     .slice(2, -1)
     .map((event) => Object.fromEntries(Object.entries(event).filter(([name]) => name !== "sequence_number")));
@@ -109,7 +109,7 @@ test("answers with a message, whole and as the events of a text", async () => {
   );
   const at = { item_id: "msg_r_0", output_index: 0 };
   const text = { ...at, content_index: 0 };
-  assert.deepEqual(told(events), [
+  assert.deepEqual(withoutNumbers(events), [
     {
       type: "response.output_item.added",
       output_index: 0,
@@ -159,7 +159,7 @@ test("what was thought, said and called are items of their own, one after the ot
     call("fc_r_3", "call_2", "g", "{}"),
   ];
   assert.deepEqual([whole["status"], whole["output"], whole["usage"]], ["completed", items, usage(6, 2)]);
-  const shown = told(events);
+  const shown = withoutNumbers(events);
   assert.deepEqual(
     shown.filter((event) => "item" in event && "type" in event && String(event.type).endsWith(".done")),
     items.map((item, index) => ({ type: "response.output_item.done", output_index: index, item })),

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { endedFor, told } from "../request-end.ts";
+import { endedFor, mapErrors } from "../request-end.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { locate } from "../../wire/places.ts";
@@ -32,13 +32,13 @@ export function structuredOutputRoutes(
       const { constraint, model, tests, ignored } = await bodies.read("constraint check", request);
       nameIgnored(reply, ignored);
       const signal = abandonedSignal(reply);
-      const { base } = await told(directory.resolve(model, request.caller), (error) =>
+      const { base } = await mapErrors(directory.resolve(model, request.caller), (error) =>
         locate(error, { model: ["body", "model"] }),
       );
       const instances = tests.map(({ data }) => data);
       const options = { instances, client: request.caller.keyId, signal };
       const checked = checkConstraint(base, constraint, options);
-      return constraintCheckBody(await told(checked, (error) => endedFor(error, signal)), tests);
+      return constraintCheckBody(await mapErrors(checked, (error) => endedFor(error, signal)), tests);
     },
   );
 }

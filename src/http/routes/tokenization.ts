@@ -12,7 +12,7 @@ import {
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { endedFor, told } from "../request-end.ts";
+import { endedFor, mapErrors } from "../request-end.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 
@@ -51,5 +51,5 @@ export function tokenizationRoutes(
 
 /** What is thrown names fields as the client sent them. */
 function located<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return told(result, (error) => locate(endedFor(error, signal), tokenizationPlaces));
+  return mapErrors(result, (error) => locate(endedFor(error, signal), tokenizationPlaces));
 }

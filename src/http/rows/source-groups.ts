@@ -1,6 +1,6 @@
 // The groups of one log or job, a line of JSON for each: where it lies, and what it holds beside its trajectories, which are
 // rows. A group is read once, a piece at a time, and its members are passed on as they are stored, however long.
-import { groupLineBeginning, type RowSource } from "../../wire/trajectories/rows.ts";
+import { groupLineStart, type RowSource } from "../../wire/trajectories/rows.ts";
 import { noMembers } from "../../wire/trajectories/row-tasks.ts";
 import { GroupPieces, type StoredSource } from "./source-rows.ts";
 
@@ -22,7 +22,7 @@ export async function* sourceGroups(
       ({ progress } = found);
       if (found.text !== null) {
         isInMembers = true;
-        yield groupLineBeginning(source, groupIndex, progress.trajectoryCount);
+        yield groupLineStart(source, groupIndex, progress.trajectoryCount);
         yield found.text;
       }
     }

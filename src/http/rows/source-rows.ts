@@ -2,7 +2,7 @@
 // need to know of it, and then, from its beginning again, a piece at a time: what is in memory of it is the trajectory
 // that is read.
 import { unfolded } from "../../domain/text/folded-lines.ts";
-import { groupBeginning, isComplete, type Bytes } from "../../wire/trajectories/group-cut.ts";
+import { groupStart, isComplete, type Bytes } from "../../wire/trajectories/group-cut.ts";
 import {
   emptySurvey,
   type GroupSurvey,
@@ -100,7 +100,7 @@ async function* smallGroup(
   pieces: readonly Bytes[],
 ): AsyncGenerator<RowPortion, void> {
   const byteCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const progress = { cut: groupBeginning, waiting: [], index: 0, head: null };
+  const progress = { cut: groupStart, waiting: [], index: 0, head: null };
   let isFirst = true;
   for await (const { rows, last } of portions(source, { ...asked, ...place, progress, pieces })) {
     yield { ...rows, last, byteCount: isFirst ? byteCount : 0 };
@@ -133,7 +133,7 @@ async function* rowsInPieces(
   head: GroupHead,
 ): AsyncGenerator<RowPortion, void> {
   const pieces = new GroupPieces(await source.linesFrom(place.part));
-  let progress: RowProgress = { cut: groupBeginning, waiting: [], index: 0, head };
+  let progress: RowProgress = { cut: groupStart, waiting: [], index: 0, head };
   while (!isComplete(progress.cut)) {
     const next = await pieces.takePiece();
     if (next === null) return;

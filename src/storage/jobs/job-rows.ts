@@ -118,12 +118,12 @@ function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">)
 
 /** Progress from before told its steps alone. */
 function progressOf(text: string): JobProgress {
-  const { endsAt = null, ...told } = JSON.parse(text) as JsonProgress;
+  const { endsAt = null, ...reported } = JSON.parse(text) as JsonProgress;
   return {
     phase: "preparing",
     prepared: null,
     savedStepCount: 0,
-    ...told,
+    ...reported,
     endsAt: endsAt === null ? null : new Date(endsAt),
   };
 }

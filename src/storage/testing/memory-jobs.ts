@@ -193,8 +193,8 @@ function attempts(
       }),
     advance: (id, owner, progress, counts) =>
       exclusively((tables) => {
-        const told = { progress, ...(counts === null ? {} : { counts }) };
-        const advanced = { ...told, lostCount: 0, restartCount: 0, waitingFor: null };
+        const reported = { progress, ...(counts === null ? {} : { counts }) };
+        const advanced = { ...reported, lostCount: 0, restartCount: 0, waitingFor: null };
         if (runsFor(kept(tables, id), owner)) change(tables, id, advanced, { hasAdvanced: true });
       }),
     appendEvent: (id, owner, sequence, event) =>

@@ -29,16 +29,16 @@ export function requestOf(assignment: JobAssignment, dataFolder: string): Reques
   const workFolder = workFolderOf(job.id);
   const folders = { workFolder, adapterFolder: resultFolderOf(assignment) };
   const linesFile = join(dataFolder, workFolder, "lines.jsonl");
-  const stepsTold = job.progress?.gradientStepCount ?? 0;
+  const reportedStepCount = job.progress?.gradientStepCount ?? 0;
   return {
-    ...descriptionOf(job.id, assignment, { ...folders, linesFile, stepsTold }),
+    ...descriptionOf(job.id, assignment, { ...folders, linesFile, reportedStepCount }),
     earlier: (replay?.earlier ?? []).map((run) => {
       const { resultStep } = run.pins;
       return descriptionOf(job.id, run, {
         workFolder: join(workFolder, `work-${resultStep}`),
         adapterFolder: replayedFolder(workFolder, resultStep),
         linesFile: join(dataFolder, workFolder, `lines-${resultStep}.jsonl`),
-        stepsTold: 0,
+        reportedStepCount: 0,
       });
     }),
     comparedWith: replay?.version.adapterFolder ?? null,
@@ -52,7 +52,7 @@ function replayedFolder(workFolder: string, step: number): string {
 function descriptionOf(
   jobId: string,
   { job, from, fromKind, pins }: TrainingRun,
-  places: Pick<RunDescription, "workFolder" | "adapterFolder" | "linesFile" | "stepsTold">,
+  places: Pick<RunDescription, "workFolder" | "adapterFolder" | "linesFile" | "reportedStepCount">,
 ): RequestedRun {
   const { adapterFolder, trainerState, adapterHash } = from;
   return {

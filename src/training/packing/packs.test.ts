@@ -157,7 +157,7 @@ test("a prefix goes on into a row that is much longer than the others", () => {
   ]);
 });
 
-test("rows of one length are told, where all that share nothing are", () => {
+test("rows of one length are reported, where all that share nothing are", () => {
   const kindsOf = (...lengths: readonly number[]): readonly string[] =>
     cutIntoPacks(
       groupByPrefix(

@@ -1,4 +1,4 @@
-// What a job has its trainer do: batches, a loss, a step of the optimizer for each, and what is told of them. Decided by
+// What a job has its trainer do: batches, a loss, a step of the optimizer for each, and what is reported of them. Decided by
 // the job's data, configuration, settings and seed alone, before the first step; each kind of job has its plan.
 import type { JobCounts } from "../../domain/job.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
@@ -32,11 +32,11 @@ export interface TrainingPlan {
   readonly warnings: readonly string[];
   /** Sequences whose log-probabilities are looked at before the first step changes anything; none where nobody asks. */
   readonly probe: PlannedBatch;
-  readonly told: ToldOfSteps;
+  readonly metrics: JobMetrics;
 }
 
-/** What clients are told in numbers, and in words. */
-export interface ToldOfSteps {
+/** What a job reports of its steps: metrics, and a warning before the first. */
+export interface JobMetrics {
   /** Of the event `training_started`. */
   readonly start: Metrics;
   /** Of step `index`. */

@@ -77,7 +77,7 @@ export async function planReinforcement(
     warnings:
       baseComparisonShare < settings.baseComparisonShare ? [...warnings, uncompared(profile)] : warnings,
     probe,
-    told: {
+    metrics: {
       start: startMetrics(batches.length, counts),
       step: (index, taken) => ({
         ...stepMetrics({

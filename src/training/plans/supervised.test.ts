@@ -100,7 +100,7 @@ async function run(
       adapterFolder,
       workFolder: "jobs/job",
       snapshotShare: 0,
-      stepsTold: 0,
+      reportedStepCount: 0,
       signal: new AbortController().signal,
       ...input,
     },

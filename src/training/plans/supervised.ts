@@ -47,7 +47,7 @@ export async function planSupervised(
     counts,
     warnings: data.warnings,
     probe: [],
-    told: {
+    metrics: {
       start: startMetrics(batches.length, counts),
       step: (index, { recorded, gradient, step, seconds }) => {
         const { learningRate, examples } = cut[index];

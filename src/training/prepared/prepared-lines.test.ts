@@ -1,4 +1,4 @@
-// Lines that are prepared once, whatever dies, and what is told of how far that is.
+// Lines that are prepared once, whatever dies, and what is reported of how far that is.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { linesOf } from "../testing/lines-of.ts";
 import { type PreparedLine, PreparedLines } from "./prepared-lines.ts";
 import { TokenFile } from "./token-file.ts";
 
-type Told = readonly [count: number, total: number, secondsLeft: number];
+type Reported = readonly [count: number, total: number, secondsLeft: number];
 
 interface Given {
   readonly onLine?: (index: number) => void;
@@ -20,7 +20,7 @@ interface Given {
 /** A file for as many attempts as there are, each with lines of its own. */
 class Bench {
   readonly clock = new FakeClock();
-  readonly told: Told[] = [];
+  readonly reported: Reported[] = [];
   /** The lines that were asked for. */
   readonly read: number[] = [];
   readonly #path: string;
@@ -37,7 +37,7 @@ class Bench {
     { onLine = () => undefined, msPerLine = 0 }: Given = {},
   ): Promise<number[]> {
     const file = new TokenFile(this.#path, "key");
-    const report = async (...told: Told): Promise<void> => void this.told.push(told);
+    const report = async (...reported: Reported): Promise<void> => void this.reported.push(reported);
     try {
       const lines = new PreparedLines(file, this.#timed(linesOf(lengths), msPerLine), {
         clock: this.clock,
@@ -91,19 +91,19 @@ test("an attempt goes on where the file of a lost one ends, and has the same lin
 test("what is told is how many are prepared and how long the others take, once a second and at the end", async (t) => {
   const bench = new Bench(t);
   await bench.prepare([1, 1, 1, 1, 1, 1], { msPerLine: 500 });
-  assert.deepEqual(bench.told, [
+  assert.deepEqual(bench.reported, [
     [2, 6, 2],
     [4, 6, 1],
     [6, 6, 0],
   ]);
 });
 
-test("of many lines every tenth is told, however fast they are", async (t) => {
+test("of many lines every tenth is reported, however fast they are", async (t) => {
   const bench = new Bench(t);
   await bench.prepare(Array.from({ length: 2000 }, () => 1));
   const tenths = Array.from({ length: 10 }, (_, tenth) => 200 * (tenth + 1));
   assert.deepEqual(
-    bench.told.map(([count]) => count),
+    bench.reported.map(([count]) => count),
     tenths,
   );
 });

@@ -12,7 +12,7 @@ export interface PreparedLine<Note> {
   readonly sequences: readonly TokenSequence[];
 }
 
-/** Who is told how many lines are prepared, and in how many seconds all will be, by the speed so far. */
+/** Is called with how many lines are prepared, and in how many seconds all will be, by the speed so far. */
 export type PreparedReport = (count: number, total: number, secondsLeft: number) => Promise<void>;
 
 export interface PreparedLinesOptions {
@@ -50,13 +50,13 @@ export class PreparedLines<Item> {
       yield { note: note as Note, sequences };
       count += 1;
     }
-    const told = this.#reporting(count, total);
+    const report = this.#reporting(count, total);
     if (count < total)
       for await (const item of this.#lines.from(count)) {
         const { note, sequences } = prepare(item, count);
         yield { note, sequences: this.#file.append(note, sequences).sequences };
         count += 1;
-        await told(count);
+        await report(count);
       }
     this.#file.flush();
     await this.#options.report(total, total, 0);
@@ -66,12 +66,12 @@ export class PreparedLines<Item> {
     const { clock, report } = this.#options;
     const startMs = clock.monotonicMs();
     const tenthOf = (count: number): number => (total < tenthsMin ? 0 : Math.floor((10 * count) / total));
-    let [toldMs, toldTenth] = [startMs, tenthOf(firstCount)];
+    let [reportedMs, reportedTenth] = [startMs, tenthOf(firstCount)];
     return async (count) => {
       const nowMs = clock.monotonicMs();
       const tenth = tenthOf(count);
-      if (count === total || (nowMs - toldMs < reportMs && tenth === toldTenth)) return;
-      [toldMs, toldTenth] = [nowMs, tenth];
+      if (count === total || (nowMs - reportedMs < reportMs && tenth === reportedTenth)) return;
+      [reportedMs, reportedTenth] = [nowMs, tenth];
       const msPerLine = (nowMs - startMs) / (count - firstCount);
       await report(count, total, (msPerLine * (total - count)) / 1000);
     };

@@ -1,4 +1,4 @@
-// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, told and kept as they are taken.
+// The steps of a job: one pass over its batches, a gradient and an AdamW step for each, reported and kept as they are taken.
 // Steps that an earlier attempt took and kept are not taken again.
 import type { Clock } from "../../domain/clock.ts";
 import type { JobReport } from "../../domain/job.ts";
@@ -41,7 +41,7 @@ export async function takeSteps(
   past: PastSteps,
   context: StepContext,
 ): Promise<PastSteps> {
-  const { batches, told, loss } = plan;
+  const { batches, loss } = plan;
   const { report, clock, snapshots, secondsSpent, signal } = context;
   const withCompared = await oldLogprobs(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
@@ -58,7 +58,7 @@ export async function takeSteps(
   const isProbed = plan.probe.length > 0 && past.metrics.length === 0;
   if (isProbed && plan.probe.length > batches[0].length) {
     const probe = plan.read(plan.probe);
-    await warn(told.startWarning(probe, await trainer.forward(probe, { id: "probe", signal })));
+    await warn(plan.metrics.startWarning(probe, await trainer.forward(probe, { id: "probe", signal })));
   }
   let beganMs = clock.monotonicMs();
   for (const [index, planned] of batches.entries()) {
@@ -73,10 +73,15 @@ export async function takeSteps(
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
     const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
-    metrics.push(told.step(index, taken));
+    metrics.push(plan.metrics.step(index, taken));
     // A probe of this batch alone costs nothing.
-    if (index === 0 && plan.probe.length === batch.length) await warn(told.startWarning(recorded, gradient));
-    await report.stepped(index, told.event(index, metrics[index]), timeLeft.after(index, nowMs - beganMs));
+    if (index === 0 && plan.probe.length === batch.length)
+      await warn(plan.metrics.startWarning(recorded, gradient));
+    await report.stepped(
+      index,
+      plan.metrics.event(index, metrics[index]),
+      timeLeft.after(index, nowMs - beganMs),
+    );
     beganMs = nowMs;
     // What is behind the last step is a version.
     const isLast = index === batches.length - 1;
@@ -85,15 +90,15 @@ export async function takeSteps(
   return steps();
 }
 
-/** Tells how many steps an earlier attempt took and kept, and of those that it may have been lost before it could tell. */
-export async function tellAgain(
+/** Reports the steps that an earlier attempt took and kept but may not have reported, and how many they are. */
+export async function reportAgain(
   { metrics, warnings }: PastSteps,
-  { told }: TrainingPlan,
-  { report, toldCount }: { readonly report: JobReport; readonly toldCount: number },
+  plan: TrainingPlan,
+  { report, reportedCount }: { readonly report: JobReport; readonly reportedCount: number },
 ): Promise<void> {
   for (const warning of warnings) await report.warned(warning);
   for (const [index, step] of metrics.entries())
-    if (index >= toldCount) await report.stepped(index, told.event(index, step));
+    if (index >= reportedCount) await report.stepped(index, plan.metrics.event(index, step));
   await report.saved(metrics.length);
 }
 

@@ -83,7 +83,7 @@ try {
       adapterFolder: "adapters/m/1",
       workFolder: "jobs/job",
       snapshotShare: 0,
-      stepsTold: 0,
+      reportedStepCount: 0,
       signal: new AbortController().signal,
     },
   );

@@ -192,14 +192,18 @@ export function readConversationFile(
 }
 
 /** Undefined where the line is no JSON, which is told. */
-function parsed(line: Buffer, limits: JsonLimits, tell: (type: string, message: string) => void): unknown {
+function parsed(
+  line: Buffer,
+  limits: JsonLimits,
+  addFault: (type: string, message: string) => void,
+): unknown {
   try {
     const value = parseJsonBody(line, limits);
-    if (value === undefined) tell("missing", "The line is empty.");
+    if (value === undefined) addFault("missing", "The line is empty.");
     return value;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    for (const { type, message } of error.faults) tell(type, message);
+    for (const { type, message } of error.faults) addFault(type, message);
     return undefined;
   }
 }

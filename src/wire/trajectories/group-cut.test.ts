@@ -1,7 +1,7 @@
 // Groups cut at every place against what JSON.parse reads of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutGroup, groupBeginning, isComplete, type Bytes, type GroupItem } from "./group-cut.ts";
+import { cutGroup, groupStart, isComplete, type Bytes, type GroupItem } from "./group-cut.ts";
 
 interface Found {
   readonly trajectories: readonly unknown[];
@@ -19,7 +19,7 @@ function found(text: string, pieceBytes: number, kept = Infinity): Found {
   };
   // The group's beginning comes in one piece.
   let end = Math.max(17, pieceBytes);
-  let cut = cutGroup(groupBeginning, bytes.slice(0, end), options);
+  let cut = cutGroup(groupStart, bytes.slice(0, end), options);
   for (; end < bytes.length; end += pieceBytes)
     cut = cutGroup(cut, bytes.slice(end, end + pieceBytes), options);
   const textsOf = (section: GroupItem["section"]): readonly (string | null)[] =>
@@ -90,7 +90,7 @@ test("tells where the members begin, wherever it is cut", () => {
       onItem: () => undefined,
       onMembers: (at: number) => void places.push(start + at),
     };
-    const cut = cutGroup(groupBeginning, bytes.slice(0, end), options);
+    const cut = cutGroup(groupStart, bytes.slice(0, end), options);
     start = end;
     cutGroup(cut, bytes.slice(end), options);
     assert.equal(places.length, 1);

@@ -21,7 +21,7 @@ export interface GroupCut {
   readonly hasBegun: boolean;
 }
 
-export const groupBeginning: GroupCut = {
+export const groupStart: GroupCut = {
   section: "trajectories",
   open: [],
   openByteCount: 0,
@@ -63,7 +63,7 @@ export function cutGroup(
   { keptBytes, onItem, onMembers = () => undefined }: CutOptions,
 ): GroupCut {
   let { section, open, openByteCount, depth, isInText, isEscaped } = cut;
-  let start = cut.hasBegun ? 0 : beginningIn(piece);
+  let start = cut.hasBegun ? 0 : startIn(piece);
   const keepTo = (end: number): void => {
     if (section === "end" || end <= start) return;
     openByteCount += end - start;
@@ -99,7 +99,7 @@ export function isComplete({ section }: GroupCut): boolean {
   return section === "end";
 }
 
-function beginningIn(piece: Bytes): number {
+function startIn(piece: Bytes): number {
   const isHead = head.every((byte, index) => piece[index] === byte);
   assert(isHead, "a stored group begins with its trajectories");
   return head.length;

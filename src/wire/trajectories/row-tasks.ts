@@ -1,7 +1,7 @@
 // What is done with stored groups to make rows of them, by kind: pure functions for a worker. Of a group that is large they
 // see a piece at a time, and what they need for the next is part of a task and of its result.
 import type { JsonObject, Trajectory, TrajectoryGroup } from "../../domain/trajectory.ts";
-import { cutGroup, groupBeginning, type Bytes, type GroupCut } from "./group-cut.ts";
+import { cutGroup, groupStart, type Bytes, type GroupCut } from "./group-cut.ts";
 import { writeParquetEnd, writeRowGroup, type WrittenGroup } from "./parquet.ts";
 import { isWanted, rowOf, withoutContent, type GroupHead, type RowFilter, type RowSource } from "./rows.ts";
 
@@ -40,7 +40,7 @@ export interface GroupSurvey {
 }
 
 export const emptySurvey: GroupSurvey = {
-  cut: groupBeginning,
+  cut: groupStart,
   head: { metadata: null, metrics: null },
   largestByteCount: 0,
 };
@@ -51,7 +51,7 @@ export interface MembersProgress {
   readonly trajectoryCount: number;
 }
 
-export const noMembers: MembersProgress = { cut: groupBeginning, trajectoryCount: 0 };
+export const noMembers: MembersProgress = { cut: groupStart, trajectoryCount: 0 };
 
 /** How far the rows of a group are made. */
 export interface RowProgress {

@@ -102,7 +102,7 @@ export function rowOf(
  * What a line says of a group before its members, an object that is left open: those follow as they are stored, since they
  * are spelled as they were sent, but for what a client called by names of its own, which is in `extra`.
  */
-export function groupLineBeginning(source: RowSource, groupIndex: number, trajectoryCount: number): string {
+export function groupLineStart(source: RowSource, groupIndex: number, trajectoryCount: number): string {
   const place = {
     source: source.kind,
     source_id: source.id,

@@ -93,8 +93,8 @@ export function aroundCalls({ calls }: CallLayout): { readonly open: string; rea
 export function markOf(layout: CallLayout): string {
   const { open } = aroundCalls(layout);
   const [first] = piecesOf(layout.call);
-  const beginning = first?.kind === "text" ? first.text : "";
-  return wordsOf(open)[0] ?? wordsOf(beginning)[0] ?? "";
+  const prefix = first?.kind === "text" ? first.text : "";
+  return wordsOf(open)[0] ?? wordsOf(prefix)[0] ?? "";
 }
 
 /** The marks of some layouts; one that begins with another is not told apart from it. */

@@ -25,8 +25,8 @@ export function textTag(
   areParallel: boolean,
 ): Json {
   if (layouts.some(({ isAtStart }) => isAtStart)) {
-    const beginnings = layouts.map((layout) => markOf(layout) || "{");
-    const text = { type: "regex", pattern: `\\s*${otherThan(beginnings, "\\s")}` };
+    const prefixes = layouts.map((layout) => markOf(layout) || "{");
+    const text = { type: "regex", pattern: `\\s*${otherThan(prefixes, "\\s")}` };
     return anyOf([callsTag(layouts, tools, areParallel), text]);
   }
   const tags = layouts.flatMap((layout) =>
@@ -127,10 +127,10 @@ function anyOf(elements: readonly Json[]): Json {
 }
 
 /** A pattern for every text that begins with none of these, which are not empty, nor with any of these characters. */
-function otherThan(beginnings: readonly string[], characters = ""): string {
-  const firsts = [...new Set(beginnings.map((text) => text.charAt(0)))];
+function otherThan(prefixes: readonly string[], characters = ""): string {
+  const firsts = [...new Set(prefixes.map((text) => text.charAt(0)))];
   const branches = firsts.flatMap((first) => {
-    const rests = beginnings.filter((text) => text.startsWith(first)).map((text) => text.slice(1));
+    const rests = prefixes.filter((text) => text.startsWith(first)).map((text) => text.slice(1));
     return rests.includes("") ? [] : [escaped(first) + otherThan(rests)];
   });
   return `(?:${["", `[^${characters}${firsts.map(escaped).join("")}][\\s\\S]*`, ...branches].join("|")})`;
