@@ -14,7 +14,10 @@ import type { Case } from "./standstill-case.ts";
 
 const rank = 256;
 
-/** An adapter of the built-in model, with the state of an optimizer beside it as trainers leave it, packed by the system's tar. */
+/**
+ * An adapter of the built-in model, with the state of an optimizer beside it as trainers leave it, packed by the
+ * system's tar.
+ */
 function honestArchive(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), "hone-adapter-"));
   try {

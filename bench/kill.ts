@@ -1,8 +1,8 @@
 // Kills a server and its processes at random, many times, also while they write, while its disk fills, its clock steps and
 // its database is locked; then trains the same jobs on a server on which nothing dies, and reports what became of the work:
 // `node dist/bench/kill.js --count 200 --seed 1`, or a kill each 0.2 to 2 s for ten minutes, as what flaps does:
-// `node dist/bench/kill.js --seconds 600 --pause 0.2-2 --usual`. Ends with status 1 when anything was lost, doubled, failed, left over, or
-// came out different.
+// `node dist/bench/kill.js --seconds 600 --pause 0.2-2 --usual`. Ends with status 1 when anything was lost, doubled, failed,
+// left over, or came out different.
 import { parseArgs } from "node:util";
 import { freshSeed } from "../src/domain/random.ts";
 import { killAtRandom } from "../test/kills/kill-at-random.ts";

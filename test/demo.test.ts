@@ -1,5 +1,5 @@
-// The point of the product, as a test: the built-in model answers the demo's task badly, is trained over HTTP, and answers it well.
-// `bench/demo-seeds.ts` does the same for many seeds.
+// The point of the product, as a test: the built-in model answers the demo's task badly, is trained over HTTP, and answers
+// it well. `bench/demo-seeds.ts` does the same for many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runDemo } from "../src/cli/demo/run-demo.ts";

@@ -322,6 +322,20 @@ test("every source opens by saying what it is", () => {
   );
 });
 
+/** The numbers of the lines of a source that are comments and too long to read. */
+function longComments(text: string): readonly number[] {
+  return text
+    .split("\n")
+    .flatMap((line, index) => (/^\s*(\/\/|\/?\*)/.test(line) && line.length > 130 ? [index + 1] : []));
+}
+
+test("no line of a comment is longer than 130 characters", () => {
+  const long = sources().flatMap(({ path, text }) => longComments(text).map((line) => `${path}:${line}`));
+  assert.deepEqual(long, []);
+  const words = "word ".repeat(26);
+  assert.deepEqual(longComments(`// ${words}\n${words}\n /** ${words}*/\n   * ${words}`), [1, 3, 4]);
+});
+
 test("a folder stays small enough to know", () => {
   const counts = new Map<string, number>();
   for (const source of sources().filter((candidate) => !isTest(candidate.path))) {

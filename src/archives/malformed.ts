@@ -1,4 +1,4 @@
-// What is said of an archive that cannot be read.
+// The error for an archive that cannot be read.
 import { ServiceError } from "../domain/service-error.ts";
 
 /** @param reason the rest of a sentence */

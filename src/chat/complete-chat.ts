@@ -22,8 +22,9 @@ export interface ChatService {
    * Answers a request: one header, deltas, one usage. What is wrong with a request, and an engine that cannot take it, is
    * thrown before the first event. Leaving the loop early, or the signal, frees the engine's slots.
    *
-   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid` (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the engine cannot do),
-   * `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
+   * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid`
+   * (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the
+   * engine cannot do), `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
    */
   complete(request: ChatRequest, caller: Caller, options: CompleteOptions): AsyncIterable<ChatEvent>;
   /** Requests waiting or being answered. */

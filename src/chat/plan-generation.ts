@@ -35,7 +35,8 @@ export interface GenerationPlan {
 /**
  * @param request asks for nothing that the engine cannot do
  * @throws ServiceError `unavailable` while the engine is not up, `unsupported` for a prompt that cannot be rendered or does
- * not fit and for token ids that the model lacks, `invalid` for more log-probabilities than an answer may have, `overloaded` when too many prompts wait, `cancelled` when the signal aborts
+ * not fit and for token ids that the model lacks, `invalid` for more log-probabilities than an answer may have,
+ * `overloaded` when too many prompts wait, `cancelled` when the signal aborts
  */
 export async function planGeneration(
   request: ChatRequest,

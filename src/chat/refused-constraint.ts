@@ -1,4 +1,5 @@
-// A constraint is judged by the engine, once it has the request; its words name no field of the caller's.
+// Locates an engine's refusal of a constraint in the chat request: at the request's own constraint, or at the tool whose
+// schema it was made of. The engine refuses a constraint once it has the request, and knows no field names.
 import { chatFault, type ChatRequest } from "../domain/chat.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import {

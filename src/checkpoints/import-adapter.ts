@@ -1,5 +1,6 @@
-// An adapter that somebody sends becomes a version: kept as it comes, unpacked aside, checked whole, put in its place and only then stored.
-// What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next start.
+// An adapter that somebody sends becomes a version: kept as it comes, unpacked aside, checked whole, put in its place and
+// only then stored. What fails at any point leaves the model as it was; what a server that dies leaves is swept at the next
+// start.
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { UnpackedFiles } from "../archives/unpack.ts";

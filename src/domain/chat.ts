@@ -17,7 +17,10 @@ export interface Conversation {
   readonly reasoningEffort: string | null;
   /** Ends the prompt with what opens the assistant's turn. */
   readonly addGenerationPrompt: boolean;
-  /** Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes `addGenerationPrompt`. */
+  /**
+   * Cuts the prompt right after the final message's content, so that the model goes on writing it; excludes
+   * `addGenerationPrompt`.
+   */
   readonly continueFinalMessage: boolean;
 }
 

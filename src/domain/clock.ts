@@ -1,5 +1,5 @@
 // The only place that reads the time. Everything that waits takes a Clock, so that tests need no sleeps.
-// Imported, since the global of the name is loaded at its first use: where a script is broken off meanwhile, it is lost.
+// `performance` is imported: Node loads the global at its first use, and a script that is interrupted meanwhile loses it.
 import { performance } from "node:perf_hooks";
 
 export interface Clock {

@@ -38,8 +38,9 @@ export interface FeedbackStore {
   /**
    * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
    * with the same content hash is returned as stored and not written again, and so is what it was created as, though it
-   * was replaced since: a client that tries again late is answered as the first time. With another hash the whole call throws `conflict` and names every such index in its faults (location `<index>, id`).
-   * The same id twice in one call follows the same rule.
+   * was replaced since: a client that tries again late is answered as the first time. With another hash the whole call
+   * throws `conflict` and names every such index in its faults (location `<index>, id`). The same id twice in one call
+   * follows the same rule.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
   find(projectId: string, id: string): Promise<FeedbackRecord | null>;

@@ -52,7 +52,10 @@ export interface PreparedProgress {
   readonly total: number;
 }
 
-/** Why trajectories did not train, and how many; and what did. The conversations of supervised jobs count as trajectories, in no group. */
+/**
+ * Why trajectories did not train, and how many; and what did. The conversations of supervised jobs count as
+ * trajectories, in no group.
+ */
 export interface JobCounts {
   readonly groupsSubmitted: number;
   readonly groupsTrainable: number;
@@ -76,7 +79,7 @@ export interface StepCounts {
   readonly sequencesMax: number;
 }
 
-/** What every attempt at a job goes by, fixed at its first: another attempt then trains the same model. */
+/** What the first attempt at a job fixes for all later ones, so that each trains the same model. */
 export interface JobPins {
   /** The version training starts from. */
   readonly startStep: number;
@@ -232,8 +235,9 @@ export interface JobStore {
   findCreated(idempotency: IdempotencyKey): Promise<string | null>;
   find(id: string): Promise<TrainingJob | null>;
   /**
-   * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory at a time; null
-   * when there is no such job. Reading throws `not_found` when the job goes meanwhile, rather than end early.
+   * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory
+   * at a time; null when there is no such job. Reading throws `not_found` when the job goes meanwhile, rather than end
+   * early.
    *
    * @param from how many parts of the stored lines are left out; 0 unless given
    */
@@ -295,8 +299,8 @@ export interface JobStore {
   appendEvent(id: string, owner: string, sequence: number, event: Omit<JobEvent, "id">): Promise<void>;
   listEvents(id: string, page: PageRequest): Promise<Page<JobEvent>>;
   /**
-   * In one transaction: the version or the comparison, the state `succeeded`, the result step and the event `training_ended`. Throws
-   * `conflict` when the job is not running for this owner, or the version's step exists.
+   * In one transaction: the version or the comparison, the state `succeeded`, the result step and the event
+   * `training_ended`. Throws `conflict` when the job is not running for this owner, or the version's step exists.
    */
   succeed(id: string, success: JobSuccess): Promise<void>;
   /**

@@ -62,7 +62,10 @@ export interface ModelVersion {
   readonly step: number;
   /** The PEFT folder, relative to the data folder; null for step 0. */
   readonly adapterFolder: string | null;
-  /** Where training goes on from: the trainer's name and its own word for it (see domain/trainer/state); null when it keeps nothing. */
+  /**
+   * Where training goes on from: the trainer's name and its own word for it (see domain/trainer/state); null when it
+   * keeps nothing.
+   */
   readonly trainerState: string | null;
   /** The job that made it; null for step 0. */
   readonly jobId: string | null;
@@ -148,7 +151,10 @@ export interface ModelFilter {
 }
 
 export interface ModelStore {
-  /** Stores the model with its version 0, and with one that was copied for it, in one transaction; throws `conflict` when the name exists. */
+  /**
+   * Stores the model with its version 0, and with one that was copied for it, in one transaction; throws `conflict`
+   * when the name exists.
+   */
   create(model: TrainedModel, versionZero: ModelVersion, copied?: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;

@@ -1,4 +1,4 @@
-// What a training job may be told of how it trains: defaults and ranges. Formulas are in training/.
+// The options of a reinforcement learning job, with defaults and ranges. Formulas are in training/.
 
 export const importanceSamplingLevels = ["token", "sequence", "average", "geometric_average"] as const;
 export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
@@ -23,9 +23,15 @@ export interface TrainingConfig {
   readonly importanceSamplingLevel: ImportanceSamplingLevel;
   /** At least 0; 0 is off. */
   readonly k2Tau: number;
-  /** At least 0, in units of normalised advantage per nat: how much a token that the base model finds unlikely loses; 0 is off. */
+  /**
+   * At least 0, in units of normalised advantage per nat: how much a token that the base model finds unlikely loses; 0
+   * is off.
+   */
   readonly klPenaltyCoefficient: number;
-  /** Whose log-probabilities the penalty compares with the base model's: the current ones, or those of the policy that sampled. */
+  /**
+   * Whose log-probabilities the penalty compares with the base model's: the current ones, or those of the policy that
+   * sampled.
+   */
   readonly klPenaltySource: KlPenaltySource;
   /** Above 0. */
   readonly learningRate: number;

@@ -9,7 +9,10 @@ export type JsonObject = { readonly [key: string]: Json };
 /** One message of a conversation, in the API's own spelling; unknown keys pass through. */
 export type MessageRecord = { readonly role: string } & JsonObject;
 
-/** A reply recorded from the chat endpoint, in the API's own spelling (`finish_reason`, `message`, `logprobs`, `token_ids`, `prompt_token_ids`, ...). */
+/**
+ * A reply recorded from the chat endpoint, in the API's own spelling (`finish_reason`, `message`, `logprobs`,
+ * `token_ids`, `prompt_token_ids`, ...).
+ */
 export type ChoiceRecord = { readonly finish_reason: Json; readonly message: JsonObject } & JsonObject;
 
 export type HistoryItem = MessageRecord | ChoiceRecord;

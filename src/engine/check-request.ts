@@ -1,5 +1,5 @@
-// What an engine checks of a request before it takes it. Callers check first, with words for their own callers; this is
-// the second line, so that nothing which cannot be computed reaches a step.
+// Checks a request before an engine takes it, so that nothing which cannot be computed reaches a step. Callers check first,
+// with messages that name their own fields.
 import { assert } from "../domain/assert.ts";
 import {
   choiceCountOf,

@@ -1,4 +1,4 @@
-// What the embedded engine can do and what it shows of itself, by its settings: known also where it does not run.
+// The capabilities, limits and gauges of the embedded engine, by its settings; known before its process runs.
 import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
 import type { CacheCounts } from "./token-masks/constraint-cache.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";

@@ -1,4 +1,4 @@
-// A fault in one record, before it is known where in a request the record stands.
+// A fault in one record, before its place in the request is known.
 
 export interface ContentFault {
   /** Path within the record in the spelling of the interface, such as `payload`, `note`. */

@@ -59,7 +59,8 @@ export class Matcher {
   /**
    * Writes which tokens may come next.
    *
-   * @param into at least `maskWords` words, of which further ones become 0; bit `id % 32` of word `id / 32` is set for an allowed token
+   * @param into at least `maskWords` words, of which further ones become 0; bit `id % 32` of word `id / 32` is set for
+   * an allowed token
    * @throws ConstraintRefusal when the limit of steps or states is reached
    */
   mask(into: Uint32Array): void {

@@ -72,7 +72,10 @@ export interface OpAttributes {
   readonly after: None;
   /** (x) → x, which a recomputed part remembers instead of computing it again. */
   readonly kept: None;
-  /** (result, ...inputs, ...captured) → result, whose part of the program from the inputs on is computed again for the gradient. */
+  /**
+   * (result, ...inputs, ...captured) → result, whose part of the program from the inputs on is computed again for the
+   * gradient.
+   */
   readonly recomputed: { readonly inputCount: number };
 
   // Shape.

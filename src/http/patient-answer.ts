@@ -1,5 +1,5 @@
-// An answer that is long and made as it is read: it waits while the client reads slowly, and ends, with whatever makes it,
-// when the client goes away or reads nothing for too long.
+// A long answer that is made as it is read: it waits while the client reads slowly, and stops its source when the client
+// goes away or reads nothing for too long.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { IdleStreamError } from "./sse.ts";

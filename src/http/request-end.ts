@@ -36,8 +36,8 @@ export function wentAway(cause?: unknown): ServiceError {
 }
 
 /**
- * The error to answer for work that a request's signal ended: the signal's reason, since the work knows only that it was cancelled;
- * any other error as it is.
+ * The error to answer for work that a request's signal ended: the signal's reason, since the work knows only that it
+ * was cancelled; any other error as it is.
  */
 export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unknown {
   const isCancelled = error instanceof ServiceError && error.code === "cancelled";

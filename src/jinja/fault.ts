@@ -1,4 +1,4 @@
-// What goes wrong within a template: told to whoever wrote it, with the line that the interpreter adds.
+// The error of a template, for its author: a message, to which the interpreter adds the line.
 
 /** A template that Jinja would refuse, in its words where they help. */
 export class TemplateFault extends Error {

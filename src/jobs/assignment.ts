@@ -1,4 +1,4 @@
-// What an attempt at a job is to do: which version it starts from, and what every attempt goes by, fixed at the first.
+// What an attempt at a job is to do: the version it starts from, and what the first attempt fixed for all later ones.
 import { createHash } from "node:crypto";
 import type { JobAssignment, JobPins, TrainingJob } from "../domain/job.ts";
 import type { TrainedModel } from "../domain/model.ts";

@@ -1,4 +1,4 @@
-// What becomes of a job when an attempt at it is over: a pure decision. Writing it down is done in attempt.ts.
+// Decides the next state of a job when an attempt at it is over. Pure; attempt.ts stores it.
 import type { JobOutcome } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { JobSettings } from "./settings.ts";

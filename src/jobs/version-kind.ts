@@ -1,4 +1,4 @@
-// Versions and the jobs that made them.
+// Which kind of job trained a version.
 import type { JobKind, JobStore } from "../domain/job.ts";
 import type { ModelVersion } from "../domain/model.ts";
 

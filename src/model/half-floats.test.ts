@@ -1,4 +1,5 @@
-// Sixteen-bit numbers: every float16 there is comes back as it was, and what lies between is rounded to the nearest, ties to even.
+// Sixteen-bit numbers: every float16 there is comes back as it was, and what lies between is rounded to the nearest, ties to
+// even.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { float16ToFloat32, float32ToFloat16 } from "./half-floats.ts";

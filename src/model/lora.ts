@@ -12,7 +12,10 @@ export interface LoraAdapter {
   readonly scale: number;
   /** In the order of `projectionNames`; adapted in every layer. */
   readonly targets: readonly ProjectionName[];
-  /** By `<module path>.lora_A.weight` [rank, inputSize] and `<module path>.lora_B.weight` [outputSize, rank], in the order of `loraParameters`. */
+  /**
+   * By `<module path>.lora_A.weight` [rank, inputSize] and `<module path>.lora_B.weight` [outputSize, rank], in the
+   * order of `loraParameters`.
+   */
   readonly matrices: ReadonlyMap<string, Float32Array>;
 }
 

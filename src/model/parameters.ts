@@ -56,7 +56,10 @@ export function projection(config: ModelConfig, layer: number, name: ProjectionN
   }
 }
 
-/** All weights of the model in their fixed order. Norm weights of every architecture multiply: offsets are added when they are read. */
+/**
+ * All weights of the model in their fixed order. Norm weights of every architecture multiply: offsets are added when
+ * they are read.
+ */
 export function modelParameters(config: ModelConfig): readonly ParameterSpec[] {
   const { vocabularySize, width } = config;
   return [

@@ -54,7 +54,8 @@ export function readSafetensorsHeader(file: string): SafetensorsHeader {
 /**
  * Finds all tensors of a folder: those of `model.safetensors`, or of the shards that `model.safetensors.index.json` names.
  *
- * @throws ServiceError `not_found` when there is neither; `invalid` as {@link readSafetensorsHeader}, and when the index and its shards disagree
+ * @throws ServiceError `not_found` when there is neither; `invalid` as {@link readSafetensorsHeader}, and when the
+ * index and its shards disagree
  */
 export function readSafetensorsFolder(folder: string): ReadonlyMap<string, StoredTensor> {
   const single = join(folder, "model.safetensors");

@@ -1,5 +1,5 @@
-// How a process tells that it had too little memory: by the last words of V8 or of the C++ library, or not at all, where the
-// operating system took it. Pure.
+// Recognises by the end of a process's standard error that it ran out of memory: V8 and the C++ library say so. Where the
+// operating system ended it, nothing does. Pure.
 
 /** What is looked at of a process's standard error: V8 says much more behind what it died of. */
 export const lastWordsLength = 16_384;

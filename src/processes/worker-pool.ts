@@ -1,5 +1,6 @@
-// Workers, in threads or processes of their own, that take tasks one at a time: for work that would hold up the event loop, or may never end. Started
-// when they are needed, and no reason for the process to go on. What a task means is said by the worker's module.
+// Workers, in threads or processes of their own, that take tasks one at a time: for work that would hold up the event loop,
+// or may never end. Started when they are needed, and no reason for the process to go on. What a task means is said by the
+// worker's module.
 import { ServiceError } from "../domain/service-error.ts";
 import type { Deadline } from "./child.ts";
 import { WaitingLine } from "./waiting-line.ts";

@@ -76,7 +76,10 @@ interface Facts {
 /** Texts of a plain expression that have at most so many characters, or at least so many too. */
 interface Bounded {
   readonly of: Expression;
-  /** What says how many: repetitions of one character, of which all texts of `of` are made; within a character the rest of it too. */
+  /**
+   * What says how many: repetitions of one character, of which all texts of `of` are made; within a character the rest
+   * of it too.
+   */
   readonly counter: Expression;
 }
 

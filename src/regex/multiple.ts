@@ -1,5 +1,5 @@
 // The digits of a decimal number that is a multiple of another, as an automaton: its state is the remainder of what was
-// read. Signs and the JSON form of numbers are others' part.
+// read. Signs and the JSON form of numbers are handled elsewhere.
 
 /** A multiple of divisor / 10^scale, of which some digits have been read. */
 export interface Multiple {

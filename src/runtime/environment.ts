@@ -1,4 +1,5 @@
-// What the environment of a process that computes should say; the process that starts it passes it on, or it says so itself.
+// Environment variables of processes that run ONNX Runtime: one that a parent must set before it starts the process, and
+// one that the process sets itself before its first session.
 import { isMainThread } from "node:worker_threads";
 import { assert } from "../domain/assert.ts";
 
@@ -17,10 +18,10 @@ export const computeEnvironment: Readonly<Record<string, string>> = {
 const telemetrySwitch = "ORT_DISABLE_TELEMETRY";
 
 /**
- * Has ONNX Runtime keep to itself what this process computes. Since 1.29 its builds for Linux and macOS otherwise tell
- * Microsoft of each process and session, with a lasting id of the machine, and keep what they have not sent in the home
- * folder. It reads this once, before the first session, and only of the process: a thread's environment is a copy, so
- * whoever starts threads that compute calls this first.
+ * Turns off ONNX Runtime's telemetry. Since 1.29 its builds for Linux and macOS otherwise report each process and session
+ * to Microsoft, with a lasting id of the machine, and keep what they have not sent in the home folder. The variable is read
+ * once, before the first session, from the process's own environment: a thread has a copy of it, so this must be called
+ * before threads are started that compute.
  */
 export function silenceRuntime(): void {
   if (isMainThread) process.env[telemetrySwitch] = "1";

@@ -78,7 +78,10 @@ export async function createSession(graph: Graph, options: SessionOptions): Prom
   }
 }
 
-/** Makes the process's first session here, of next to nothing, before threads are started that compute; see `flushesDenormals`. */
+/**
+ * Makes the process's first session here, of next to nothing, before threads are started that compute; see
+ * `flushesDenormals`.
+ */
 export async function flushDenormals(): Promise<void> {
   const builder = new GraphBuilder();
   const graph = builder.build({ y: builder.negate(builder.input("x", "float32", [1])) });

@@ -39,7 +39,8 @@ function adminKeyFile(dataFolder: string): string {
 
 /**
  * Makes sure that an administrator can get in: `HONE_API_KEY` becomes an admin key, in place of what an earlier start
- * made; without it, and without any live admin key, a key is made and kept in `<data>/admin-key`, unless everybody is let in anyway.
+ * made; without it, and without any live admin key, a key is made and kept in `<data>/admin-key`, unless everybody is
+ * let in anyway.
  *
  * @throws ServiceError `invalid` when `HONE_API_KEY` is too short, `conflict` when it was revoked or is a member's
  */

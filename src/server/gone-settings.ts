@@ -1,4 +1,4 @@
-// Settings that were, and what holds in their place, so that whoever still gives one is told. The server goes by none.
+// Settings that were removed, and what holds in their place, for the message to those who still give one.
 import type { SectionName } from "./settings.ts";
 
 /** By section and name, as in `hone.json`. */

@@ -1,4 +1,4 @@
-// Base models made ready to serve: tokenizer, template, defaults and an engine each.
+// Loads the base models that are served: for each its tokenizer, chat template, defaults and engine.
 import type { Clock } from "../domain/clock.ts";
 import type { Engine } from "../domain/generation.ts";
 import type { BaseEngine, BaseModel } from "../domain/model.ts";

@@ -1,6 +1,5 @@
-// The tables as the stores see them: what a table has beside, such as a key of its own, they do not go by. Times are
-// ISO 8601 in UTC with milliseconds, which sort as text; JSON is text, since libsql cuts plain text at a NUL character and
-// JSON escapes it; flags are 0 or 1.
+// The tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
+// which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
 
 export interface Schema {

@@ -16,7 +16,10 @@ export interface Tokenizer {
    * Time grows with n log n; one unbroken word of a megabyte takes seconds, so bound long texts by `leastTokenCount` first.
    */
   encode(text: string, options: { readonly addSpecialTokens: boolean }): number[];
-  /** Text of the ids, as it continues a prompt: a leading blank stays. Broken UTF-8 becomes U+FFFD; ids without a token add nothing. */
+  /**
+   * Text of the ids, as it continues a prompt: a leading blank stays. Broken UTF-8 becomes U+FFFD; ids without a token
+   * add nothing.
+   */
   decode(ids: readonly number[], options: { readonly skipSpecialTokens: boolean }): string;
   /** A token's own text, with U+FFFD where its bytes are no whole characters. */
   tokenText(id: number): string;
@@ -148,7 +151,10 @@ function tokenContent(value: unknown): string | null {
   return null;
 }
 
-/** Whether every byte of a (normalized) text is in some token: nothing is stripped, and nothing is fused into an unknown token. */
+/**
+ * Whether every byte of a (normalized) text is in some token: nothing is stripped, and nothing is fused into an unknown
+ * token.
+ */
 function isCountable(tokenizer: TokenizerFiles["tokenizer"]): boolean {
   const { normalizer, added_tokens: added, decoder } = tokenizer;
   const isByteLevel = JSON.stringify(decoder ?? null).includes('"ByteLevel"');

@@ -1,5 +1,5 @@
-// The numbers of a training job under the names that clients know them by: what its start and each of its steps report,
-// and what its version keeps as their means. Pure.
+// The metrics of a training job under the names that clients know: those of its start and of each step, and the means that
+// its version keeps. Pure.
 import type { JobCounts } from "../domain/job.ts";
 import { mean } from "../trajectories/statistics.ts";
 import { greatestDifference } from "./logprob-difference.ts";

@@ -23,8 +23,9 @@ export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[nu
 
 /**
  * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
- * their number + 1e-6, with w_t the weight of the token's sequence, times its own where it has one. L_t is the policy gradient's loss (CISPO,
- * arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative log-probability, which ignores advantages.
+ * their number + 1e-6, with w_t the weight of the token's sequence, times its own where it has one. L_t is the policy
+ * gradient's loss (CISPO, arXiv:2506.13585, or PPO, arXiv:1707.06347), or the negative log-probability, which ignores
+ * advantages.
  *
  * With a KL penalty β every advantage A_t of the policy gradient is A_t + β · (k̄ - k_t), where k_t is the token's current
  * log-probability less its reference log-probability, without gradient, and k̄ the mean of k over all trained tokens given.

@@ -1,5 +1,6 @@
-// What a request, or a record of one, says of how its prompt is rendered, beside messages and tools. A client that asked for
-// anything of it keeps the request's own fields on the Choice, or on the trajectory for all of its Choices.
+// The options of a request, or of a record of one, that change how its prompt is rendered, beside messages and tools. A
+// client that asked for anything of it keeps the request's own fields on the Choice, or on the trajectory for all of its
+// Choices.
 import type { Json, JsonObject } from "../domain/trajectory.ts";
 import type { PromptArguments } from "./conversation-tokenizer.ts";
 
@@ -25,7 +26,10 @@ export function promptArgumentsOf(record: JsonObject): PromptArguments {
   };
 }
 
-/** What a prompt cannot be rendered again with: templates of others are run in serving alone, and where a prompt was cut is not on record. */
+/**
+ * What a prompt cannot be rendered again with: templates of others are run in serving alone, and where a prompt was cut
+ * is not on record.
+ */
 const lostFields = ["chat_template", "truncate_prompt_tokens"];
 
 /** Variables of a template that fields of a request set. */

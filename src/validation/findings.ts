@@ -55,7 +55,10 @@ export function refuseFaults(findings: Findings): void {
   throw new ServiceError({ code: "invalid", message: summary(findings.faults, findings.faultCount), faults });
 }
 
-/** At most {@link faultCountMax} of the faults, and one that counts the rest where there are more; what was cut so before stays. */
+/**
+ * At most {@link faultCountMax} of the faults, and one that counts the rest where there are more; what was cut so
+ * before stays.
+ */
 export function firstFaults(faults: readonly Fault[], count = faults.length): readonly Fault[] {
   if (faults.length === faultCountMax + 1 && faults.at(-1)?.type === moreFaults) return faults;
   const first = faults.slice(0, faultCountMax);

@@ -1,5 +1,5 @@
-// What the first bytes of a JSON object say already, before the rest of it has come. Checks nothing: whoever goes by it
-// still reads the whole.
+// Reads single members from the first bytes of a JSON object, before the rest has come. Checks nothing: the whole object
+// is still read and checked later.
 import { endOfText, nameAt } from "./list-body.ts";
 
 const [quote, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d];

@@ -1,4 +1,4 @@
-// Lets a value through with its schema's type, when nothing is wrong with it.
+// Checks a value against its schema and returns it with the schema's type. Refuses it with every fault otherwise.
 import type { Static, TObject, TSchema } from "typebox";
 import { check } from "../validation/check.ts";
 import { isObject, newFindings, refuseFaults, type Findings } from "../validation/findings.ts";
@@ -6,20 +6,20 @@ import { isObject, newFindings, refuseFaults, type Findings } from "../validatio
 /** The schema of a body or a query. */
 export type ObjectSchema = TObject;
 
-/** What a value is that differs from its schema in nothing. */
+/** The type of a value that is valid under its schema. */
 export type ValueOf<Schema extends TSchema> = Static<Schema>;
 
-/** A value that differs from its schema in nothing, and the unknown fields of it that were ignored. */
+/** A valid value, and the names of its unknown fields, which were ignored. */
 export interface Checked<Value> {
   readonly value: Value;
   readonly ignored: readonly string[];
 }
 
-/** Adds what a schema cannot say of an object; sees it as it came, whatever its members are. */
+/** Adds the faults that a schema cannot express; gets the object unchecked, so any member may have any type. */
 export type MoreChecks = (object: Readonly<Record<string, unknown>>, findings: Findings) => void;
 
 /**
- * Checks a value and lets it through with the schema's type.
+ * Checks a value and returns it with the schema's type.
  *
  * @throws ServiceError `invalid` with every fault of both checks
  */
@@ -33,6 +33,6 @@ export function checked<Schema extends TSchema>(
   check(schema, value, findings);
   if (isObject(value)) more?.(value, findings);
   refuseFaults(findings);
-  // The walk found nothing that differs from the schema.
+  // The check found no fault, so the value has the schema's type.
   return { value: value as ValueOf<Schema>, ignored: [...findings.ignored] };
 }

@@ -73,7 +73,10 @@ async function restore(source: string, dataFolder: string): Promise<void> {
   await queries.destroy();
 }
 
-/** What is different on purpose: ids of events, limits of settings, ends of pages, and the state that the newest version alone keeps. */
+/**
+ * What is different on purpose: ids of events, limits of settings, ends of pages, and the state that the newest version
+ * alone keeps.
+ */
 const changed =
   /\/events\.data\.\d+\.id$|\.(first_id|last_id|has_more|attempts_lost_max|restarts_max|has_optimizer_state)$/;
 

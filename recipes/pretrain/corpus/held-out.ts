@@ -1,6 +1,7 @@
 // What training never sees: of the prompts one twentieth by a hash of kind and wording, and the demo's; and of what prompts
-// are about, some words, pairs of numbers, list requests, heroes and tools, in whatever wording. Facts have none of the latter: an unseen
-// one cannot be known. In wordings case, quotes and punctuation do not count, so no near twin of a held-out prompt is trained on.
+// are about, some words, pairs of numbers, list requests, heroes and tools, in whatever wording. Facts have none of the
+// latter: an unseen one cannot be known. In wordings case, quotes and punctuation do not count, so no near twin of a
+// held-out prompt is trained on.
 import { createHash } from "node:crypto";
 import type { Exercise } from "./exercise.ts";
 import { names, words } from "./words.ts";

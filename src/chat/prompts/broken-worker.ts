@@ -1,14 +1,14 @@
-// What a task may take of its worker before that is ended, and how it shows.
+// How long a template may hold a prompt worker before that is ended, and how the error of such a task is recognised.
 import { ServiceError } from "../../domain/service-error.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
 
-/** How much longer than its limit a template may go on that does not notice it. */
+/** How long after its time limit a template is ended that does not check the limit itself. */
 export const graceMs = 100;
 
-/** What a trial may take by the clock, of which it has the processor for a part. */
+/** The time limit of a trial by the clock; it has the processor for a part of that. */
 export const trialWallMs = 300;
 
-/** Whether a task took the time or the memory that its worker had. */
+/** Whether a task ran into the time or memory limit of its worker. */
 export function hasBrokenWorker(error: unknown): error is ServiceError {
   return error instanceof TaskTimeout || (error instanceof ServiceError && error.code === "too_large");
 }

@@ -1,4 +1,4 @@
-// How much there is to render, told without rendering it.
+// Estimates how much text a prompt will be, without rendering it.
 import { unreachable } from "../../domain/assert.ts";
 import type { PromptTask } from "./write-prompt.ts";
 

@@ -59,7 +59,10 @@ function render({ source, conversation, limits }: TemplateTask): string {
 const context = createContext({ work: null as unknown });
 const call = new Script("work()");
 
-/** Ends what does not look at its limits itself, such as the reading of a template, also where this process has lost its parent. */
+/**
+ * Ends what does not look at its limits itself, such as the reading of a template, also where this process has lost its
+ * parent.
+ */
 function withinTime({ limits: { time }, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
   try {

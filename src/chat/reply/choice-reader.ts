@@ -18,7 +18,10 @@ export interface ChoicePiece {
 export interface ChoiceReader {
   /** Takes tokens in order; those after a stop string are dropped, as if never generated. */
   take(tokens: readonly GeneratedToken[]): ChoicePiece;
-  /** Ends the choice for the engine's reason; `unfinished` is U+FFFD where a character was never completed, and is in `text` too. */
+  /**
+   * Ends the choice for the engine's reason; `unfinished` is U+FFFD where a character was never completed, and is in
+   * `text` too.
+   */
   end(): { readonly text: string; readonly unfinished: string; readonly matchedStop: string | null };
 }
 

@@ -1,5 +1,5 @@
-// What of a generation is read at once: all that has gathered could be read without a pause, and the making of texts from it
-// would hold up everybody else for as long.
+// Cuts the events of a generation into portions, between which the event loop serves others: detokenizing all that has
+// gathered at once would hold them up.
 import type { GenerationEvent } from "../../domain/generation.ts";
 
 /** How many events make a portion, and after how many log-probabilities it takes no more: each is made a text. */

@@ -1,4 +1,4 @@
-// What many checked schemas come to: how many are served, what the others are refused for, and how instances fared.
+// Sums up many checked schemas: how many are served, why the others are refused, and how many instances were right.
 import type { CheckedCase } from "./schema-case.ts";
 
 export class Summary {

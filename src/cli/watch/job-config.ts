@@ -1,4 +1,4 @@
-// What a job goes by, in words: its options as they take effect, and its optimizer steps. Pure.
+// The configuration of a job in words: its options as they take effect, and its optimizer steps. Pure.
 import type { ConfigValue, TrainingJobResource } from "../../client/resources.ts";
 
 /** The options that say most, also where they are 0. */

@@ -1,4 +1,4 @@
-// The configuration of supervised fine-tuning: what a job goes by, and its defaults.
+// The options of supervised fine-tuning, with their defaults.
 
 /** The configuration as it takes effect; nulls were replaced by defaults. */
 export interface SupervisedConfig {

@@ -1,4 +1,4 @@
-// What a trainer keeps of itself, as it is stored with a version: a word that only that trainer reads, and whose it is.
+// A trainer's saved state, as it is stored with a version: a name that only that trainer reads, and which trainer that is.
 
 /** Whoever kept states before their names stood with them. */
 const firstTrainer = "embedded";

@@ -1,6 +1,6 @@
 // Keys and values of running rows: one slab per layer, [slot, kv head, capacity, head size], used
 // slots first, so that a batch is a contiguous view that a graph takes without a copy.
-// Does not know what a slot is used for, with which adapter it is computed, nor how much memory there is in all: that is the cache's part.
+// Knows neither what a slot is used for, nor its adapter, nor how much memory there is in all: the cache does.
 import { assert } from "../../domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
 

@@ -1,5 +1,5 @@
-// What the draw of a token goes by beside the model's scores: what the request asks of every draw, and where the choice
-// stands. Data; the steps read it.
+// The inputs of drawing a token beside the model's scores: the request's sampling options, and the state of the choice.
+// Data; the steps read it.
 import type { GenerationRequest } from "../../domain/generation.ts";
 import type { Random } from "../../domain/random.ts";
 import type { SamplingParameters } from "../../domain/sampling.ts";
@@ -40,8 +40,8 @@ export function drawRulesOf({
 export interface ScoreProcessor {
   /**
    * Changes the scores of the next token in place. What the constraint and the request forbid is negative infinity before,
-   * and is again after, whatever a processor makes of it. What it does follows from its parameters alone: it may be called again for the
-   * same tokens.
+   * and is again after, whatever a processor makes of it. What it does follows from its parameters alone: it may be
+   * called again for the same tokens.
    *
    * @param scores_V with the logit bias, before penalties; each is left finite or negative infinity, which forbids the token
    * @param history of the choice

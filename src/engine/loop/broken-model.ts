@@ -1,4 +1,4 @@
-// The error of a model whose scores cannot be used, whoever finds that.
+// The error of a model whose scores cannot be used, such as NaN.
 import { ServiceError } from "../../domain/service-error.ts";
 
 export function brokenModel(): ServiceError {

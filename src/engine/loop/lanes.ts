@@ -1,5 +1,5 @@
 // All lanes with the memory behind them: one for the base model and for each adapter in use, opened when a sequence needs
-// it and closed when it is empty. That whatever is admitted fits was seen to before, by the scheduler.
+// it and closed when it is empty. The scheduler admits only what fits.
 import { present } from "../../domain/assert.ts";
 import { KvCache } from "../cache/kv-cache.ts";
 import type { ModelRunner } from "../model-runner.ts";
@@ -50,7 +50,10 @@ export class Lanes implements Iterable<Lane> {
     return [...this.#lanes.values()].flatMap(({ rows, prompts }) => [...rows.filter(isHolder), ...prompts]);
   }
 
-  /** Takes their slots from a sequence and its followers, and what is computed of them. Only between calls of the runner: slots move. */
+  /**
+   * Takes their slots from a sequence and its followers, and what is computed of them. Only between calls of the
+   * runner: slots move.
+   */
   preempt(sequence: Sequence): void {
     const lane = present(this.#lanes.get(sequence.laneId), "the lane of a sequence that runs");
     if (lane.prompts.includes(sequence)) lane.removePrompt(sequence);

@@ -1,5 +1,5 @@
-// Lets drawn tokens take effect: they are appended to their sequences, choices that end with them are finished, and whoever
-// submitted the request hears of it. Moves no slots and draws nothing.
+// Applies drawn tokens: appends them to their sequences, finishes choices that end with them, and emits the events of both.
+// Moves no slots and draws nothing.
 import { unreachable } from "../../domain/assert.ts";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";

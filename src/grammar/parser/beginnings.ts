@@ -1,5 +1,6 @@
-// What a symbol may begin with: the lexemes, and for each all that may follow it within the symbol. Rules that begin with
-// themselves, openly or behind what may be empty, lead from a lexeme outward in a circle, which a set of stacks can have.
+// The first sets of symbols: the lexemes that each may begin with, and for each all that may follow it within the symbol.
+// Rules that begin with themselves, openly or behind what may be empty, lead from a lexeme outward in a circle, which a set
+// of stacks can have.
 import type { StepBudget } from "../../regex/limits.ts";
 import { deadState } from "../../regex/automaton.ts";
 import type { Automaton, LexerState } from "../../regex/automaton.ts";

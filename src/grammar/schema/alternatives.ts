@@ -1,5 +1,5 @@
-// The shapes of a union made few: strings that are told by a pattern become one, equal shapes are kept once, and objects
-// that another shape surely holds are left out. What is left says exactly the same.
+// Reduces the shapes of a union: strings that patterns describe become one shape, equal shapes are kept once, and objects
+// that another shape surely includes are left out. What is left allows exactly the same values.
 import { anyValue, noValue } from "./goals.ts";
 import type { FewValues } from "./few-values.ts";
 import type { Goal, Goals } from "./goals.ts";
@@ -35,7 +35,7 @@ export function differentShapes(algebra: Algebra, shapes: readonly Shape[]): rea
 
 const isOpenString = (shape: Shape): shape is StringShape => shape.type === "string" && shape.values === null;
 
-/** Strings that are told by their bodies become one, where the first of them was. */
+/** Strings that expressions describe, rather than lists of values, become one shape, in the place of the first. */
 function withOneString({ texts }: Algebra, shapes: readonly Shape[]): readonly Shape[] {
   const strings = shapes.filter(isOpenString);
   if (strings.length < 2) return shapes;

@@ -1,5 +1,5 @@
-// A first look at whether a shape has any values, deep enough to tell apart the branches that people write: other types,
-// other constants, other required properties. Answers yes only where it is sure; the exact answer is in writing/plans.ts.
+// A quick test whether a shape has no values, deep enough for the branches that people write: other types, other constants,
+// other required properties. It says yes only where it is sure; the exact answer is in writing/plans.ts.
 import { readableShapes } from "./few-values.ts";
 import type { Goal } from "./goals.ts";
 import { itemGoal } from "./shapes.ts";

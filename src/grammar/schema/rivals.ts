@@ -1,5 +1,5 @@
-// Which branches of a union may share values. Most differ in a tag, so that each is compared with those alone that its
-// tag's values, or the lack of a tag, do not tell it apart from.
+// Which branches of a union may share values. Most unions have a tag, a property with other constants in each branch: only
+// branches that have a value of it in common are compared. One without the tag is compared with all of its type.
 import type { KeywordContext } from "./keywords/keyword.ts";
 import { valueNames } from "./few-values.ts";
 import { isClearlyEmpty } from "./clearly-empty.ts";
@@ -19,7 +19,7 @@ export function rivalsOf(
   for (const [index, form] of signs.entries()) {
     const before = new Set<number>();
     for (const { shape, names } of form) {
-      // Whatever is not told by a name may be any of its type.
+      // A shape without listed values may share some with any of its type.
       for (const name of names?.map((own) => `${shape.type} ${own}`) ?? [shape.type])
         for (const other of byName.get(name) ?? []) before.add(other);
       for (const other of byName.get(`unnamed ${shape.type}`) ?? []) before.add(other);
@@ -39,7 +39,7 @@ export function rivalsOf(
   return rivals.map((found) => found.sort((one, other) => one - other));
 }
 
-/** The values that tell a shape from others of its type; null where none do. */
+/** The listed values of a shape, or of its tag; null where it lists none. */
 function namesOf(context: KeywordContext, shape: Shape, tag: string | null): readonly string[] | null {
   return shape.type === "object" && tag !== null ? tagNames(context, shape, tag) : valueNames(shape);
 }

@@ -1,5 +1,5 @@
-// What values a schema comes to: a list of shapes, each for one type of JSON, of which a value must have at least one.
-// Plain data; what stands inside arrays and objects is a goal, looked at only when it is needed.
+// The set of values that a schema allows, as a list of shapes: each describes values of one JSON type, and a value is
+// allowed if it fits one of them. Plain data; members of arrays and objects are goals, resolved only when needed.
 import { nothing } from "../../regex/expressions.ts";
 import type { Expression } from "../../regex/expressions.ts";
 import type { Goal } from "./goals.ts";

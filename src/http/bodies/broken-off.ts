@@ -1,5 +1,5 @@
 // Says in the log why an answer broke off in mid-stream: its status is sent, so that its client sees no more than the end of
-// the connection. Answers that failed before their first byte, and event streams, are told of where they are answered.
+// the connection. Answers that failed before their first byte, and event streams, are logged where they are answered.
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "../../telemetry/logger.ts";

@@ -1,4 +1,4 @@
-// Names to a client which of its fields nothing read, in the response header `x-hone-ignored`.
+// Names the fields of a request that nothing read, in the response header `x-hone-ignored`.
 import type { FastifyReply } from "fastify";
 
 /** Headers have little room; a client with more unknown fields than this learns of the first ones. */

@@ -1,4 +1,4 @@
-// What models have generated for a request so far: for the line that the log has of it.
+// Counts the tokens that models generated for a request, for the request's line in the log.
 import type { FastifyRequest } from "fastify";
 import type { ChatEvent } from "../../domain/chat.ts";
 

@@ -1,4 +1,4 @@
-// Checking what an answer must look like before anybody asks for one.
+// The check of a constraint before any answer is asked for under it.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";

@@ -1,4 +1,4 @@
-// Which buffers a task or its result has, so that they are handed from thread to thread rather than copied.
+// The buffers within a task or its result, for the list of what is transferred between threads rather than copied.
 
 /** The buffers of all bytes in a value, each once, whatever lies in them. */
 export function buffersOf(value: unknown): readonly ArrayBuffer[] {

@@ -1,4 +1,4 @@
-// What expressions are worth.
+// Evaluates expressions.
 import { TemplateFault } from "../fault.ts";
 import { formatPercent } from "../format/percent.ts";
 import type { CallNode, Comparison, Expression } from "../syntax/nodes.ts";

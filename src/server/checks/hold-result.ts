@@ -1,4 +1,4 @@
-// A check that everybody may ask for, and that is made again only after a while.
+// Caches the result of a check for a while, so that many who ask do not cost many checks.
 import type { Clock } from "../../domain/clock.ts";
 
 /** Answers with what the last check gave, however it ended, until it is `holdsMs` milliseconds old. */

@@ -1,11 +1,11 @@
-// Whether training jobs get on: what those wait for that the machine does not let run, and why none can be taken up.
+// Whether training jobs make progress: what waiting jobs wait for on this machine, and why no job can be claimed.
 import type { Clock } from "../../domain/clock.ts";
 import type { JobStore } from "../../domain/job.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { JobQueue } from "../../jobs/job-queue.ts";
 import { holdResult } from "./hold-result.ts";
 
-/** How long what was found holds, in milliseconds. */
+/** How long a result is reused, in milliseconds. */
 const holdsMs = 1000;
 
 export interface QueueCheckDependencies {

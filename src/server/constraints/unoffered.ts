@@ -1,4 +1,4 @@
-// What a check says of a constraint that the engine of a model does not offer: nothing of it is read then.
+// The answer to the check of a constraint that the model's engine does not offer; the constraint itself is not read then.
 import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
 import type { Engine } from "../../domain/generation.ts";
 import { missingOf, offeredConstraints } from "../../chat/missing-features.ts";

@@ -1,5 +1,5 @@
-// Whether the database and the adapters on disk know of each other. Where they do not, one of them is another's or lost its
-// end, as a database does whose log was damaged: nothing is removed for it, and nothing is healthy until somebody looked.
+// Compares the adapters on disk with the versions in the database. Where they differ, one of them belongs elsewhere or lost
+// its last writes, as a database does whose log was damaged: nothing is removed, and the system check stays red.
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";

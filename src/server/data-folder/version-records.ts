@@ -1,5 +1,5 @@
-// What versions from before lack in the database: what they were trained over, and the hash of their adapters. Where their
-// job told more, that counts; what nobody knows any more is taken to be as it is found, and the log says so.
+// Fills in what versions of older programs lack: the base model they were trained over, and the hash of their adapter. What
+// their job recorded counts; what is recorded nowhere is taken from the files as they are, and the log says so.
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import type { BaseModel, ModelStore, ModelVersion } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";

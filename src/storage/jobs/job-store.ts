@@ -295,7 +295,7 @@ async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJo
   return row === undefined ? null : jobOf(row);
 }
 
-/** What a change of state goes by. */
+/** The columns that decide whether a change of state is allowed. */
 interface LockedJob {
   readonly state: JobState;
   readonly owner: string | null;

@@ -22,7 +22,7 @@ export interface Skip {
   readonly detail: string;
 }
 
-/** What rollouts come to by themselves: counted, and nothing to warn of. */
+/** Reasons that ordinary rollouts have: counted, but no reason to warn. */
 const usual: readonly SkipReason[] = ["zero_variance", "at_group_mean"];
 
 export class Skips {

@@ -1,5 +1,5 @@
-// How much memory a job will need, and its refusal where that is more than training may have: told before the first step,
-// not by the operating system in the middle of one.
+// Estimates how much memory a job will need, and refuses it before its first step where that is more than training may
+// have, rather than have the operating system end the process in the middle of one.
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { peakBytes } from "../../graph/peak-memory.ts";

@@ -1,4 +1,4 @@
-// The folders of versions: publishing one, and removing what is none or of none.
+// The folders of versions: publishes one, and removes unfinished ones and those that no version has.
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Trainer } from "../trainer.ts";
@@ -9,7 +9,7 @@ export interface PublishTarget {
   readonly dataFolder: string;
   /** Such as `adapters/<model>/<step>`, relative to the data folder. */
   readonly adapterFolder: string;
-  /** Tells this job's unfinished folder from others'. */
+  /** Is part of the unfinished folder's name, so that no two jobs share one. */
   readonly jobId: string;
 }
 

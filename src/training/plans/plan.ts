@@ -1,4 +1,4 @@
-// What a job has its trainer do: batches, a loss, a step of the optimizer for each, and what is reported of them. Decided by
+// What a job has its trainer do: batches, a loss, an optimizer step for each, and the metrics it reports. Decided by
 // the job's data, configuration, settings and seed alone, before the first step; each kind of job has its plan.
 import type { JobCounts } from "../../domain/job.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";

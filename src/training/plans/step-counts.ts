@@ -1,5 +1,5 @@
-// How many optimizer steps a job takes over what, as whoever sent it is told, and what gives reason to think that they
-// change nothing. Pure.
+// How many optimizer steps a job takes over how many sequences, as clients see it, and a warning for steps that are too
+// small to change any answer. Pure.
 import type { StepCounts } from "../../domain/job.ts";
 import type { PlannedBatch } from "../data/planned-sequence.ts";
 import type { Metrics } from "../job-metrics.ts";
@@ -17,7 +17,7 @@ export function stepCountsOf(batches: readonly PlannedBatch[], passCount: number
 const MOVE_MIN = 5e-4;
 
 /**
- * What to tell of a job whose steps cannot have changed anything that anybody would see; null where they may have.
+ * A warning for a job whose steps are too small to have changed any answer; null where they may have.
  *
  * @param steps of the whole job, those of earlier attempts included
  */

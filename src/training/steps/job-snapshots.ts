@@ -230,7 +230,10 @@ export async function snapshotStates(folder: string): Promise<readonly string[]>
   return states;
 }
 
-/** Whether a name in a job's folder is of what another attempt goes on from; runs that it repeats first have folders of their own. */
+/**
+ * Whether a name in a job's folder is of what another attempt goes on from; runs that it repeats first have folders of
+ * their own.
+ */
 export function isKeptForAttempts(name: string): boolean {
   return name === preparedFileName || /^(step|work)-\d+$|^step-\d+\.json$|^[a-z-]+\.safetensors$/.test(name);
 }

@@ -1,4 +1,4 @@
-// What the base model gives for the tokens of a batch: what a KL penalty compares with, and a metric on a part of them.
+// The log-probabilities of a batch under the base model: for a KL penalty, and for a metric over a part of the tokens.
 import { atTrained } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { Trainer, TrainerCall } from "../trainer.ts";

@@ -93,7 +93,10 @@ function unserved(message: string, ...place: readonly string[]): Fault {
   return { location: ["body", ...place], message, type: "unsupported" };
 }
 
-/** The members of `structured_outputs`, their other spellings and `response_format`, that ask for a constraint, whatever they say. */
+/**
+ * The members of `structured_outputs`, their other spellings and `response_format`, that ask for a constraint, whatever
+ * they say.
+ */
 export function constraintsIn(body: Members): readonly string[] {
   const { structured_outputs: outputs, response_format: format } = body;
   const isConstraint = ([field, member]: readonly [string, string]): boolean =>
